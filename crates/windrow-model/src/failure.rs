@@ -1,0 +1,61 @@
+//! Errors of the work itself, classified. The class decides what happens next; the message is kept
+//! verbatim (with secrets redacted by whoever made it).
+
+use crate::json::Json;
+
+crate::vocabulary! {
+    /// Why a step or an attempt failed.
+    pub enum ErrorClass {
+        #[doc = "The endpoint could not be reached or the connection broke."]
+        Network = "network",
+        #[doc = "No answer within the deadline."]
+        Timeout = "timeout",
+        #[doc = "The endpoint asked to slow down (429, or its like)."]
+        RateLimited = "rate_limited",
+        #[doc = "The endpoint failed on its side (5xx)."]
+        Server = "server",
+        #[doc = "The account has no credit or quota left; waiting does not help."]
+        Quota = "quota",
+        #[doc = "The credential was refused."]
+        Auth = "auth",
+        #[doc = "The request itself is wrong; repeating it cannot succeed."]
+        InvalidRequest = "invalid_request",
+        #[doc = "The provider refused to answer for reasons of content."]
+        ContentFilter = "content_filter",
+        #[doc = "An answer came, but not of the form that was asked for."]
+        InvalidOutput = "invalid_output",
+        #[doc = "The code that handles the item failed or panicked."]
+        Handler = "handler",
+        #[doc = "The worker disappeared while it held the item."]
+        Lost = "lost",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[error("{class}: {message}")]
+pub struct Failure {
+    pub class: ErrorClass,
+    pub message: String,
+    /// What the server asked for, in milliseconds from when the failure was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<i64>,
+    /// The raw answer, redacted, for the person who has to find out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Json>,
+}
+
+impl Failure {
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        Self { class, message: message.into(), retry_after_ms: None, detail: None }
+    }
+
+    pub fn with_detail(mut self, detail: Json) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    pub fn retry_after(mut self, ms: Option<i64>) -> Self {
+        self.retry_after_ms = ms;
+        self
+    }
+}

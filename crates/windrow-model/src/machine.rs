@@ -1,0 +1,56 @@
+//! A state machine is a constant table of `(from, event, to)`. Code asks the table, SQL guards are
+//! built from it, the docs are printed from it, and a test walks every state × event.
+
+use crate::vocabulary::Word;
+
+pub struct Machine<S: 'static, E: 'static> {
+    pub entity: &'static str,
+    pub initial: &'static [S],
+    pub table: &'static [(S, E, S)],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{entity} in state {from} does not allow {event}; {event} is allowed from {}", allowed.join(", "))]
+pub struct Forbidden {
+    pub entity: &'static str,
+    pub from: &'static str,
+    pub event: &'static str,
+    pub allowed: Vec<&'static str>,
+}
+
+impl<S: Word, E: Word> Machine<S, E> {
+    /// The state that `event` leads to, or why it may not happen.
+    pub fn next(&self, from: S, event: E) -> Result<S, Forbidden> {
+        self.table
+            .iter()
+            .find(|(f, e, _)| *f == from && *e == event)
+            .map(|(_, _, to)| *to)
+            .ok_or_else(|| Forbidden {
+                entity: self.entity,
+                from: from.as_str(),
+                event: event.as_str(),
+                allowed: self.sources(event).map(Word::as_str).collect(),
+            })
+    }
+
+    /// The states in which `event` may happen: the guard of the SQL statement that carries it out.
+    pub fn sources(&self, event: E) -> impl Iterator<Item = S> + '_ {
+        self.table.iter().filter(move |(_, e, _)| *e == event).map(|(from, _, _)| *from)
+    }
+
+    pub fn allows(&self, from: S, event: E) -> bool {
+        self.next(from, event).is_ok()
+    }
+
+    /// A state that nothing leaves.
+    pub fn is_final(&self, state: S) -> bool {
+        !self.table.iter().any(|(from, _, _)| *from == state)
+    }
+
+    /// `'queued','blocked'`: the guard of `event` as an SQL list.
+    pub fn sql_sources(&self, event: E) -> String {
+        let words: Vec<String> = self.sources(event).map(|s| format!("'{}'", s.as_str())).collect();
+        assert!(!words.is_empty(), "{} has no transition for {}", self.entity, event.as_str());
+        words.join(",")
+    }
+}

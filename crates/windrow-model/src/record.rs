@@ -1,0 +1,206 @@
+//! Rows as they are read: what the CLI, the API and the engine see of the store.
+
+use crate::counters::Counters;
+use crate::failure::{ErrorClass, Failure};
+use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
+use crate::json::Json;
+use crate::priority::Priority;
+use crate::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunState, StepState};
+use crate::step::{ContentKey, OnUnknown, Score, Usage};
+use crate::time::Time;
+
+/// Who a job belongs to and where it may run (B10).
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Labels {
+    pub creator: String,
+    pub service: String,
+    pub environment: String,
+    /// Empty: any scheduler may serve it.
+    pub region: String,
+    pub az: String,
+    #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    pub id: JobId,
+    pub workspace: String,
+    pub name: String,
+    pub kind: String,
+    pub state: JobState,
+    pub labels: Labels,
+    pub latest_run: RunId,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub id: RunId,
+    pub job: JobId,
+    /// 1 for the job's first run.
+    pub no: i64,
+    pub mode: Mode,
+    pub state: RunState,
+    /// Hash of the frozen definition.
+    pub spec_hash: String,
+    pub priority: Priority,
+    pub rank: i64,
+    pub region: String,
+    pub limits: RunLimits,
+    /// Pay again for what was already done.
+    pub fresh: bool,
+    /// Where planning stands; meaningful to the workload only.
+    pub cursor: Option<Json>,
+    pub planned: bool,
+    pub counters: Counters,
+    pub epoch: i64,
+    pub coordinator: Option<SessionId>,
+    pub coordinator_until: Time,
+    pub idempotency_key: Option<String>,
+    pub created_at: Time,
+    pub started_at: Option<Time>,
+    pub ended_at: Option<Time>,
+    /// Why it ended otherwise than by completion.
+    pub reason: Option<String>,
+    /// Aggregates, computed at the end.
+    pub summary: Option<Json>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunLimits {
+    /// Items of the run at work at the same time.
+    pub concurrency: i64,
+    /// Times an item's worker may disappear before the item is given up as poison.
+    pub max_losses: i64,
+}
+
+impl Default for RunLimits {
+    fn default() -> Self {
+        Self { concurrency: 10, max_losses: 10 }
+    }
+}
+
+/// The snapshot layer: the latest state of one item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    pub id: ItemId,
+    pub job: JobId,
+    pub run: RunId,
+    /// Place in the source, from 0.
+    pub ordinal: i64,
+    pub key: ContentKey,
+    pub state: ItemState,
+    /// Tries so far, over all runs; the current attempt's number.
+    pub tries: u32,
+    /// State of the current attempt.
+    pub attempt_state: AttemptState,
+    /// The attempt whose steps are the snapshot, once something was archived.
+    pub archived: Option<AttemptId>,
+    pub error: Option<(ErrorClass, String)>,
+    pub latency_ms: Option<i64>,
+    pub usage: Usage,
+    pub finished_at: Option<Time>,
+}
+
+/// The run-log layer: one try.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    pub id: AttemptId,
+    pub run: RunId,
+    pub state: AttemptState,
+    pub outcome: Option<Outcome>,
+    /// Handed in some of its work while it goes on (E22).
+    pub partial: bool,
+    pub priority: Priority,
+    /// When it may start, while queued; when its lease ends, while running.
+    pub due_at: Time,
+    pub fence: i64,
+    pub owner: Option<SessionId>,
+    pub resource: Option<String>,
+    pub retries: u32,
+    pub losses: u32,
+    pub error: Option<(ErrorClass, String)>,
+    pub started_at: Option<Time>,
+    pub ended_at: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    pub id: StepId,
+    pub key: ContentKey,
+    pub kind: String,
+    pub name: String,
+    pub turn: u32,
+    pub state: StepState,
+    pub on_unknown: OnUnknown,
+    pub input: Json,
+    pub output: Option<Json>,
+    pub failure: Option<Failure>,
+    pub usage: Usage,
+    pub reused_from: Option<StepId>,
+    pub started_at: Time,
+    pub ended_at: Option<Time>,
+}
+
+/// Everything known about one item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemDetail {
+    pub item: Item,
+    pub input: Json,
+    pub scores: Vec<Score>,
+    pub attempts: Vec<Attempt>,
+    pub steps: Vec<Step>,
+}
+
+crate::vocabulary! {
+    pub enum LogLevel {
+        #[doc = "Part of the ordinary course."]
+        Info = "info",
+        #[doc = "Something failed and was dealt with."]
+        Warn = "warn",
+        #[doc = "Something failed for good."]
+        Error = "error",
+    }
+}
+
+/// One line of a job's log (T7): what happened, and who did it.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct LogEntry {
+    pub id: i64,
+    pub at: Time,
+    pub job: JobId,
+    pub run: Option<RunId>,
+    pub item: Option<ItemId>,
+    pub level: LogLevel,
+    /// `submitted`, `paused`, `item_failed` …
+    pub event: String,
+    pub actor: String,
+    pub message: String,
+}
+
+/// One entry of the outbox: written with the change it tells of, read by the relay.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct OutboxEvent {
+    pub id: i64,
+    pub at: Time,
+    pub job: JobId,
+    pub run: RunId,
+    /// `run_submitted`, `run_state`, `items_archived`.
+    pub kind: String,
+    pub body: Json,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Session {
+    pub id: SessionId,
+    pub host: String,
+    pub pid: i64,
+    pub regions: Vec<String>,
+    pub started_at: Time,
+    pub beat_at: Time,
+    /// Set when it said goodbye or was found dead.
+    pub ended_at: Option<Time>,
+}

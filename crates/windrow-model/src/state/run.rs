@@ -1,0 +1,120 @@
+//! Intents are states: pausing, cancelling or terminating a run is one guarded update, made by
+//! whoever asks; the run's coordinator (or the next one, after a crash) carries it out.
+
+use crate::machine::Machine;
+
+crate::vocabulary! {
+    pub enum RunState {
+        #[doc = "Waits for a coordinator with a free place."]
+        Pending = "pending",
+        #[doc = "Items are planned, claimed and archived."]
+        Running = "running",
+        #[doc = "Intake is closed; what is in is finished."]
+        Draining = "draining",
+        #[doc = "No item starts until somebody resumes; what was running finishes."]
+        Paused = "paused",
+        #[doc = "No item starts; what runs finishes; the rest is cancelled."]
+        Cancelling = "cancelling",
+        #[doc = "As cancelling, and running items stop before their next paid call."]
+        Terminating = "terminating",
+        #[doc = "As terminating, asked for by the system (a limit, a policy)."]
+        SystemTerminating = "system_terminating",
+        #[doc = "The run cannot go on; what runs finishes; the rest is cancelled."]
+        Failing = "failing",
+        #[doc = "Every item is settled."]
+        Completed = "completed",
+        #[doc = "The run could not go on; the reason is kept."]
+        Failed = "failed",
+        #[doc = "Cancelled by a person."]
+        Cancelled = "cancelled",
+        #[doc = "Terminated by a person."]
+        Terminated = "terminated",
+        #[doc = "Terminated by the system."]
+        SystemTerminated = "system_terminated",
+    }
+}
+
+crate::vocabulary! {
+    pub enum RunEvent {
+        #[doc = "A coordinator takes the run on."]
+        Admit = "admit",
+        #[doc = "Somebody pauses it."]
+        Pause = "pause",
+        #[doc = "Somebody resumes it."]
+        Resume = "resume",
+        #[doc = "The intake of an online run closes."]
+        Drain = "drain",
+        #[doc = "Somebody cancels it."]
+        Cancel = "cancel",
+        #[doc = "Somebody terminates it."]
+        Terminate = "terminate",
+        #[doc = "The system terminates it."]
+        SystemTerminate = "system_terminate",
+        #[doc = "It cannot go on."]
+        Fail = "fail",
+        #[doc = "Every item is settled."]
+        Close = "close",
+    }
+}
+
+impl RunState {
+    pub const fn is_final(self) -> bool {
+        use RunState::*;
+        matches!(self, Completed | Failed | Cancelled | Terminated | SystemTerminated)
+    }
+
+    /// Items may be claimed.
+    pub const fn dispatches(self) -> bool {
+        matches!(self, RunState::Running | RunState::Draining)
+    }
+
+    /// The run is on its way to an end other than completion: what is queued will be cancelled.
+    pub const fn is_stopping(self) -> bool {
+        use RunState::*;
+        matches!(self, Cancelling | Terminating | SystemTerminating | Failing)
+    }
+
+    /// Running items must stop before their next paid call.
+    pub const fn stops_items(self) -> bool {
+        matches!(self, RunState::Terminating | RunState::SystemTerminating)
+    }
+}
+
+pub const RUN: Machine<RunState, RunEvent> = {
+    use RunEvent::*;
+    use RunState::*;
+    Machine {
+        entity: "run",
+        initial: &[Pending],
+        table: &[
+            (Pending, Admit, Running),
+            (Pending, Pause, Paused),
+            (Pending, Cancel, Cancelling),
+            (Pending, Terminate, Terminating),
+            (Pending, SystemTerminate, SystemTerminating),
+            (Running, Pause, Paused),
+            (Running, Drain, Draining),
+            (Running, Cancel, Cancelling),
+            (Running, Terminate, Terminating),
+            (Running, SystemTerminate, SystemTerminating),
+            (Running, Fail, Failing),
+            (Running, Close, Completed),
+            (Draining, Pause, Paused),
+            (Draining, Cancel, Cancelling),
+            (Draining, Terminate, Terminating),
+            (Draining, SystemTerminate, SystemTerminating),
+            (Draining, Fail, Failing),
+            (Draining, Close, Completed),
+            (Paused, Resume, Pending),
+            (Paused, Cancel, Cancelling),
+            (Paused, Terminate, Terminating),
+            (Paused, SystemTerminate, SystemTerminating),
+            (Cancelling, Terminate, Terminating),
+            (Cancelling, Close, Cancelled),
+            (Terminating, Close, Terminated),
+            (SystemTerminating, Close, SystemTerminated),
+            (Failing, Terminate, Terminating),
+            (Failing, Close, Failed),
+        ],
+    }
+};

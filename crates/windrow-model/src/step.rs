@@ -1,0 +1,130 @@
+//! What determines a step, what it yields, and what may be reused (design rule 9).
+
+use crate::failure::Failure;
+use crate::ids::StepId;
+use crate::json::Json;
+
+/// Hash of everything that determines a step's result. Equal key, equal step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentKey(pub [u8; 16]);
+
+impl ContentKey {
+    /// Each part is length-prefixed, so that `("ab","c")` and `("a","bc")` differ.
+    pub fn of(parts: &[&[u8]]) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let mut key = [0; 16];
+        key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+        Self(key)
+    }
+}
+
+impl std::fmt::Display for ContentKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for ContentKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+crate::vocabulary! {
+    /// What to do about a call whose outcome is unknown.
+    pub enum OnUnknown {
+        #[doc = "Make it again; repeating does no harm (a model call: at worst it is paid twice)."]
+        Repeat = "repeat",
+        #[doc = "Read back from the target whether it happened, then decide."]
+        Verify = "verify",
+        #[doc = "Fail the item; a person has to look."]
+        Fail = "fail",
+    }
+}
+
+/// What a call used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub struct Usage {
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    /// Billionths of a dollar.
+    pub cost_nanos: i64,
+}
+
+impl std::ops::AddAssign for Usage {
+    fn add_assign(&mut self, other: Usage) {
+        self.tokens_in += other.tokens_in;
+        self.tokens_out += other.tokens_out;
+        self.cost_nanos += other.cost_nanos;
+    }
+}
+
+/// What a step is, before it is made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepIntent {
+    pub key: ContentKey,
+    /// `target`, `evaluator`, `apply`, `undo`, `batch` …
+    pub kind: &'static str,
+    /// Which one of its kind: the evaluator's name, the page number. Empty where there is only one.
+    pub name: String,
+    /// Turn of a conversation; 0 where there are none.
+    pub turn: u32,
+    pub input: Json,
+    pub on_unknown: OnUnknown,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepResult {
+    Done { output: Json, usage: Usage },
+    Failed { failure: Failure },
+}
+
+/// An earlier step with the same key, found before making it again.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recalled {
+    /// It was done: use its output.
+    Done { from: StepId, output: Json, usage: Usage },
+    /// It may have been done: the policy recorded with it says what to do.
+    Unknown { from: StepId, on_unknown: OnUnknown },
+}
+
+crate::vocabulary! {
+    /// What an evaluator found. Error, skipped and a score of zero are different things.
+    pub enum Verdict {
+        #[doc = "The output is what was asked for."]
+        Pass = "pass",
+        #[doc = "The output is not what was asked for."]
+        Fail = "fail",
+        #[doc = "The evaluator itself failed; it says nothing about the output."]
+        Error = "error",
+        #[doc = "The evaluator did not apply."]
+        Skipped = "skipped",
+    }
+}
+
+/// One evaluator's finding on one turn of one item.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Score {
+    pub name: String,
+    pub turn: u32,
+    pub verdict: Verdict,
+    /// `None` where there is nothing to average (error, skipped).
+    pub value: Option<f64>,
+    pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_see_the_border_between_parts() {
+        assert_ne!(ContentKey::of(&[b"ab", b"c"]), ContentKey::of(&[b"a", b"bc"]));
+        assert_eq!(ContentKey::of(&[b"ab", b"c"]), ContentKey::of(&[b"ab", b"c"]));
+    }
+}

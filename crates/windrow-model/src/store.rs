@@ -1,0 +1,368 @@
+//! The port to the database: verbs of the domain, batch-first, each told what time it is.
+//!
+//! Rules every adapter keeps, and the conformance suite checks:
+//! - a verb is one transaction, and never open while work is awaited;
+//! - every change is guarded by the expected state (from the transition tables) and by a fence:
+//!   the ticket for a coordinator, the lease for a worker. A stale caller is told so and changes nothing;
+//! - counters, snapshot, attempt and outbox change together;
+//! - repeating a verb whose answer was lost is recognised, not an error.
+
+use async_trait::async_trait;
+
+use crate::aggregate::{Aggregates, Stats};
+use crate::counters::Counters;
+use crate::failure::Failure;
+use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+use crate::json::Json;
+use crate::machine::Forbidden;
+use crate::priority::Priority;
+use crate::record::{Item, ItemDetail, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Session, Step};
+use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
+use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
+use crate::time::Time;
+use crate::why::Standing;
+
+pub type Result<T> = std::result::Result<T, StoreError>;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// Another coordinator holds the run, or it is over.
+    #[error("the ticket for {run} is stale: another coordinator has taken over, or the run is over")]
+    Stale { run: RunId },
+    #[error("ExperimentRunningExisted: job {name:?} has a live run {run}; wait for it, or cancel it with `windrow jobs cancel {name}`")]
+    RunningExisted { name: String, run: RunId },
+    #[error("there is no {what} {id}")]
+    NotFound { what: &'static str, id: String },
+    #[error(transparent)]
+    Forbidden(#[from] Forbidden),
+    #[error("job {name:?} is of kind {existing}, not {given}; choose another name")]
+    KindChanged { name: String, existing: String, given: String },
+    #[error("the run's intake is closed; start a new run to add items")]
+    IntakeClosed,
+    #[error("{run} cannot close: {unsettled} item(s) are not settled, or its source is not read to the end")]
+    Unsettled { run: RunId, unsettled: i64 },
+    #[error("item {item} has used up all {max} tries it may ever have")]
+    TriesExhausted { item: ItemId, max: u32 },
+    /// The database cannot be reached or did not answer; the verb may or may not have happened.
+    #[error("the database did not answer: {0}")]
+    Unavailable(String),
+    /// The database is not what we think it is.
+    #[error("the database is damaged or from a newer version: {0}")]
+    Corrupt(String),
+}
+
+impl StoreError {
+    /// Whether trying again may help.
+    pub fn is_transient(&self) -> bool {
+        matches!(self, StoreError::Unavailable(_))
+    }
+}
+
+// ---- submit ----------------------------------------------------------------------------------
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submission {
+    /// Used if the job does not exist yet.
+    pub job: JobId,
+    pub run: RunId,
+    pub workspace: String,
+    pub name: String,
+    pub kind: String,
+    pub labels: Labels,
+    pub mode: Mode,
+    /// The definition, frozen for this run.
+    pub spec: Json,
+    pub spec_hash: String,
+    pub priority: Priority,
+    pub limits: RunLimits,
+    pub fresh: bool,
+    pub idempotency_key: Option<String>,
+    pub actor: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Submitted {
+    pub job: JobId,
+    pub run: RunId,
+    /// The idempotency key was seen before: this is the first answer again.
+    pub existing: bool,
+}
+
+// ---- coordinate ------------------------------------------------------------------------------
+
+/// Which runs a scheduler takes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    /// Only this run; `None` for all.
+    pub only: Option<RunId>,
+    /// Regions served; a run without a region is served by all. Empty: every region.
+    pub regions: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Admission {
+    pub session: SessionId,
+    pub scope: Scope,
+    /// Places for runs that still have work to dispatch. Stopping runs need none.
+    pub places: usize,
+    pub lease_ms: i64,
+}
+
+/// A run under this coordinator, as it stands now.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Held {
+    pub ticket: Ticket,
+    pub run: Run,
+}
+
+// ---- plan ------------------------------------------------------------------------------------
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewItem {
+    /// Identity of the row inside the job: hash of its content, or of the id it names.
+    pub key: ContentKey,
+    pub input: Json,
+    pub priority: Priority,
+    /// Items naming the same resource never run together.
+    pub resource: Option<String>,
+    pub not_before: Option<Time>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlanPage {
+    pub ticket: Ticket,
+    /// The cursor this page was read at; a page planned already is recognised by it.
+    pub from: Option<Json>,
+    pub to: Option<Json>,
+    /// Nothing follows.
+    pub done: bool,
+    pub items: Vec<NewItem>,
+}
+
+/// Which of the job's own items a run takes (fail_retry, rescore, rollback).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Selection {
+    pub states: Vec<ItemState>,
+    /// Last first, as rollback wants it.
+    pub reverse: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Planned {
+    /// Rows the job had not seen.
+    pub created: i64,
+    /// Known items taken on by this run.
+    pub requeued: i64,
+    /// Known items left alone (append).
+    pub skipped: i64,
+    /// Nothing follows.
+    pub done: bool,
+}
+
+// ---- claim and report ------------------------------------------------------------------------
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub run: RunId,
+    pub session: SessionId,
+    /// Upper bound; the run's own concurrency is applied on top.
+    pub want: usize,
+    pub lease_ms: i64,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claimed {
+    pub lease: Lease,
+    pub ordinal: i64,
+    pub key: ContentKey,
+    pub input: Json,
+    pub retries: u32,
+    pub losses: u32,
+    /// Earlier attempts exist: ask `history` before making any step.
+    pub has_history: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum StepWrite {
+    /// Before a paid or effectful call.
+    Begin { no: u32, intent: StepIntent },
+    /// The result of one begun before.
+    Finish { no: u32, result: StepResult },
+    /// A harmless step, made already: intent and result in one row.
+    Whole { no: u32, intent: StepIntent, result: StepResult },
+    /// Not made: an earlier one stands.
+    Reuse { no: u32, intent: StepIntent, from: StepId },
+}
+
+/// What a worker says about an attempt. Steps are written first, then the ending.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    pub lease: Lease,
+    pub steps: Vec<StepWrite>,
+    pub ending: Ending,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ending {
+    /// Still at work.
+    None,
+    /// Still at work; the snapshot may show what there is (E22).
+    Partial { scores: Vec<Score> },
+    /// Done, failed for good, or skipped.
+    HandIn { outcome: Outcome, scores: Vec<Score>, usage: Usage, latency_ms: i64, failure: Option<Failure> },
+    /// Failed; try again, not before then.
+    Release { failure: Failure, not_before: Time },
+    /// Untried; somebody else may have it at once.
+    GiveBack,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use]
+pub enum Receipt {
+    Accepted,
+    /// The same report was accepted before.
+    Repeated,
+    /// The lease is not this worker's any more; nothing was written.
+    Stale,
+    /// The run is terminating: a step that was to begin must not. Nothing was written.
+    Stop,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renewal {
+    pub lease: Lease,
+    pub alive: bool,
+    /// The run wants its items to stop.
+    pub stop: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Archived {
+    pub items: i64,
+    /// More are waiting.
+    pub more: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reaped {
+    /// Attempts whose worker disappeared, queued again.
+    pub lost: i64,
+    /// Given up: lost once too often.
+    pub abandoned: i64,
+}
+
+// ---- reads -----------------------------------------------------------------------------------
+
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct JobFilter {
+    pub workspace: Option<String>,
+    pub kind: Option<String>,
+    pub state: Option<RunState>,
+    pub name_contains: Option<String>,
+    /// Newest first; continue below this one.
+    pub before: Option<JobId>,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ItemFilter {
+    pub job: JobId,
+    pub run: Option<RunId>,
+    pub state: Option<ItemState>,
+    pub after: Option<ItemId>,
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewLog {
+    pub job: JobId,
+    pub run: Option<RunId>,
+    pub item: Option<ItemId>,
+    pub level: LogLevel,
+    pub event: String,
+    pub actor: String,
+    pub message: String,
+}
+
+/// T10: how long what is over is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub completed_ms: i64,
+    pub failed_ms: i64,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        const DAY_MS: i64 = 86_400_000;
+        Self { completed_ms: 7 * DAY_MS, failed_ms: 30 * DAY_MS }
+    }
+}
+
+#[async_trait]
+pub trait Store: Send + Sync {
+    // sessions: one life of one process
+    async fn open_session(&self, session: Session) -> Result<()>;
+    /// Shows that the session lives; renews all runs it coordinates and returns them as they stand.
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>>;
+    /// The session is over (it said so, or its process is known to be dead): its leases expire now.
+    async fn bury(&self, session: SessionId, now: Time) -> Result<()>;
+    /// Sessions not yet over.
+    async fn sessions(&self) -> Result<Vec<Session>>;
+
+    // the walk of one item
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted>;
+    /// Takes on runs that nobody coordinates, by rank.
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>>;
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned>;
+    /// As `plan_items`, from the job's own items instead of a source; keeps its own cursor.
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned>;
+    /// Adds items to an open online run.
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned>;
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>>;
+    /// Good and unknown steps of the item's attempts before this one, oldest first.
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>>;
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
+    /// Record steps, hand in, release: one verb, because they share the guard and the commit.
+    /// One receipt per report, in order.
+    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>>;
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived>;
+    /// Attempts whose lease has expired are queued again, or given up when lost too often.
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped>;
+    /// Cancels waiting items of a stopping run. Returns how many; 0 when none is left.
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64>;
+    /// Gives up coordination; the run stays as it is.
+    async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()>;
+    /// Ends the run: refused (Forbidden) while an item is unsettled. Recounts, frees the job.
+    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run>;
+
+    // intents and the log
+    /// Persists what somebody wants of a run; idempotent where the run is already there.
+    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run>;
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()>;
+
+    // the outbox
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>>;
+    /// Forgets events up to and including this one.
+    async fn forget_outbox(&self, up_to: i64) -> Result<()>;
+
+    // housekeeping
+    /// Deletes jobs whose latest run ended long enough ago, a bounded number at a time. Returns how many.
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
+
+    // reads
+    async fn job(&self, id: JobId) -> Result<Job>;
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>>;
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>>;
+    async fn run(&self, id: RunId) -> Result<Run>;
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
+    async fn spec(&self, hash: &str) -> Result<Json>;
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>>;
+    async fn item(&self, id: ItemId) -> Result<ItemDetail>;
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
+    async fn stats(&self, job: Option<JobId>) -> Result<Stats>;
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// The counters as a count of the rows says they should be.
+    async fn recount(&self, run: RunId) -> Result<Counters>;
+    /// The facts behind "why is this run not progressing?".
+    async fn standing(&self, run: RunId, now: Time) -> Result<Standing>;
+}

@@ -1,0 +1,46 @@
+//! Each workload's public vocabulary, as a view over the one kernel state. A view is a pure function
+//! of what is stored; nothing here is stored itself.
+
+pub mod batch;
+pub mod experiment;
+pub mod ingest;
+pub mod task;
+
+use crate::counters::Counters;
+use crate::state::{AttemptState, ItemState, Mode, RunState};
+
+/// What a run's public status depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct RunView {
+    pub state: RunState,
+    pub mode: Mode,
+    pub planned: bool,
+    pub counters: Counters,
+}
+
+impl RunView {
+    pub fn of(run: &crate::record::Run) -> Self {
+        Self { state: run.state, mode: run.mode, planned: run.planned, counters: run.counters }
+    }
+
+    /// Completed, and every item failed.
+    pub(crate) fn all_failed(&self) -> bool {
+        self.counters.failed > 0 && self.counters.failed == self.counters.total
+    }
+}
+
+/// What an item's public status depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct ItemView {
+    pub state: ItemState,
+    pub attempt: AttemptState,
+    pub mode: Mode,
+    /// The current attempt is not the item's first.
+    pub tried_before: bool,
+}
+
+impl ItemView {
+    pub(crate) fn processing(&self) -> bool {
+        self.state == ItemState::Queued && matches!(self.attempt, AttemptState::Running | AttemptState::Logged)
+    }
+}

@@ -1,0 +1,131 @@
+//! "Why is this run not progressing?", answered from state, for a person. The store gathers the
+//! facts; this turns them into sentences, the most decisive first.
+
+use crate::counters::Counters;
+use crate::ids::{RunId, SessionId};
+use crate::state::RunState;
+use crate::time::Time;
+
+/// The facts about one run, read in one go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub run: RunId,
+    pub state: RunState,
+    pub reason: Option<String>,
+    pub counters: Counters,
+    pub planned: bool,
+    pub region: String,
+    pub concurrency: i64,
+    pub coordinator: Option<SessionId>,
+    pub coordinator_until: Time,
+    /// Runs without a coordinator that are ahead of this one.
+    pub ahead: i64,
+    /// Queued items that may start now.
+    pub ready: i64,
+    /// Queued items whose time has not come, and when the first one's comes.
+    pub delayed: i64,
+    pub next_due_at: Option<Time>,
+    /// Items waiting for a resource, with one of the resources.
+    pub blocked: i64,
+    pub blocked_on: Option<String>,
+    /// Items leased now, and those whose lease has run out.
+    pub leased: i64,
+    pub expired: i64,
+    /// Handed in, not archived.
+    pub logged: i64,
+    /// The commonest error class of this run's attempts, with its count.
+    pub commonest_error: Option<(String, i64)>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Explanation {
+    pub headline: String,
+    pub details: Vec<String>,
+    /// What the person can do, if anything.
+    pub remedy: Option<String>,
+}
+
+/// `job` is how the person names the job on the command line.
+pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
+    let alive = s.coordinator.is_some() && s.coordinator_until > now;
+    let say = |headline: String, remedy: Option<String>| Explanation { headline, details: details(s, alive, now), remedy };
+    if s.state.is_final() {
+        let why = s.reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default();
+        let retry = (s.counters.failed + s.counters.cancelled > 0).then(|| format!("windrow jobs retry {job}"));
+        return say(format!("The run is over ({}){why}.", s.state), retry);
+    }
+    if s.state == RunState::Paused {
+        return say("Somebody paused it.".into(), Some(format!("windrow jobs resume {job}")));
+    }
+    if !alive {
+        return match (s.coordinator, s.ahead) {
+            (Some(session), _) => say(
+                format!("The process that coordinated it ({session}) is gone, and no other has taken over."),
+                Some("run its file again with `windrow run FILE`: it goes on where it stopped".into()),
+            ),
+            (None, 0) => say(
+                if s.region.is_empty() {
+                    "No process is working on it.".into()
+                } else {
+                    format!("No process is working on it; it needs one that serves region {:?}.", s.region)
+                },
+                Some("run its file with `windrow run FILE`".into()),
+            ),
+            (None, n) => say(format!("It waits for a place: {n} other run(s) come first."), None),
+        };
+    }
+    if s.state.is_stopping() {
+        return say(format!("It is {}: {} item(s) still have to stop or finish.", s.state, s.counters.unsettled()), None);
+    }
+    if s.expired > 0 {
+        return say(format!("{} item(s) lost their worker and are about to be queued again.", s.expired), None);
+    }
+    if s.leased >= s.concurrency {
+        return say(format!("It is progressing: all {} of its places are at work.", s.concurrency), None);
+    }
+    if s.ready > 0 {
+        return say(format!("It is progressing: {} item(s) are ready to start.", s.ready), None);
+    }
+    if s.leased > 0 {
+        return say(format!("It is progressing: the last {} item(s) are at work.", s.leased), None);
+    }
+    if let Some(due) = s.next_due_at {
+        return say(
+            format!("{} item(s) failed and wait for their next try; the first starts in {}.", s.delayed, seconds(due - now)),
+            None,
+        );
+    }
+    if s.blocked > 0 {
+        let on = s.blocked_on.as_deref().unwrap_or("a resource");
+        return say(format!("{} item(s) wait for {on:?}, which another item holds.", s.blocked), None);
+    }
+    if s.logged > 0 {
+        return say(format!("{} finished item(s) wait to be archived.", s.logged), None);
+    }
+    if !s.planned {
+        return say("It is still reading its source.".into(), None);
+    }
+    say("Nothing holds it: it is about to close.".into(), None)
+}
+
+fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
+    let c = &s.counters;
+    let mut lines = vec![format!(
+        "items: {} of {} settled ({} succeeded, {} failed, {} cancelled, {} skipped), {} queued, {} running",
+        c.settled(), c.total, c.succeeded, c.failed, c.cancelled, c.skipped, c.queued, c.running
+    )];
+    if c.queued > 0 {
+        lines.push(format!("queued: {} ready, {} delayed, {} waiting for a resource", s.ready, s.delayed, s.blocked));
+    }
+    if let (true, Some(session)) = (alive, s.coordinator) {
+        lines.push(format!("coordinated by {session}, lease ends in {}", seconds(s.coordinator_until - now)));
+    }
+    if let Some((class, n)) = &s.commonest_error {
+        lines.push(format!("commonest error: {class}, {n} time(s)"));
+    }
+    lines
+}
+
+fn seconds(ms: i64) -> String {
+    format!("{:.1} s", ms.max(0) as f64 / 1000.0)
+}

@@ -1,0 +1,106 @@
+//! The port to the work itself. A workload turns a frozen definition into a program; a program
+//! knows how to page through its source and how to do one item, telling a journal of every step.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::failure::{ErrorClass, Failure};
+use crate::ids::{AttemptId, StepId};
+use crate::json::Json;
+use crate::retry::RetryPolicy;
+use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
+use crate::store::NewItem;
+
+#[async_trait]
+pub trait Workload: Send + Sync {
+    /// The job file's `kind`.
+    fn kind(&self) -> &'static str;
+    /// Reads a run's frozen definition, once per run and node.
+    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure>;
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SourcePage {
+    pub items: Vec<NewItem>,
+    /// Where the next page begins.
+    pub cursor: Option<Json>,
+    pub done: bool,
+}
+
+#[async_trait]
+pub trait Program: Send + Sync {
+    /// The next page of the source, at most `limit` items. The same cursor yields the same page.
+    async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure>;
+    /// Does one item. Dropped when it must stop at once, so it keeps nothing outside the journal.
+    async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt>;
+    fn retry_policy(&self) -> &RetryPolicy;
+    /// Hard limit for one attempt.
+    fn timeout_ms(&self) -> i64;
+}
+
+/// The item as its worker sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WorkItem {
+    pub attempt: AttemptId,
+    pub ordinal: i64,
+    pub key: ContentKey,
+    pub input: Json,
+    pub retries: u32,
+    /// True in a rollback run: undo instead of do.
+    pub rollback: bool,
+}
+
+/// Where an executing item writes down what it does.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// An earlier result for this step, from any attempt at this item.
+    fn recall(&self, key: &ContentKey) -> Option<Recalled>;
+    /// Puts the intent on record. Only when this has returned may the call be made; everything
+    /// finished before is then durable too.
+    async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
+    /// Records what came of it. Durable soon, and before any later `begin` or the hand-in.
+    fn finish(&self, no: StepNo, result: StepResult);
+    /// Records a harmless step that needs no intent.
+    fn whole(&self, intent: StepIntent, result: StepResult);
+    /// Records that an earlier step stands.
+    fn reuse(&self, intent: StepIntent, from: StepId);
+    /// Shows what there is so far in the snapshot (E22).
+    async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped>;
+    /// Whether the item should stop before its next paid call.
+    fn stopping(&self) -> bool;
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StepNo(pub u32);
+
+/// The lease is lost or the run is terminating: stop here, write nothing more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("stopped: the run is ending, or the lease is lost")]
+pub struct Stopped;
+
+/// An item that was done. A low score is not a failure.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Done {
+    pub scores: Vec<Score>,
+    pub usage: Usage,
+    /// Time the target took, reused steps included.
+    pub latency_ms: i64,
+    /// There was nothing to do.
+    pub skipped: bool,
+}
+
+/// Why an item was not done.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Halt {
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+}
+
+impl Halt {
+    pub fn failed(class: ErrorClass, message: impl Into<String>) -> Self {
+        Halt::Failed(Failure::new(class, message))
+    }
+}
