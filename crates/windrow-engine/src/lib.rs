@@ -1,1 +1,42 @@
+//! The walk of one item, in the order the modules are listed: a run is submitted, admitted, planned
+//! page by page; items are claimed with a lease, run behind a shield, handed in, archived; the run
+//! is closed. Everything it knows is in the store: kill it anywhere and another engine goes on.
+//!
+//! It must not know any database or any workload, only the two ports of `windrow-model`.
 
+mod submit;
+
+mod coordinate;
+
+mod plan;
+
+mod claim;
+
+mod run;
+
+mod journal;
+
+mod hand_in;
+
+mod archive;
+
+mod close;
+
+mod reap;
+
+mod relay;
+
+mod clean_up;
+mod clock;
+mod engine;
+mod heartbeat;
+mod inflight;
+mod node;
+mod pool;
+mod settings;
+mod watchdog;
+
+pub use clock::SystemClock;
+pub use engine::{Engine, Parts};
+pub use settings::Settings;
+pub use submit::{Request, submit};

@@ -21,16 +21,12 @@ pub struct Forbidden {
 impl<S: Word, E: Word> Machine<S, E> {
     /// The state that `event` leads to, or why it may not happen.
     pub fn next(&self, from: S, event: E) -> Result<S, Forbidden> {
-        self.table
-            .iter()
-            .find(|(f, e, _)| *f == from && *e == event)
-            .map(|(_, _, to)| *to)
-            .ok_or_else(|| Forbidden {
-                entity: self.entity,
-                from: from.as_str(),
-                event: event.as_str(),
-                allowed: self.sources(event).map(Word::as_str).collect(),
-            })
+        self.table.iter().find(|(f, e, _)| *f == from && *e == event).map(|(_, _, to)| *to).ok_or_else(|| Forbidden {
+            entity: self.entity,
+            from: from.as_str(),
+            event: event.as_str(),
+            allowed: self.sources(event).map(Word::as_str).collect(),
+        })
     }
 
     /// The states in which `event` may happen: the guard of the SQL statement that carries it out.

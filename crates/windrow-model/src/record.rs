@@ -69,6 +69,15 @@ pub struct Run {
     pub summary: Option<Json>,
 }
 
+impl Run {
+    /// A sweeper that finds such a run takes it on (design rule 6).
+    pub fn awaits_coordinator(&self, now: Time) -> bool {
+        !self.state.is_final()
+            && self.state != RunState::Paused
+            && (self.coordinator.is_none() || self.coordinator_until <= now)
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
     /// Items of the run at work at the same time.

@@ -81,11 +81,14 @@ mod tests {
     #[test]
     fn delays_follow_the_list_and_stop_after_three() {
         let policy = RetryPolicy::default();
-        let delays: Vec<Decision> =
-            (0..4).map(|n| policy.decide(&failed(ErrorClass::Network), n, 0.0)).collect();
+        let delays: Vec<Decision> = (0..4).map(|n| policy.decide(&failed(ErrorClass::Network), n, 0.0)).collect();
         assert_eq!(
             delays,
-            [0, 30_000, 120_000].map(|delay_ms| Decision::Retry { delay_ms }).into_iter().chain([Decision::Fail]).collect::<Vec<_>>()
+            [0, 30_000, 120_000]
+                .map(|delay_ms| Decision::Retry { delay_ms })
+                .into_iter()
+                .chain([Decision::Fail])
+                .collect::<Vec<_>>()
         );
     }
 

@@ -29,7 +29,9 @@ pub enum StoreError {
     /// Another coordinator holds the run, or it is over.
     #[error("the ticket for {run} is stale: another coordinator has taken over, or the run is over")]
     Stale { run: RunId },
-    #[error("ExperimentRunningExisted: job {name:?} has a live run {run}; wait for it, or cancel it with `windrow jobs cancel {name}`")]
+    #[error(
+        "ExperimentRunningExisted: job {name:?} has a live run {run}; wait for it, or cancel it with `windrow jobs cancel {name}`"
+    )]
     RunningExisted { name: String, run: RunId },
     #[error("there is no {what} {id}")]
     NotFound { what: &'static str, id: String },

@@ -16,7 +16,7 @@ impl Add<i64> for Time {
 impl Sub for Time {
     type Output = i64;
     fn sub(self, earlier: Time) -> i64 {
-        self.0 - earlier.0
+        self.0.saturating_sub(earlier.0)
     }
 }
 

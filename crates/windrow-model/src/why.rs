@@ -48,7 +48,8 @@ pub struct Explanation {
 /// `job` is how the person names the job on the command line.
 pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
     let alive = s.coordinator.is_some() && s.coordinator_until > now;
-    let say = |headline: String, remedy: Option<String>| Explanation { headline, details: details(s, alive, now), remedy };
+    let say =
+        |headline: String, remedy: Option<String>| Explanation { headline, details: details(s, alive, now), remedy };
     if s.state.is_final() {
         let why = s.reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default();
         let retry = (s.counters.failed + s.counters.cancelled > 0).then(|| format!("windrow jobs retry {job}"));
@@ -75,7 +76,10 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
         };
     }
     if s.state.is_stopping() {
-        return say(format!("It is {}: {} item(s) still have to stop or finish.", s.state, s.counters.unsettled()), None);
+        return say(
+            format!("It is {}: {} item(s) still have to stop or finish.", s.state, s.counters.unsettled()),
+            None,
+        );
     }
     if s.expired > 0 {
         return say(format!("{} item(s) lost their worker and are about to be queued again.", s.expired), None);
@@ -91,7 +95,11 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
     }
     if let Some(due) = s.next_due_at {
         return say(
-            format!("{} item(s) failed and wait for their next try; the first starts in {}.", s.delayed, seconds(due - now)),
+            format!(
+                "{} item(s) failed and wait for their next try; the first starts in {}.",
+                s.delayed,
+                seconds(due - now)
+            ),
             None,
         );
     }
@@ -112,7 +120,14 @@ fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
     let c = &s.counters;
     let mut lines = vec![format!(
         "items: {} of {} settled ({} succeeded, {} failed, {} cancelled, {} skipped), {} queued, {} running",
-        c.settled(), c.total, c.succeeded, c.failed, c.cancelled, c.skipped, c.queued, c.running
+        c.settled(),
+        c.total,
+        c.succeeded,
+        c.failed,
+        c.cancelled,
+        c.skipped,
+        c.queued,
+        c.running
     )];
     if c.queued > 0 {
         lines.push(format!("queued: {} ready, {} delayed, {} waiting for a resource", s.ready, s.delayed, s.blocked));

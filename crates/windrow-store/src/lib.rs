@@ -1,1 +1,8 @@
+//! Adapters of the [`Store`](windrow_model::store::Store) port. Each speaks the same verbs with the
+//! same meaning; the memory store is the executable specification the others are compared with.
 
+pub mod memory;
+pub mod sqlite;
+
+pub use memory::MemoryStore;
+pub use sqlite::SqliteStore;

@@ -1,1 +1,20 @@
+//! What Windrow says to the outside, as types: the JSON of every command today, of the HTTP API
+//! later. Built from the model's records, never stored, and extended but not renamed.
+//!
+//! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
+//! with the kernel's state beside them.
 
+pub mod item;
+pub mod job;
+pub mod log;
+pub mod result;
+pub mod run;
+pub mod status;
+pub mod time;
+
+pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
+pub use job::{JobDetail, JobRow};
+pub use log::LogLine;
+pub use result::RunResult;
+pub use run::{ItemCounts, RunDetail};
+pub use time::Timestamp;

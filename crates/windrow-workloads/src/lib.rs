@@ -1,1 +1,19 @@
+//! What an item of each kind means: how a job file becomes a frozen definition, how its source is
+//! paged, and how one item is done step by step.
+//!
+//! The engine sees only the ports of `windrow-model`; the CLI enters through [`job_file::load`] and
+//! [`workloads`]. A kind is added in one place, [`kind`].
 
+pub mod canonical;
+pub mod duration;
+pub mod environment;
+pub mod experiment;
+pub mod job_file;
+pub mod kind;
+pub mod report;
+pub mod template;
+
+pub use environment::Environment;
+pub use job_file::LoadedJob;
+pub use kind::workloads;
+pub use report::{Problem, Report};

@@ -1,1 +1,36 @@
-fn main() {}
+//! The `windrow` program: reads the command line, does the command, ends with its exit code.
+
+mod cli;
+mod data_dir;
+mod error;
+mod exit;
+mod session_lock;
+mod wiring;
+
+use clap::Parser;
+use tracing_subscriber::EnvFilter;
+
+use crate::exit::Exit;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> std::process::ExitCode {
+    let cli = cli::Cli::parse();
+    let filter = EnvFilter::try_from_env("WINDROW_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            eprintln!("error: the system gives no threads: {error}");
+            return Exit::Error.into();
+        }
+    };
+    let exit = runtime.block_on(cli::perform(cli)).unwrap_or_else(|error| {
+        eprint!("{}", error.render());
+        error.exit()
+    });
+    // Whatever still runs in the background must not keep a finished command from ending.
+    runtime.shutdown_background();
+    exit.into()
+}

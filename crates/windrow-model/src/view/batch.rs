@@ -60,7 +60,9 @@ impl BatchStatus {
             (false, ItemState::Queued) if item.processing() => Self::Running,
             (true, ItemState::Queued) if item.processing() => Self::RollbackRunning,
             (true, ItemState::Queued) => Self::RollbackPending,
-            (false, ItemState::Queued) if item.tried_before && item.attempt == AttemptState::Queued => Self::RetryPending,
+            (false, ItemState::Queued) if item.tried_before && item.attempt == AttemptState::Queued => {
+                Self::RetryPending
+            }
             (false, ItemState::Queued) => Self::Pending,
             (false, ItemState::Succeeded | ItemState::Skipped) => Self::Success,
             (true, ItemState::Succeeded | ItemState::Skipped) => Self::RollbackSuccess,

@@ -1,0 +1,38 @@
+# The menu. Each entry does its own set-up on a machine with Rust, git, make and Python 3.
+
+SEEDS ?= 5000
+
+.DEFAULT_GOAL := menu
+.PHONY: menu demo test check docs sim bench nextest
+
+menu:
+	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
+	@echo "make test          all tests: unit, conformance, simulation, command line, torture"
+	@echo "make check         formatting, lints, generated docs up to date"
+	@echo "make docs          write the generated docs"
+	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
+	@echo "make bench         throughput, memory, restart; writes docs/benchmarks.md and target/bench.json"
+
+demo:
+	cargo build --locked -p windrow
+	python3 scripts/demo.py
+
+test: nextest
+	cargo nextest run --workspace --locked
+
+check: nextest
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	cargo nextest run --workspace --locked -E "test(is_fresh)"
+
+docs: nextest
+	WINDROW_WRITE_DOCS=1 cargo nextest run --workspace --locked -E "test(is_fresh)"
+
+sim: nextest
+	WINDROW_SIM_SEEDS=$(SEEDS) cargo nextest run --locked --release -p windrow-engine --test sim --no-capture
+
+bench:
+	cargo bench --locked -p windrow --bench walk
+
+nextest:
+	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest

@@ -1,0 +1,82 @@
+//! Step 10: a run ends. Complete when every item is settled; on its way out earlier when somebody
+//! asked for it, and then what waits is cancelled and what runs is let finish or stop.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windrow_model::Json;
+use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::record::Run;
+use windrow_model::retry::RetryPolicy;
+use windrow_model::state::{Mode, RunState};
+use windrow_model::store::StoreError;
+use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
+
+use crate::coordinate::Tick;
+use crate::node::{Course, Node};
+
+/// Closes a run whose items are all settled.
+pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
+    // An online run without work is waiting for some, until its intake is closed.
+    if run.mode == Mode::Online && run.state == RunState::Running {
+        return Ok(Tick::Idle(Box::new(run)));
+    }
+    let summary = Json::of(&node.store.aggregates(run.id).await?);
+    match node.store.close_run(course.held.ticket, summary, node.now()).await {
+        Ok(closed) => {
+            tracing::info!(run = %closed.id, state = %closed.state, "run ended");
+            Ok(Tick::Over)
+        }
+        // Something arrived in between, or somebody paused it: look again.
+        Err(StoreError::Unsettled { .. } | StoreError::Forbidden(_)) => Ok(Tick::Moved),
+        Err(error) => Err(error),
+    }
+}
+
+/// Gives up coordination; the run stays as it is.
+pub async fn leave(node: &Arc<Node>, course: &Arc<Course>) -> Result<Tick, StoreError> {
+    node.store.yield_run(course.held.ticket, node.now()).await?;
+    Ok(Tick::Over)
+}
+
+/// A run that somebody paused, cancelled or terminated, or that cannot go on.
+pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
+    if run.state.stops_items() {
+        node.inflight().all().iter().filter(|flag| flag.lease.run == run.id).for_each(|flag| flag.stop());
+    }
+    if run.state == RunState::Paused {
+        return if run.counters.running > 0 { Ok(Tick::Idle(Box::new(run))) } else { leave(node, course).await };
+    }
+    let cancelled = node.store.cancel_items(course.held.ticket, node.settings.batch, node.now()).await?;
+    match run.counters.unsettled() {
+        _ if cancelled > 0 => Ok(Tick::Moved),
+        0 => close(node, course, run).await,
+        _ => Ok(Tick::Idle(Box::new(run))),
+    }
+}
+
+/// Stands in for the program of a run that will execute nothing more.
+#[derive(Default)]
+pub struct NoProgram {
+    policy: RetryPolicy,
+}
+
+#[async_trait]
+impl Program for NoProgram {
+    async fn page(&self, _: Option<&Json>, _: usize) -> Result<SourcePage, Failure> {
+        Err(unprepared())
+    }
+    async fn execute(&self, _: &WorkItem, _: &dyn Journal) -> Result<Done, Halt> {
+        Err(unprepared().into())
+    }
+    fn retry_policy(&self) -> &RetryPolicy {
+        &self.policy
+    }
+    fn timeout_ms(&self) -> i64 {
+        1
+    }
+}
+
+fn unprepared() -> Failure {
+    Failure::new(ErrorClass::Handler, "the run's definition could not be prepared")
+}

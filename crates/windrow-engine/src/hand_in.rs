@@ -1,0 +1,100 @@
+//! Step 7: everything workers report goes through one queue and reaches the store in batches: while
+//! one batch is being committed the next one gathers. Order per item is kept, and a batch whose
+//! answer was lost is sent again, because the store recognises repetitions.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use windrow_model::store::{Ending, Receipt, Report, StepWrite};
+
+use crate::journal::Flag;
+use crate::node::Node;
+
+const BATCH: usize = 1024;
+const RETRY_MS: u64 = 50;
+
+enum Message {
+    /// Send what the item has pending, if nobody has meanwhile.
+    Flush(Arc<Flag>),
+    Report(Report, oneshot::Sender<Receipt>),
+}
+
+#[derive(Clone)]
+pub struct Reporter {
+    queue: mpsc::UnboundedSender<Message>,
+}
+
+pub struct Inbox(mpsc::UnboundedReceiver<Message>);
+
+impl Reporter {
+    /// Unbounded, yet small: each item in flight has at most one report and one flush waiting.
+    pub fn new() -> (Self, Inbox) {
+        let (queue, inbox) = mpsc::unbounded_channel();
+        (Self { queue }, Inbox(inbox))
+    }
+
+    pub fn flush(&self, flag: &Arc<Flag>) {
+        let _ = self.queue.send(Message::Flush(flag.clone()));
+    }
+
+    /// Returns when the store has answered. What the item has pending goes first, in the same report.
+    pub async fn report(&self, flag: &Flag, steps: Vec<StepWrite>, ending: Ending) -> Receipt {
+        let mut all = flag.take_pending();
+        all.extend(steps);
+        let (answer, receipt) = oneshot::channel();
+        let report = Report { lease: flag.lease, steps: all, ending };
+        let _ = self.queue.send(Message::Report(report, answer));
+        // The engine is gone: to the item that is the same as having lost its lease.
+        receipt.await.unwrap_or(Receipt::Stale)
+    }
+}
+
+/// Runs until the engine ends.
+pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
+    let mut messages = Vec::with_capacity(BATCH);
+    while inbox.recv_many(&mut messages, BATCH).await > 0 {
+        let mut reports = Vec::with_capacity(messages.len());
+        let mut senders = Vec::with_capacity(messages.len());
+        for message in messages.drain(..) {
+            match message {
+                Message::Flush(flag) => {
+                    let steps = flag.take_pending();
+                    if !steps.is_empty() {
+                        reports.push(Report { lease: flag.lease, steps, ending: Ending::None });
+                        senders.push(Err(flag));
+                    }
+                }
+                Message::Report(report, answer) => {
+                    reports.push(report);
+                    senders.push(Ok(answer));
+                }
+            }
+        }
+        if reports.is_empty() {
+            continue;
+        }
+        let receipts = report_until_answered(&node, reports).await;
+        for (sender, receipt) in senders.into_iter().zip(receipts) {
+            match sender {
+                Ok(answer) => {
+                    let _ = answer.send(receipt);
+                }
+                Err(flag) if receipt == Receipt::Stale => flag.lose(),
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+async fn report_until_answered(node: &Node, reports: Vec<Report>) -> Vec<Receipt> {
+    loop {
+        match node.store.report(reports.clone(), node.now()).await {
+            Ok(receipts) => return receipts,
+            Err(error) => {
+                tracing::warn!(%error, reports = reports.len(), "reports not stored; trying again");
+                tokio::time::sleep(Duration::from_millis(RETRY_MS)).await;
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The items this node has claimed and not handed in, with their number per run at hand: the
+//! dispatcher asks for it every round.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use windrow_model::{AttemptId, RunId};
+
+use crate::journal::Flag;
+
+#[derive(Default)]
+pub struct Inflight {
+    flags: HashMap<AttemptId, Arc<Flag>>,
+    by_run: BTreeMap<RunId, usize>,
+}
+
+impl Inflight {
+    pub fn insert(&mut self, flag: Arc<Flag>) {
+        *self.by_run.entry(flag.lease.run).or_insert(0) += 1;
+        self.flags.insert(flag.lease.attempt, flag);
+    }
+
+    pub fn remove(&mut self, attempt: AttemptId) {
+        let Some(flag) = self.flags.remove(&attempt) else { return };
+        let count = self.by_run.get_mut(&flag.lease.run).expect("counted when inserted");
+        *count -= 1;
+        if *count == 0 {
+            self.by_run.remove(&flag.lease.run);
+        }
+    }
+
+    pub fn get(&self, attempt: AttemptId) -> Option<&Arc<Flag>> {
+        self.flags.get(&attempt)
+    }
+
+    /// In the order of their ids, so that a history can be repeated.
+    pub fn all(&self) -> Vec<Arc<Flag>> {
+        let mut flags: Vec<_> = self.flags.values().cloned().collect();
+        flags.sort_by_key(|flag| flag.lease.attempt);
+        flags
+    }
+
+    pub fn take(&mut self) -> Vec<Arc<Flag>> {
+        let flags = self.all();
+        *self = Self::default();
+        flags
+    }
+
+    pub fn len(&self) -> usize {
+        self.flags.len()
+    }
+
+    pub fn of(&self, run: RunId) -> usize {
+        self.by_run.get(&run).copied().unwrap_or(0)
+    }
+}

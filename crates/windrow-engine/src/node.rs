@@ -1,0 +1,106 @@
+//! What all parts of one engine share.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Notify, broadcast};
+use windrow_model::record::OutboxEvent;
+use windrow_model::store::{Claimed, Held, Store};
+use windrow_model::workload::{Program, Workload};
+use windrow_model::{Clock, SessionId, Time};
+
+use crate::hand_in::Reporter;
+use crate::inflight::Inflight;
+use crate::journal::Flag;
+use crate::pool::Pool;
+use crate::settings::Settings;
+
+/// A claimed item on its way to a worker.
+pub struct Task {
+    pub claimed: Claimed,
+    pub course: Arc<Course>,
+    pub flag: Arc<Flag>,
+}
+
+/// A run as this node executes it: its coordination and its program.
+pub struct Course {
+    pub held: Held,
+    pub program: Arc<dyn Program>,
+}
+
+pub struct Node {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Settings,
+    pub session: SessionId,
+    pub workloads: BTreeMap<&'static str, Arc<dyn Workload>>,
+    pub reporter: Reporter,
+    pub pool: Pool<Task>,
+    /// Something changed that the dispatcher should look at.
+    pub wake: Notify,
+    /// An item left its worker.
+    pub freed: Notify,
+    /// Somebody asked to look for new runs at once.
+    pub look: AtomicBool,
+    /// A run may have reached its end.
+    pub ended: Notify,
+    pub events: broadcast::Sender<Arc<OutboxEvent>>,
+    /// No new work is taken.
+    pub draining: AtomicBool,
+    /// Rounds of the dispatcher, for the watchdog.
+    pub rounds: AtomicU64,
+    inflight: Mutex<Inflight>,
+    chance: Mutex<fastrand::Rng>,
+}
+
+pub struct NodeParts {
+    pub store: Arc<dyn Store>,
+    pub clock: Arc<dyn Clock>,
+    pub settings: Settings,
+    pub session: SessionId,
+    pub workloads: Vec<Arc<dyn Workload>>,
+    pub reporter: Reporter,
+    pub seed: u64,
+}
+
+impl Node {
+    pub fn new(parts: NodeParts) -> Self {
+        let NodeParts { store, clock, settings, session, workloads, reporter, seed } = parts;
+        Self {
+            store,
+            clock,
+            session,
+            workloads: workloads.into_iter().map(|workload| (workload.kind(), workload)).collect(),
+            reporter,
+            pool: Pool::new(settings.queue),
+            wake: Notify::new(),
+            freed: Notify::new(),
+            look: AtomicBool::new(false),
+            ended: Notify::new(),
+            events: broadcast::channel(1024).0,
+            draining: AtomicBool::new(false),
+            rounds: AtomicU64::new(0),
+            inflight: Mutex::default(),
+            chance: Mutex::new(fastrand::Rng::with_seed(seed)),
+            settings,
+        }
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Uniform in 0..1.
+    pub fn chance(&self) -> f64 {
+        self.chance.lock().unwrap_or_else(PoisonError::into_inner).f64()
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    pub fn inflight(&self) -> MutexGuard<'_, Inflight> {
+        self.inflight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,85 @@
+//! Step 3: the source is read page by page; a page and the cursor behind it are stored together, so
+//! a restart in the middle plans nothing twice (E8).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windrow_model::failure::Failure;
+use windrow_model::retry::Decision;
+use windrow_model::state::{ItemState, Mode};
+use windrow_model::store::{PlanPage, Selection, StoreError};
+use windrow_model::workload::SourcePage;
+
+use crate::coordinate::fail_run;
+use crate::node::{Course, Node};
+
+/// Plans the run to the end of its source, or until it is paused, stopped or taken over.
+pub async fn plan(node: Arc<Node>, course: Arc<Course>) {
+    let run = course.held.run.id;
+    while !node.is_draining() {
+        match plan_page(&node, &course).await {
+            Ok(Progress::More) => node.wake.notify_one(),
+            Ok(Progress::Over) => break,
+            Err(StoreError::Stale { .. }) => return,
+            Err(error) => {
+                tracing::warn!(%run, %error, "could not plan a page; trying again");
+                tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+            }
+        }
+    }
+    node.wake.notify_one();
+}
+
+enum Progress {
+    More,
+    Over,
+}
+
+async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, StoreError> {
+    let run = node.store.run(course.held.run.id).await?;
+    if run.planned || !run.state.dispatches() {
+        return Ok(Progress::Over);
+    }
+    let ticket = course.held.ticket;
+    let planned = if run.mode.reads_source() {
+        let page = match read_page(node, course, run.cursor.as_ref()).await {
+            Ok(page) => page,
+            Err(failure) => {
+                fail_run(node, &course.held, &failure).await?;
+                return Ok(Progress::Over);
+            }
+        };
+        let SourcePage { items, cursor: to, done } = page;
+        node.store.plan_items(PlanPage { ticket, from: run.cursor, to, done, items }, node.now()).await?
+    } else {
+        node.store.replan_items(ticket, selection(run.mode), node.settings.page, node.now()).await?
+    };
+    Ok(if planned.done { Progress::Over } else { Progress::More })
+}
+
+/// What the modes without a source take from the job's own items (E9).
+fn selection(mode: Mode) -> Selection {
+    use ItemState::*;
+    match mode {
+        Mode::Rescore => Selection { states: vec![Succeeded], reverse: false },
+        Mode::Rollback => Selection { states: vec![Succeeded], reverse: true },
+        _ => Selection { states: vec![Failed, Cancelled, Queued], reverse: false },
+    }
+}
+
+/// A source may have its moments; it gets as many chances as an item.
+async fn read_page(node: &Node, course: &Course, cursor: Option<&windrow_model::Json>) -> Result<SourcePage, Failure> {
+    let policy = course.program.retry_policy();
+    let mut retries = 0;
+    loop {
+        let failure = match course.program.page(cursor, node.settings.page).await {
+            Ok(page) => return Ok(page),
+            Err(failure) => failure,
+        };
+        match policy.decide(&failure, retries, node.chance()) {
+            Decision::Retry { delay_ms } => tokio::time::sleep(Duration::from_millis(delay_ms as u64)).await,
+            Decision::Fail | Decision::StopRun => return Err(failure),
+        }
+        retries += 1;
+    }
+}

@@ -1,0 +1,64 @@
+//! The workers of a node behind a bounded queue (B1). A full queue is an answer, not a wait; the
+//! caller gives the item back, and nothing is lost.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Semaphore;
+
+pub struct Pool<T> {
+    queue: Mutex<VecDeque<T>>,
+    capacity: usize,
+    waiting: Semaphore,
+    busy: AtomicUsize,
+}
+
+/// The queue is full; here is the task back.
+pub struct QueueFull<T>(pub T);
+
+impl<T> Pool<T> {
+    pub fn new(capacity: usize) -> Self {
+        let queue = Mutex::new(VecDeque::new());
+        Self { queue, capacity, waiting: Semaphore::new(0), busy: AtomicUsize::new(0) }
+    }
+
+    pub fn offer(&self, task: T) -> Result<(), QueueFull<T>> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() >= self.capacity {
+            return Err(QueueFull(task));
+        }
+        queue.push_back(task);
+        self.waiting.add_permits(1);
+        Ok(())
+    }
+
+    /// Waits for a task. The worker counts as busy until it says [`Pool::done`].
+    pub async fn take(&self) -> T {
+        loop {
+            let permit = self.waiting.acquire().await.expect("the pool is never closed");
+            permit.forget();
+            // Gone if it was withdrawn between the permit and here.
+            if let Some(task) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
+                self.busy.fetch_add(1, Ordering::Relaxed);
+                return task;
+            }
+        }
+    }
+
+    pub fn done(&self) {
+        self.busy.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    pub fn queued(&self) -> usize {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Takes back everything that no worker has begun.
+    pub fn withdraw(&self) -> Vec<T> {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken: Vec<T> = queue.drain(..).collect();
+        self.waiting.forget_permits(taken.len());
+        taken
+    }
+}

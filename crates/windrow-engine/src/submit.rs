@@ -1,0 +1,46 @@
+//! Step 1 and 2: a request becomes a job and a run, in one transaction, or is refused.
+
+use windrow_model::priority::Priority;
+use windrow_model::record::{Labels, RunLimits};
+use windrow_model::state::Mode;
+use windrow_model::store::{Result, Store, Submission, Submitted};
+use windrow_model::{JobId, Json, RunId, Time};
+
+/// What somebody asks for; the ids are minted here.
+#[derive(Debug, Clone)]
+pub struct Request {
+    pub workspace: String,
+    pub name: String,
+    pub kind: String,
+    pub labels: Labels,
+    pub mode: Mode,
+    pub spec: Json,
+    pub spec_hash: String,
+    pub priority: Priority,
+    pub limits: RunLimits,
+    pub fresh: bool,
+    pub idempotency_key: Option<String>,
+    pub actor: String,
+}
+
+/// `chance` makes the ids unique among those minted in the same millisecond.
+pub async fn submit(store: &dyn Store, request: Request, chance: u64, now: Time) -> Result<Submitted> {
+    let Request { workspace, name, kind, labels, mode, spec, spec_hash, priority, limits, fresh, .. } = request;
+    let submission = Submission {
+        job: JobId::mint(now, chance),
+        run: RunId::mint(now, chance),
+        workspace,
+        name,
+        kind,
+        labels,
+        mode,
+        spec,
+        spec_hash,
+        priority,
+        limits,
+        fresh,
+        idempotency_key: request.idempotency_key,
+        actor: request.actor,
+    };
+    store.submit(submission, now).await
+}

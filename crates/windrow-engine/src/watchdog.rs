@@ -1,0 +1,91 @@
+//! B11: a dispatcher that does not come round any more, or lets the queue grow scan after scan, is
+//! replaced. It holds nothing that the store does not, so no task is lost.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::task::JoinSet;
+
+use crate::coordinate::dispatch;
+use crate::node::Node;
+
+/// Scans in a row with a longer queue than before.
+const GROWING: u32 = 10;
+
+/// Runs the dispatcher and watches it.
+pub async fn watch(node: Arc<Node>) {
+    loop {
+        // Dropping the set ends the dispatcher in it.
+        let mut dispatcher = JoinSet::new();
+        dispatcher.spawn(dispatch(node.clone()));
+        let reason = observe(&node, &mut dispatcher).await;
+        tracing::error!(reason, "restarting the dispatcher");
+        // Not at once: what broke it may still be there.
+        tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+    }
+}
+
+/// Returns why the dispatcher must be replaced.
+async fn observe(node: &Node, dispatcher: &mut JoinSet<()>) -> &'static str {
+    let watch = Duration::from_millis(node.settings.watch_ms);
+    let mut symptoms = Symptoms::default();
+    loop {
+        if tokio::time::timeout(watch, dispatcher.join_next()).await.is_ok() {
+            return "it panicked";
+        }
+        let rounds = node.rounds.load(Ordering::Relaxed);
+        if let Some(reason) = symptoms.see(rounds, node.pool.queued(), &node.settings) {
+            return reason;
+        }
+    }
+}
+
+#[derive(Default)]
+struct Symptoms {
+    rounds: u64,
+    still_ms: u64,
+    queued: usize,
+    growing: u32,
+}
+
+impl Symptoms {
+    fn see(&mut self, rounds: u64, queued: usize, settings: &crate::Settings) -> Option<&'static str> {
+        self.still_ms = if rounds == self.rounds { self.still_ms + settings.watch_ms } else { 0 };
+        self.growing = if queued > self.queued { self.growing + 1 } else { 0 };
+        (self.rounds, self.queued) = (rounds, queued);
+        if self.still_ms >= settings.stuck_ms {
+            Some("it is stuck")
+        } else if self.growing >= GROWING {
+            Some("its queue kept growing")
+        } else {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dispatcher_that_stands_still_is_noticed() {
+        let settings = crate::Settings { watch_ms: 1_000, stuck_ms: 3_000, ..Default::default() };
+        let mut symptoms = Symptoms::default();
+        assert_eq!(symptoms.see(7, 0, &settings), None);
+        assert_eq!(symptoms.see(7, 0, &settings), None);
+        assert_eq!(symptoms.see(7, 0, &settings), None);
+        assert_eq!(symptoms.see(7, 0, &settings), Some("it is stuck"));
+    }
+
+    #[test]
+    fn a_queue_that_grows_ten_scans_in_a_row_is_noticed() {
+        let settings = crate::Settings::default();
+        let mut symptoms = Symptoms::default();
+        let seen: Vec<_> = (1..=10).map(|n| symptoms.see(n as u64, n, &settings)).collect();
+        assert_eq!(seen[..9], [None; 9]);
+        assert_eq!(seen[9], Some("its queue kept growing"));
+        let mut symptoms = Symptoms::default();
+        assert!((1..100).all(|n| symptoms.see(n as u64, (n % 9) as usize, &settings).is_none()));
+    }
+}

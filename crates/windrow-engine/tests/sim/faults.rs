@@ -1,0 +1,302 @@
+//! A store that fails: calls are slow, fail before or after they happened, arrive twice, or are the
+//! last thing their process does. What gets through is checked against the rules as it happens.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::counters::Counters;
+use windrow_model::priority::STARVATION_BOUND_MS;
+use windrow_model::record::*;
+use windrow_model::state::{AttemptState, RunEvent};
+use windrow_model::store::*;
+use windrow_model::why::Standing;
+use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_store::MemoryStore;
+
+use crate::scenario::Tally;
+use crate::work::Ledger;
+
+/// One process's connection to the store.
+pub struct FaultyStore {
+    pub inner: Arc<MemoryStore>,
+    pub ledger: Arc<Ledger>,
+    pub tally: Arc<std::sync::Mutex<Tally>>,
+    pub chance: std::sync::Mutex<fastrand::Rng>,
+    /// Set when the process is to die; it never gets an answer after that.
+    pub crashed: AtomicBool,
+    pub crash: Notify,
+    pub crash_chance: f64,
+}
+
+impl FaultyStore {
+    fn roll(&self) -> f64 {
+        self.chance.lock().unwrap().f64()
+    }
+
+    fn calm(&self) -> bool {
+        self.ledger.calm.load(Ordering::Relaxed)
+    }
+
+    fn count(&self, which: impl FnOnce(&mut Tally)) {
+        which(&mut self.tally.lock().unwrap());
+    }
+
+    async fn die(&self) -> ! {
+        self.crashed.store(true, Ordering::Relaxed);
+        self.count(|tally| tally.crashes += 1);
+        self.crash.notify_one();
+        std::future::pending().await
+    }
+
+    /// Before the call reaches the store.
+    async fn before(&self) -> Result<()> {
+        self.count(|tally| tally.calls += 1);
+        if self.crashed.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        let (fate, latency) = (self.roll(), self.roll());
+        tokio::time::sleep(Duration::from_micros((latency * 3_000.0) as u64)).await;
+        if self.calm() {
+            return Ok(());
+        }
+        if fate < self.crash_chance {
+            self.die().await;
+        }
+        if fate < self.crash_chance + 0.01 {
+            self.count(|tally| tally.refused += 1);
+            return Err(StoreError::Unavailable("refused".into()));
+        }
+        if fate < self.crash_chance + 0.015 {
+            // Longer than a lease: others will think that this one is dead.
+            self.count(|tally| tally.stalls += 1);
+            tokio::time::sleep(Duration::from_secs(1 + (latency * 40.0) as u64)).await;
+        }
+        Ok(())
+    }
+
+    /// After it happened, before the caller hears of it.
+    async fn after(&self) -> Result<()> {
+        if self.calm() {
+            return Ok(());
+        }
+        let fate = self.roll();
+        if fate < self.crash_chance {
+            self.die().await;
+        }
+        if fate < self.crash_chance + 0.01 {
+            self.count(|tally| tally.answers_lost += 1);
+            return Err(StoreError::Unavailable("answer lost".into()));
+        }
+        Ok(())
+    }
+
+    async fn attempt(&self, id: AttemptId) -> Option<Attempt> {
+        let detail = self.inner.item(id.item()).await.ok()?;
+        detail.attempts.into_iter().find(|attempt| attempt.id == id)
+    }
+
+    /// Reports reach the store one by one here, so that each can be held against what was true before.
+    async fn checked_report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+        let mut receipts = Vec::new();
+        for report in reports {
+            let lease = report.lease;
+            let before = self.attempt(lease.attempt).await;
+            let holds = before.as_ref().is_some_and(|a| a.state == AttemptState::Running && a.fence == lease.fence);
+            let receipt = self.inner.report(vec![report], now).await?[0];
+            if receipt == Receipt::Accepted && !holds {
+                self.ledger.violation(format!("a stale report on {} got through", lease.attempt));
+            }
+            let unchanged = self.attempt(lease.attempt).await == before;
+            if receipt != Receipt::Accepted && !unchanged {
+                self.ledger.violation(format!("a refused report on {} changed it", lease.attempt));
+            }
+            self.count(|tally| match receipt {
+                Receipt::Stale => tally.stale += 1,
+                Receipt::Repeated => tally.repeated += 1,
+                Receipt::Stop => tally.stopped += 1,
+                Receipt::Accepted => {}
+            });
+            receipts.push(receipt);
+        }
+        Ok(receipts)
+    }
+
+    async fn check_concurrency(&self, run: RunId, now: Time) {
+        if let Ok(standing) = self.inner.standing(run, now).await
+            && standing.leased > standing.concurrency
+        {
+            self.ledger.violation(format!("{run} has {} of {} leases", standing.leased, standing.concurrency));
+        }
+    }
+
+    /// T5: whoever is left waiting ranks behind whoever was taken, and was overtaken within the bound.
+    async fn check_order(&self, taken: &[Held], now: Time) {
+        let all = self.inner.jobs(JobFilter { limit: usize::MAX, ..Default::default() }).await.unwrap();
+        for (_, waiting) in all.iter().filter(|(_, run)| run.awaits_coordinator(now)) {
+            for held in taken.iter().filter(|held| !held.run.state.is_stopping()) {
+                if waiting.rank < held.run.rank {
+                    self.ledger.violation(format!("{} was taken before {}", held.run.id, waiting.id));
+                }
+                if held.run.created_at - waiting.created_at > STARVATION_BOUND_MS {
+                    self.ledger.violation(format!("{} starves beyond the bound", waiting.id));
+                }
+            }
+        }
+    }
+}
+
+/// The verbs that need no checking of their own.
+macro_rules! pass_on {
+    ($self:ident, $call:expr) => {{
+        $self.before().await?;
+        let answer = $call.await?;
+        $self.after().await?;
+        Ok(answer)
+    }};
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    async fn open_session(&self, session: Session) -> Result<()> {
+        self.inner.open_session(session).await
+    }
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+        pass_on!(self, self.inner.beat(session, lease_ms, now))
+    }
+    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.bury(session, now))
+    }
+    async fn sessions(&self) -> Result<Vec<Session>> {
+        pass_on!(self, self.inner.sessions())
+    }
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
+        pass_on!(self, self.inner.submit(submission, now))
+    }
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
+        self.before().await?;
+        let taken = self.inner.admit(admission, now).await?;
+        self.check_order(&taken, now).await;
+        self.after().await?;
+        Ok(taken)
+    }
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
+        self.before().await?;
+        let answer = self.inner.plan_items(page.clone(), now).await?;
+        if self.roll() < 0.05 {
+            self.count(|tally| tally.doubled += 1);
+            let again = self.inner.plan_items(page, now).await?;
+            if again.created + again.requeued > 0 {
+                self.ledger.violation("a page was planned twice".into());
+            }
+        }
+        self.after().await?;
+        Ok(answer)
+    }
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
+        pass_on!(self, self.inner.replan_items(ticket, selection, limit, now))
+    }
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        pass_on!(self, self.inner.feed_items(run, items, now))
+    }
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
+        self.before().await?;
+        let run = claim.run;
+        let claimed = self.inner.claim(claim, now).await?;
+        self.check_concurrency(run, now).await;
+        self.after().await?;
+        Ok(claimed)
+    }
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
+        pass_on!(self, self.inner.history(attempt))
+    }
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
+        pass_on!(self, self.inner.renew(leases, lease_ms, now))
+    }
+    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+        self.before().await?;
+        let receipts = self.checked_report(reports.clone(), now).await?;
+        if !self.calm() && self.roll() < 0.03 {
+            self.count(|tally| tally.doubled += 1);
+            self.checked_report(reports, now).await?;
+        }
+        self.after().await?;
+        Ok(receipts)
+    }
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+        pass_on!(self, self.inner.archive(ticket, limit, now))
+    }
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
+        self.before().await?;
+        let reaped = self.inner.reap(limit, now).await?;
+        self.count(|tally| tally.reaped += (reaped.lost + reaped.abandoned) as u64);
+        self.after().await?;
+        Ok(reaped)
+    }
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+        pass_on!(self, self.inner.cancel_items(ticket, limit, now))
+    }
+    async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.yield_run(ticket, now))
+    }
+    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.close_run(ticket, summary, now))
+    }
+    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.intend(run, event, actor, reason, now))
+    }
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.log(entries, now))
+    }
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+        pass_on!(self, self.inner.outbox(after, limit))
+    }
+    async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        pass_on!(self, self.inner.forget_outbox(up_to))
+    }
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        pass_on!(self, self.inner.clean_up(retention, limit, now))
+    }
+    async fn job(&self, id: JobId) -> Result<Job> {
+        pass_on!(self, self.inner.job(id))
+    }
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        pass_on!(self, self.inner.find_job(workspace, name))
+    }
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        pass_on!(self, self.inner.jobs(filter))
+    }
+    async fn run(&self, id: RunId) -> Result<Run> {
+        pass_on!(self, self.inner.run(id))
+    }
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        pass_on!(self, self.inner.runs(job))
+    }
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        pass_on!(self, self.inner.spec(hash))
+    }
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
+        pass_on!(self, self.inner.items(filter))
+    }
+    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
+        pass_on!(self, self.inner.item(id))
+    }
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+        pass_on!(self, self.inner.logs(job, after, limit))
+    }
+    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
+        pass_on!(self, self.inner.stats(job))
+    }
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        pass_on!(self, self.inner.aggregates(run))
+    }
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        pass_on!(self, self.inner.recount(run))
+    }
+    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
+        pass_on!(self, self.inner.standing(run, now))
+    }
+}

@@ -1,0 +1,48 @@
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{RUN, RunEvent, RunState};
+use windrow_model::store::{Admission, Held, Result, Scope};
+use windrow_model::{RunId, Ticket, Time};
+
+use super::world::World;
+
+impl World {
+    pub fn admit(&mut self, a: &Admission, now: Time) -> Result<Vec<Held>> {
+        self.live_session(a.session)?;
+        let mut waiting: Vec<(i64, RunId)> = self
+            .runs
+            .values()
+            .filter(|run| run.awaits_coordinator(now) && in_scope(run, &a.scope))
+            .map(|run| (run.rank, run.id))
+            .collect();
+        waiting.sort();
+        let mut places = a.places;
+        let mut held = Vec::new();
+        for (_, id) in waiting {
+            if !self.runs[&id].state.is_stopping() {
+                if places == 0 {
+                    continue;
+                }
+                places -= 1;
+            }
+            let run = self.run_mut(id);
+            run.epoch += 1;
+            run.coordinator = Some(a.session);
+            run.coordinator_until = now + a.lease_ms;
+            if run.state == RunState::Pending {
+                run.state = RUN.next(run.state, RunEvent::Admit).expect("pending runs are admitted");
+                run.started_at.get_or_insert(now);
+                let message = format!("run {} started", run.no);
+                self.emit_state(id, now);
+                self.log_system(id, None, LogLevel::Info, "started", message, now);
+            }
+            let run = self.runs[&id].clone();
+            held.push(Held { ticket: Ticket { run: id, epoch: run.epoch }, run });
+        }
+        Ok(held)
+    }
+}
+
+fn in_scope(run: &Run, scope: &Scope) -> bool {
+    let named = scope.only.is_none_or(|only| only == run.id);
+    named && (run.region.is_empty() || scope.regions.is_empty() || scope.regions.contains(&run.region))
+}

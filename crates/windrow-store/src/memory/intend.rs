@@ -1,0 +1,47 @@
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{RUN, RunEvent};
+use windrow_model::store::{NewLog, Result, StoreError};
+use windrow_model::{RunId, Time};
+
+use super::world::World;
+
+impl World {
+    pub fn intend(&mut self, id: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+        let run = self.run(id)?;
+        let own = matches!(event, RunEvent::Admit | RunEvent::Close);
+        let state = match RUN.next(run.state, event) {
+            Ok(state) if !own => state,
+            Err(_) if !own && RUN.table.iter().any(|(_, e, to)| *e == event && *to == run.state) => {
+                return Ok(run.clone());
+            }
+            refused => {
+                return Err(StoreError::Forbidden(refused.err().unwrap_or_else(|| {
+                    windrow_model::machine::Forbidden {
+                        entity: "run",
+                        from: run.state.as_str(),
+                        event: event.as_str(),
+                        allowed: Vec::new(),
+                    }
+                })));
+            }
+        };
+        let job = run.job;
+        let run = self.run_mut(id);
+        run.state = state;
+        if let Some(reason) = reason {
+            run.reason = Some(reason.to_owned());
+        }
+        self.emit_state(id, now);
+        let log = NewLog {
+            job,
+            run: Some(id),
+            item: None,
+            level: LogLevel::Info,
+            event: event.as_str().into(),
+            actor: actor.into(),
+            message: reason.unwrap_or_default().into(),
+        };
+        self.log(log, now);
+        Ok(self.runs[&id].clone())
+    }
+}

@@ -1,0 +1,162 @@
+//! The executable specification: every verb on plain maps, one lock, no waiting. The simulation and
+//! the differential test run on it; nothing survives the process.
+
+mod admit;
+mod archive;
+mod claim;
+mod clean_up;
+mod close;
+mod intend;
+mod plan;
+mod read;
+mod reap;
+mod report;
+mod session;
+mod submit;
+mod world;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::counters::Counters;
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
+use windrow_model::state::RunEvent;
+use windrow_model::store::*;
+use windrow_model::why::Standing;
+use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+use world::World;
+
+#[derive(Default)]
+pub struct MemoryStore {
+    world: Mutex<World>,
+}
+
+impl MemoryStore {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Verbs check before they change, so a panic between two changes is a bug either way; the
+    /// simulation would rather see the damaged world than a poisoned lock.
+    fn world(&self) -> MutexGuard<'_, World> {
+        self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn open_session(&self, session: Session) -> Result<()> {
+        self.world().open_session(session)
+    }
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+        self.world().beat(session, lease_ms, now)
+    }
+    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
+        self.world().bury(session, now)
+    }
+    async fn sessions(&self) -> Result<Vec<Session>> {
+        Ok(self.world().open_sessions())
+    }
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
+        self.world().submit(submission, now)
+    }
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
+        self.world().admit(&admission, now)
+    }
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
+        self.world().plan_items(page, now)
+    }
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
+        self.world().replan_items(ticket, &selection, limit, now)
+    }
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        self.world().feed_items(run, items, now)
+    }
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
+        self.world().claim(&claim, now)
+    }
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
+        Ok(self.world().history(attempt))
+    }
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
+        Ok(self.world().renew(&leases, lease_ms, now))
+    }
+    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+        let mut world = self.world();
+        Ok(reports.into_iter().map(|report| world.report(report, now)).collect())
+    }
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+        self.world().archive(ticket, limit, now)
+    }
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
+        Ok(self.world().reap(limit, now))
+    }
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+        self.world().cancel_items(ticket, limit, now)
+    }
+    async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
+        self.world().yield_run(ticket)
+    }
+    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
+        self.world().close_run(ticket, summary, now)
+    }
+    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+        self.world().intend(run, event, actor, reason, now)
+    }
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
+        let mut world = self.world();
+        entries.into_iter().for_each(|entry| world.log(entry, now));
+        Ok(())
+    }
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+        Ok(self.world().outbox_after(after, limit))
+    }
+    async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        self.world().forget_outbox(up_to);
+        Ok(())
+    }
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        Ok(self.world().clean_up(retention, limit, now))
+    }
+    async fn job(&self, id: JobId) -> Result<Job> {
+        self.world().job(id)
+    }
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        Ok(self.world().find_job(workspace, name))
+    }
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        Ok(self.world().list_jobs(&filter))
+    }
+    async fn run(&self, id: RunId) -> Result<Run> {
+        self.world().run(id).cloned()
+    }
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        Ok(self.world().runs_of(job))
+    }
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        self.world().spec(hash)
+    }
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
+        Ok(self.world().list_items(&filter))
+    }
+    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
+        self.world().item_detail(id)
+    }
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+        Ok(self.world().logs_of(job, after, limit))
+    }
+    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
+        Ok(self.world().stats(job))
+    }
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        self.world().aggregates(run)
+    }
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.world().recount(run)
+    }
+    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
+        self.world().standing(run, now)
+    }
+}

@@ -1,0 +1,190 @@
+use windrow_model::ids::MAX_TRIES;
+use windrow_model::priority::Priority;
+use windrow_model::record::Attempt;
+use windrow_model::state::{AttemptState, ITEM, ItemEvent, ItemState, Mode, RunState};
+use windrow_model::step::{ContentKey, Usage};
+use windrow_model::store::{NewItem, PlanPage, Planned, Result, Selection, StoreError};
+use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
+
+use super::world::{ItemRow, World};
+
+/// What to do with one row of a page.
+enum Placing {
+    Create(ContentKey),
+    Requeue(ItemId),
+    Skip,
+}
+
+impl World {
+    pub fn plan_items(&mut self, page: PlanPage, now: Time) -> Result<Planned> {
+        let run = self.check_ticket(page.ticket)?;
+        let (id, job, mode) = (run.id, run.job, run.mode);
+        if run.planned || run.cursor != page.from || !run.state.dispatches() {
+            return Ok(Planned { done: run.planned, ..Default::default() });
+        }
+        // A verb changes nothing when it fails, and running out of tries is the only way to fail.
+        for item in &page.items {
+            if let Some(known) = self.keys.get(&(job, item.key)).filter(|_| mode != Mode::Append) {
+                self.check_tries(*known)?;
+            }
+        }
+        let mut planned = Planned { done: page.done, ..Default::default() };
+        for item in page.items {
+            match self.place(id, job, mode, item.key) {
+                Placing::Skip => planned.skipped += 1,
+                Placing::Create(key) => {
+                    self.create_item(id, job, NewItem { key, ..item }, now);
+                    planned.created += 1;
+                }
+                Placing::Requeue(known) => {
+                    let row = self.items.get_mut(&known).expect("item exists");
+                    row.priority = item.priority;
+                    row.resource = item.resource;
+                    self.requeue_item(id, known, item.not_before.unwrap_or(now));
+                    planned.requeued += 1;
+                }
+            }
+        }
+        let run = self.run_mut(id);
+        run.cursor = page.to;
+        run.planned = page.done;
+        self.count_planned(id, &planned);
+        Ok(planned)
+    }
+
+    pub fn replan_items(&mut self, ticket: Ticket, selection: &Selection, limit: usize, now: Time) -> Result<Planned> {
+        let run = self.check_ticket(ticket)?;
+        let (id, job) = (run.id, run.job);
+        if run.planned || !run.state.dispatches() {
+            return Ok(Planned { done: run.planned, ..Default::default() });
+        }
+        let after = run.cursor.as_ref().and_then(|cursor| cursor.value()["after"].as_i64());
+        let chosen =
+            |(_, row): &(&ItemId, &ItemRow)| row.job == job && row.run != id && selection.states.contains(&row.state);
+        let page: Vec<ItemId> = if selection.reverse {
+            let below = ItemId(after.unwrap_or(i64::MAX));
+            self.items.range(..below).rev().filter(chosen).map(|(item, _)| *item).take(limit).collect()
+        } else {
+            let above = ItemId(after.map_or(0, |after| after + 1));
+            self.items.range(above..).filter(chosen).map(|(item, _)| *item).take(limit).collect()
+        };
+        page.iter().try_for_each(|item| self.check_tries(*item))?;
+        for item in &page {
+            self.requeue_item(id, *item, now);
+        }
+        let done = page.len() < limit;
+        let run = self.run_mut(id);
+        if let Some(last) = page.last() {
+            run.cursor = Some(Json::of(&serde_json::json!({ "after": last.0 })));
+        }
+        run.planned = done;
+        let planned = Planned { requeued: page.len() as i64, done, ..Default::default() };
+        self.count_planned(id, &planned);
+        Ok(planned)
+    }
+
+    pub fn feed_items(&mut self, id: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        let run = self.run(id)?;
+        let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
+        if run.mode != Mode::Online || !open {
+            return Err(StoreError::IntakeClosed);
+        }
+        let job = run.job;
+        let mut planned = Planned::default();
+        for item in items {
+            if self.keys.contains_key(&(job, item.key)) {
+                planned.skipped += 1;
+            } else {
+                self.create_item(id, job, item, now);
+                planned.created += 1;
+            }
+        }
+        self.count_planned(id, &planned);
+        Ok(planned)
+    }
+
+    fn place(&self, run: RunId, job: JobId, mode: Mode, key: ContentKey) -> Placing {
+        let mut candidate = key;
+        for n in 2u64.. {
+            match self.keys.get(&(job, candidate)) {
+                None => return Placing::Create(candidate),
+                Some(_) if mode == Mode::Append => return Placing::Skip,
+                Some(item) if self.items[item].run != run => return Placing::Requeue(*item),
+                // A second row with the same content: it has a key of its own.
+                Some(_) => candidate = ContentKey::of(&[&key.0, &n.to_le_bytes()]),
+            }
+        }
+        unreachable!("some number is free")
+    }
+
+    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, now: Time) {
+        self.item_seq += 1;
+        let id = ItemId(self.item_seq);
+        let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
+        let ordinal = *ordinals;
+        *ordinals += 1;
+        self.keys.insert((job, new.key), id);
+        let row = ItemRow {
+            job,
+            run,
+            ordinal,
+            key: new.key,
+            priority: new.priority,
+            resource: new.resource.clone(),
+            state: ItemState::Queued,
+            tries: 1,
+            archived: None,
+            error: None,
+            latency_ms: None,
+            usage: Usage::default(),
+            finished_at: None,
+            input: new.input,
+            scores: Vec::new(),
+        };
+        self.items.insert(id, row);
+        let due_at = new.not_before.unwrap_or(now);
+        self.insert_attempt(queued(AttemptId::new(id, 1), run, new.priority, new.resource, due_at));
+    }
+
+    fn check_tries(&self, item: ItemId) -> Result<()> {
+        if self.items[&item].tries >= MAX_TRIES {
+            return Err(StoreError::TriesExhausted { item, max: MAX_TRIES });
+        }
+        Ok(())
+    }
+
+    fn requeue_item(&mut self, run: RunId, item: ItemId, due_at: Time) {
+        let row = self.items.get_mut(&item).expect("item exists");
+        row.state = ITEM.next(row.state, ItemEvent::Requeue).unwrap_or(row.state);
+        row.tries += 1;
+        row.run = run;
+        let attempt = queued(AttemptId::new(item, row.tries), run, row.priority, row.resource.clone(), due_at);
+        self.insert_attempt(attempt);
+    }
+
+    fn count_planned(&mut self, run: RunId, planned: &Planned) {
+        let counters = &mut self.run_mut(run).counters;
+        counters.total += planned.created + planned.requeued;
+        counters.queued += planned.created + planned.requeued;
+    }
+}
+
+pub(super) fn queued(id: AttemptId, run: RunId, priority: Priority, resource: Option<String>, due_at: Time) -> Attempt {
+    Attempt {
+        id,
+        run,
+        state: AttemptState::Queued,
+        outcome: None,
+        partial: false,
+        priority,
+        due_at,
+        fence: 0,
+        owner: None,
+        resource,
+        retries: 0,
+        losses: 0,
+        error: None,
+        started_at: None,
+        ended_at: None,
+    }
+}

@@ -1,0 +1,195 @@
+use std::collections::BTreeMap;
+
+use windrow_model::aggregate::{Aggregates, Percentiles, ScoreSummary, Stats};
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
+use windrow_model::state::{ItemState, Outcome};
+use windrow_model::step::Verdict;
+use windrow_model::store::{ItemFilter, JobFilter, Result, StoreError};
+use windrow_model::why::Standing;
+use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
+
+use super::world::{ItemRow, World};
+
+impl World {
+    pub fn job(&self, id: JobId) -> Result<Job> {
+        let row = self.jobs.get(&id).ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
+        Ok(row.job.clone())
+    }
+
+    pub fn find_job(&self, workspace: &str, name: &str) -> Option<Job> {
+        self.jobs.values().map(|row| &row.job).find(|job| job.workspace == workspace && job.name == name).cloned()
+    }
+
+    pub fn list_jobs(&self, f: &JobFilter) -> Vec<(Job, Run)> {
+        let wanted = |(job, run): &(&Job, &Run)| {
+            f.workspace.as_ref().is_none_or(|workspace| *workspace == job.workspace)
+                && f.kind.as_ref().is_none_or(|kind| *kind == job.kind)
+                && f.state.is_none_or(|state| state == run.state)
+                && f.name_contains.as_ref().is_none_or(|part| job.name.contains(part.as_str()))
+                && f.before.is_none_or(|before| job.id < before)
+        };
+        let newest_first = self.jobs.values().rev().map(|row| (&row.job, &self.runs[&row.job.latest_run]));
+        newest_first.filter(wanted).take(f.limit).map(|(job, run)| (job.clone(), run.clone())).collect()
+    }
+
+    pub fn spec(&self, hash: &str) -> Result<Json> {
+        let spec = self.specs.get(hash).cloned();
+        spec.ok_or_else(|| StoreError::NotFound { what: "definition", id: hash.to_owned() })
+    }
+
+    pub fn list_items(&self, f: &ItemFilter) -> Vec<Item> {
+        let above = ItemId(f.after.map_or(0, |after| after.0 + 1));
+        self.items
+            .range(above..)
+            .filter(|(_, row)| {
+                row.job == f.job && f.run.is_none_or(|run| run == row.run) && f.state.is_none_or(|s| s == row.state)
+            })
+            .take(f.limit)
+            .map(|(id, row)| self.item_record(*id, row))
+            .collect()
+    }
+
+    fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
+        Item {
+            id,
+            job: row.job,
+            run: row.run,
+            ordinal: row.ordinal,
+            key: row.key,
+            state: row.state,
+            tries: row.tries,
+            attempt_state: self.attempts[&AttemptId::new(id, row.tries)].attempt.state,
+            archived: row.archived,
+            error: row.error.clone(),
+            latency_ms: row.latency_ms,
+            usage: row.usage,
+            finished_at: row.finished_at,
+        }
+    }
+
+    pub fn item_detail(&self, id: ItemId) -> Result<ItemDetail> {
+        let row = self.items.get(&id).ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?;
+        let (first, last) = id.attempts();
+        let mut scores = row.scores.clone();
+        scores.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
+        Ok(ItemDetail {
+            item: self.item_record(id, row),
+            input: row.input.clone(),
+            scores,
+            attempts: self.attempts.range(first..=last).map(|(_, row)| row.attempt.clone()).collect(),
+            steps: self.history(last),
+        })
+    }
+
+    pub fn logs_of(&self, job: JobId, after: i64, limit: usize) -> Vec<LogEntry> {
+        self.log
+            .range(after + 1..)
+            .map(|(_, entry)| entry)
+            .filter(|entry| entry.job == job)
+            .take(limit)
+            .cloned()
+            .collect()
+    }
+
+    pub fn outbox_after(&self, after: i64, limit: usize) -> Vec<OutboxEvent> {
+        self.outbox.range(after + 1..).take(limit).map(|(_, event)| event.clone()).collect()
+    }
+
+    pub fn forget_outbox(&mut self, up_to: i64) {
+        self.outbox = self.outbox.split_off(&(up_to + 1));
+    }
+
+    pub fn stats(&self, job: Option<JobId>) -> Stats {
+        let wanted = |candidate: JobId| job.is_none_or(|job| job == candidate);
+        let mut stats = Stats { jobs: self.jobs.keys().filter(|id| wanted(**id)).count() as i64, ..Default::default() };
+        for run in self.runs.values().filter(|run| wanted(run.job)) {
+            stats.runs += 1;
+            *stats.runs_by_state.entry(run.state.to_string()).or_default() += 1;
+        }
+        for row in self.items.values().filter(|row| wanted(row.job)) {
+            stats.items += 1;
+            *stats.items_by_state.entry(row.state.to_string()).or_default() += 1;
+        }
+        let (mut timed, mut total_ms) = (0, 0);
+        for attempt in self.attempts.values().map(|row| &row.attempt).filter(|a| wanted(self.runs[&a.run].job)) {
+            stats.attempts += 1;
+            stats.retries += i64::from(matches!(attempt.outcome, Some(Outcome::Retried | Outcome::Lost)));
+            if let (Some(started), Some(ended)) = (attempt.started_at, attempt.ended_at) {
+                timed += 1;
+                total_ms += ended - started;
+            }
+            if let Some((class, _)) = &attempt.error {
+                *stats.errors_by_class.entry(class.to_string()).or_default() += 1;
+            }
+        }
+        stats.mean_duration_ms = (timed > 0).then(|| total_ms as f64 / timed as f64);
+        stats
+    }
+
+    pub fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        let run = self.run(run)?.id;
+        let mut all = Aggregates::default();
+        let mut sums: BTreeMap<String, (f64, i64)> = BTreeMap::new();
+        let mut latencies = Vec::new();
+        for row in self.items.values().filter(|row| row.run == run) {
+            all.usage += row.usage;
+            if let (ItemState::Succeeded, Some(ms)) = (row.state, row.latency_ms) {
+                latencies.push(ms);
+            }
+            for score in &row.scores {
+                let summary: &mut ScoreSummary = all.evaluators.entry(score.name.clone()).or_default();
+                summary.count(score.verdict, 1);
+                if let (Verdict::Pass | Verdict::Fail, Some(value)) = (score.verdict, score.value) {
+                    summary.distribution[ScoreSummary::bin(value)] += 1;
+                    let sum = sums.entry(score.name.clone()).or_default();
+                    *sum = (sum.0 + value, sum.1 + 1);
+                }
+            }
+        }
+        for (name, (sum, n)) in sums {
+            all.evaluators.get_mut(&name).expect("counted above").mean = Some(sum / n as f64);
+        }
+        latencies.sort_unstable();
+        let at = |percent| latencies[Percentiles::rank(latencies.len() as i64, percent) as usize];
+        all.latency = (!latencies.is_empty()).then(|| Percentiles { p50: at(50), p90: at(90), p99: at(99) });
+        Ok(all)
+    }
+
+    pub fn standing(&self, id: RunId, now: Time) -> Result<Standing> {
+        let run = self.run(id)?;
+        let ahead = self.runs.values().filter(|other| {
+            other.id != id && other.awaits_coordinator(now) && (other.rank, other.id) < (run.rank, run.id)
+        });
+        let delayed: Vec<Time> = self.queued_in(id).map(|(due, _)| due).filter(|due| *due > now).collect();
+        let blocked = self.blocked.iter().filter(|(_, r, _)| *r == id);
+        let leased: Vec<AttemptId> = self.leased_in(id).collect();
+        let expired = leased.iter().filter(|id| self.attempts[id].attempt.due_at <= now).count();
+        let mut errors: BTreeMap<String, i64> = BTreeMap::new();
+        for attempt in self.attempts.values().map(|row| &row.attempt).filter(|a| a.run == id) {
+            if let Some((class, _)) = &attempt.error {
+                *errors.entry(class.to_string()).or_default() += 1;
+            }
+        }
+        Ok(Standing {
+            run: id,
+            state: run.state,
+            reason: run.reason.clone(),
+            counters: run.counters,
+            planned: run.planned,
+            region: run.region.clone(),
+            concurrency: run.limits.concurrency,
+            coordinator: run.coordinator,
+            coordinator_until: run.coordinator_until,
+            ahead: ahead.count() as i64,
+            ready: self.queued_in(id).filter(|(due, _)| *due <= now).count() as i64,
+            delayed: delayed.len() as i64,
+            next_due_at: delayed.iter().min().copied(),
+            blocked: blocked.clone().count() as i64,
+            blocked_on: blocked.min_by_key(|(_, _, id)| *id).map(|(resource, _, _)| resource.clone()),
+            leased: leased.len() as i64,
+            expired: expired as i64,
+            logged: self.logged_in(id).count() as i64,
+            commonest_error: errors.into_iter().rev().max_by_key(|(_, n)| *n),
+        })
+    }
+}

@@ -1,0 +1,72 @@
+use windrow_model::record::Session;
+use windrow_model::state::AttemptEvent;
+use windrow_model::store::{Held, Result, StoreError};
+use windrow_model::{AttemptId, RunId, SessionId, Ticket, Time};
+
+use super::world::World;
+
+impl World {
+    pub fn live_session(&self, id: SessionId) -> Result<()> {
+        match self.sessions.get(&id) {
+            Some(session) if session.ended_at.is_none() => Ok(()),
+            _ => Err(StoreError::NotFound { what: "session", id: id.to_string() }),
+        }
+    }
+
+    pub fn open_session(&mut self, session: Session) -> Result<()> {
+        self.sessions.insert(session.id, session);
+        Ok(())
+    }
+
+    pub fn beat(&mut self, id: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+        self.live_session(id)?;
+        self.sessions.get_mut(&id).expect("session is live").beat_at = now;
+        let mut held = Vec::new();
+        for run in self.runs.values_mut().filter(|run| run.coordinator == Some(id) && !run.state.is_final()) {
+            run.coordinator_until = now + lease_ms;
+            held.push(Held { ticket: Ticket { run: run.id, epoch: run.epoch }, run: run.clone() });
+        }
+        held.sort_by_key(|held| (held.run.rank, held.run.id));
+        Ok(held)
+    }
+
+    pub fn bury(&mut self, id: SessionId, now: Time) -> Result<()> {
+        let session =
+            self.sessions.get_mut(&id).ok_or_else(|| StoreError::NotFound { what: "session", id: id.to_string() })?;
+        session.ended_at.get_or_insert(now);
+        let runs: Vec<RunId> = self
+            .runs
+            .values()
+            .filter(|run| run.coordinator == Some(id) && !run.state.is_final())
+            .map(|run| run.id)
+            .collect();
+        for run in runs {
+            self.drop_coordinator(run);
+        }
+        let leased: Vec<AttemptId> = self.leased.iter().map(|(_, attempt)| *attempt).collect();
+        for attempt in leased {
+            if self.attempts[&attempt].attempt.owner == Some(id) {
+                self.change_attempt(attempt, AttemptEvent::Renew, |row| {
+                    row.attempt.due_at = row.attempt.due_at.min(now);
+                });
+            }
+        }
+        Ok(())
+    }
+
+    pub fn open_sessions(&self) -> Vec<Session> {
+        self.sessions.values().filter(|session| session.ended_at.is_none()).cloned().collect()
+    }
+
+    pub fn yield_run(&mut self, ticket: Ticket) -> Result<()> {
+        self.check_ticket(ticket)?;
+        self.drop_coordinator(ticket.run);
+        Ok(())
+    }
+
+    pub fn drop_coordinator(&mut self, run: RunId) {
+        let run = self.run_mut(run);
+        run.coordinator = None;
+        run.coordinator_until = Time(0);
+    }
+}

@@ -1,0 +1,87 @@
+//! Admit: a coordinator takes on runs that nobody coordinates, by rank. Stopping runs need no place:
+//! there is nothing to dispatch, only to clear away.
+
+use rusqlite::{Connection, params};
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{RUN, RunEvent, RunState};
+use windrow_model::store::{Admission, Held, Scope};
+use windrow_model::{RunId, SessionId, Time};
+
+use super::cells::Cells;
+use super::codes::Sql;
+use super::fault::{Result, expect_rows};
+use super::journal::{self, Note};
+use super::{runs, sessions};
+
+/// Not over, not paused, and without a coordinator whose lease still runs at `?1`.
+pub(super) fn awaiting() -> String {
+    let paused = RunState::Paused;
+    format!("ended_at IS NULL AND state <> '{paused}' AND (coordinator IS NULL OR coordinator_until <= ?1)")
+}
+
+pub(super) static WAITING: Sql =
+    Sql::new(|| format!("SELECT id, state, region FROM runs WHERE {} ORDER BY rank, id", awaiting()));
+
+struct Waiting {
+    run: RunId,
+    state: RunState,
+    region: String,
+}
+
+pub(super) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result<Vec<Held>> {
+    sessions::live_session(tx, admission.session)?;
+    let mut places = admission.places;
+    let mut held = Vec::new();
+    for candidate in waiting(tx, now)? {
+        if !in_scope(&candidate, &admission.scope) {
+            continue;
+        }
+        if !candidate.state.is_stopping() {
+            if places == 0 {
+                continue;
+            }
+            places -= 1;
+        }
+        take(tx, runs::run(tx, candidate.run)?, admission.session, now + admission.lease_ms, now)?;
+        held.push(runs::held(tx, candidate.run)?);
+    }
+    Ok(held)
+}
+
+fn waiting(tx: &Connection, now: Time) -> Result<Vec<Waiting>> {
+    let mut stmt = tx.prepare_cached(&WAITING)?;
+    let found = stmt.query_map([now.0], |row| {
+        let mut c = Cells::of(row);
+        Ok(Waiting { run: RunId(c.get()?), state: c.word()?, region: c.get()? })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn in_scope(run: &Waiting, scope: &Scope) -> bool {
+    let named = scope.only.is_none_or(|only| only == run.run);
+    named && (run.region.is_empty() || scope.regions.is_empty() || scope.regions.contains(&run.region))
+}
+
+fn take(tx: &Connection, run: Run, session: SessionId, until: Time, now: Time) -> Result<()> {
+    let changed = tx
+        .prepare_cached(
+            "UPDATE runs SET epoch = epoch + 1, coordinator = ?3, coordinator_until = ?4 \
+             WHERE id = ?1 AND epoch = ?2 AND ended_at IS NULL",
+        )?
+        .execute(params![run.id.0, run.epoch, session.0, until.0])?;
+    expect_rows(changed, 1, "epoch of a run")?;
+    if run.state != RunState::Pending {
+        return Ok(());
+    }
+    let state = RUN.next(run.state, RunEvent::Admit)?;
+    let changed = tx
+        .prepare_cached(
+            "UPDATE runs SET state = ?3, started_at = coalesce(started_at, ?4) WHERE id = ?1 AND state = ?2",
+        )?
+        .execute(params![run.id.0, run.state.as_str(), state.as_str(), now.0])?;
+    expect_rows(changed, 1, "state of a run")?;
+    journal::emit_state(tx, &run, state, now)?;
+    let message = format!("run {} started", run.no);
+    let (job, run) = (run.job, run.id);
+    journal::note(tx, Note { job, run, item: None, level: LogLevel::Info, event: "started", message }, now)
+}

@@ -1,0 +1,116 @@
+//! Rows of attempts: queueing a new one, reading one under its lease, and reading history.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+use windrow_model::priority::Priority;
+use windrow_model::record::Attempt;
+use windrow_model::state::{ATTEMPT, AttemptState, Outcome};
+use windrow_model::{AttemptId, ItemId, Lease, RunId, SessionId, Time};
+
+use super::cells::Cells;
+use super::codes::{Sql, code};
+use super::fault::Result;
+
+pub(super) static QUEUE: Sql = Sql::new(|| {
+    let initial = code(ATTEMPT.initial[0]);
+    format!(
+        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses) \
+         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7)"
+    )
+});
+
+/// A try about to be queued.
+pub(super) struct NextTry<'a> {
+    pub id: AttemptId,
+    pub run: RunId,
+    pub priority: Priority,
+    pub resource: Option<&'a str>,
+    pub due_at: Time,
+    pub retries: u32,
+    pub losses: u32,
+}
+
+pub(super) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
+    tx.prepare_cached(&QUEUE)?.execute(params![
+        next.id.0,
+        next.run.0,
+        next.priority.get(),
+        next.due_at.0,
+        next.resource,
+        next.retries,
+        next.losses,
+    ])?;
+    Ok(())
+}
+
+/// What a worker's verbs need to know of an attempt.
+pub(super) struct Thin {
+    pub id: AttemptId,
+    pub run: RunId,
+    pub fence: i64,
+    pub state: AttemptState,
+    pub outcome: Option<Outcome>,
+    pub priority: Priority,
+    pub resource: Option<String>,
+    pub retries: u32,
+    pub losses: u32,
+}
+
+impl Thin {
+    /// Run and fence are those of the lease; the state may have moved on.
+    pub fn is_of(&self, lease: Lease) -> bool {
+        self.run == lease.run && self.fence == lease.fence
+    }
+}
+
+pub(super) const READ: &str =
+    "SELECT run_id, fence, state, outcome, priority, resource, retries, losses FROM attempts WHERE id = ?1";
+
+/// `read` is [`READ`], prepared.
+pub(super) fn thin(read: &mut CachedStatement, id: AttemptId) -> Result<Option<Thin>> {
+    let found = read.query_row([id.0], |row| {
+        let mut c = Cells::of(row);
+        Ok(Thin {
+            id,
+            run: RunId(c.get()?),
+            fence: c.get()?,
+            state: c.coded()?,
+            outcome: c.maybe_coded()?,
+            priority: c.priority()?,
+            resource: c.get()?,
+            retries: c.get()?,
+            losses: c.get()?,
+        })
+    });
+    Ok(found.optional()?)
+}
+
+pub(super) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Attempt>> {
+    let (first, last) = item.attempts();
+    let mut stmt = conn.prepare_cached(
+        "SELECT id, run_id, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
+         error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+    )?;
+    let found = stmt.query_map([first.0, last.0], from_row)?.collect::<rusqlite::Result<_>>()?;
+    Ok(found)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
+    let mut c = Cells::of(row);
+    Ok(Attempt {
+        id: AttemptId(c.get()?),
+        run: RunId(c.get()?),
+        state: c.coded()?,
+        outcome: c.maybe_coded()?,
+        partial: c.get()?,
+        priority: c.priority()?,
+        due_at: c.time()?,
+        fence: c.get()?,
+        owner: c.get::<Option<i64>>()?.map(SessionId),
+        resource: c.get()?,
+        retries: c.get()?,
+        losses: c.get()?,
+        error: c.error()?,
+        started_at: c.maybe_time()?,
+        ended_at: c.maybe_time()?,
+    })
+}

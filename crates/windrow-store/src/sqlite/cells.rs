@@ -1,0 +1,90 @@
+//! Reads a row's cells from left to right into the model's types.
+
+use rusqlite::types::{FromSql, Type};
+use rusqlite::{Error, Result, Row};
+use windrow_model::priority::Priority;
+use windrow_model::step::{ContentKey, Usage};
+use windrow_model::vocabulary::Word;
+use windrow_model::{ErrorClass, Json, Time};
+
+use super::codes;
+
+pub(super) struct Cells<'r, 's> {
+    row: &'r Row<'s>,
+    next: usize,
+}
+
+impl<'r, 's> Cells<'r, 's> {
+    pub fn of(row: &'r Row<'s>) -> Self {
+        Self { row, next: 0 }
+    }
+
+    pub fn get<T: FromSql>(&mut self) -> Result<T> {
+        self.next += 1;
+        self.row.get(self.next - 1)
+    }
+
+    /// A state stored as a code.
+    pub fn coded<W: Word>(&mut self) -> Result<W> {
+        let code = self.get()?;
+        codes::word(code).ok_or_else(|| self.strange(Type::Integer, format!("no word has code {code}")))
+    }
+
+    pub fn maybe_coded<W: Word>(&mut self) -> Result<Option<W>> {
+        let Some(code) = self.get::<Option<i64>>()? else { return Ok(None) };
+        codes::word(code).map(Some).ok_or_else(|| self.strange(Type::Integer, format!("no word has code {code}")))
+    }
+
+    /// A state stored as its word.
+    pub fn word<W: Word>(&mut self) -> Result<W> {
+        let text: String = self.get()?;
+        let found = W::ALL.iter().copied().find(|word| word.as_str() == text);
+        found.ok_or_else(|| self.strange(Type::Text, format!("unknown word {text:?}")))
+    }
+
+    pub fn time(&mut self) -> Result<Time> {
+        self.get().map(Time)
+    }
+
+    pub fn maybe_time(&mut self) -> Result<Option<Time>> {
+        Ok(self.get::<Option<i64>>()?.map(Time))
+    }
+
+    pub fn json(&mut self) -> Result<Json> {
+        self.get::<String>().map(Json::from_text)
+    }
+
+    pub fn maybe_json(&mut self) -> Result<Option<Json>> {
+        Ok(self.get::<Option<String>>()?.map(Json::from_text))
+    }
+
+    /// A value stored as its JSON.
+    pub fn parsed<T>(&mut self, parse: fn(&Json) -> serde_json::Result<T>) -> Result<T> {
+        parse(&self.json()?).map_err(|error| self.strange(Type::Text, error.to_string()))
+    }
+
+    pub fn key(&mut self) -> Result<ContentKey> {
+        self.get().map(ContentKey)
+    }
+
+    pub fn priority(&mut self) -> Result<Priority> {
+        let value = self.get()?;
+        Priority::new(value).ok_or_else(|| self.strange(Type::Integer, format!("priority {value}")))
+    }
+
+    pub fn usage(&mut self) -> Result<Usage> {
+        Ok(Usage { tokens_in: self.get()?, tokens_out: self.get()?, cost_nanos: self.get()? })
+    }
+
+    /// Class and message of an error, in two cells.
+    pub fn error(&mut self) -> Result<Option<(ErrorClass, String)>> {
+        let class = self.maybe_coded()?;
+        let message: Option<String> = self.get()?;
+        Ok(class.map(|class| (class, message.unwrap_or_default())))
+    }
+
+    /// Not what we wrote there.
+    pub fn strange(&self, found: Type, why: String) -> Error {
+        Error::FromSqlConversionFailure(self.next - 1, found, why.into())
+    }
+}

@@ -1,0 +1,47 @@
+//! Intend: what somebody wants of a run is persisted as its state; the coordinator carries it out.
+
+use rusqlite::{Connection, params};
+use windrow_model::machine::Forbidden;
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{RUN, RunEvent};
+use windrow_model::store::NewLog;
+use windrow_model::{RunId, Time};
+
+use super::fault::{Result, expect_rows};
+use super::{journal, runs};
+
+pub(super) fn intend(
+    tx: &Connection,
+    id: RunId,
+    event: RunEvent,
+    actor: String,
+    reason: Option<String>,
+    now: Time,
+) -> Result<Run> {
+    let run = runs::run(tx, id)?;
+    if matches!(event, RunEvent::Admit | RunEvent::Close) {
+        return Err(no_intent(&run, event).into());
+    }
+    let state = match RUN.next(run.state, event) {
+        Ok(state) => state,
+        Err(_) if RUN.table.iter().any(|(_, e, to)| *e == event && *to == run.state) => return Ok(run),
+        Err(refused) => return Err(refused.into()),
+    };
+    runs::set_state(tx, &run, state)?;
+    if let Some(reason) = &reason {
+        let changed = tx.prepare_cached("UPDATE runs SET reason = ?2 WHERE id = ?1")?.execute(params![id.0, reason])?;
+        expect_rows(changed, 1, "reason of a run")?;
+    }
+    journal::emit_state(tx, &run, state, now)?;
+    let (event, message) = (event.as_str().to_owned(), reason.unwrap_or_default());
+    let entry = NewLog { job: run.job, run: Some(id), item: None, level: LogLevel::Info, event, actor, message };
+    journal::log(tx, &entry, now)?;
+    runs::run(tx, id)
+}
+
+/// Admitting and closing are done by coordinators with their own verbs, wherever the run stands.
+fn no_intent(run: &Run, event: RunEvent) -> Forbidden {
+    let (from, event_word) = (run.state.as_str(), event.as_str());
+    let nowhere = Forbidden { entity: RUN.entity, from, event: event_word, allowed: Vec::new() };
+    RUN.next(run.state, event).err().unwrap_or(nowhere)
+}

@@ -1,0 +1,117 @@
+//! The log a person reads and the outbox the relay reads: both are written with the change they
+//! tell of, in its transaction.
+
+use rusqlite::{Connection, params};
+use serde_json::json;
+use windrow_model::record::{LogEntry, LogLevel, OutboxEvent, Run};
+use windrow_model::state::{ItemState, RunState};
+use windrow_model::store::NewLog;
+use windrow_model::{ItemId, JobId, Json, RunId, Time};
+
+use super::cells::Cells;
+use super::fault::Result;
+
+pub(super) const OUTBOX: &str =
+    "SELECT id, at, job_id, run_id, kind, body FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2";
+pub(super) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
+     WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+
+pub(super) fn log(tx: &Connection, entry: &NewLog, now: Time) -> Result<()> {
+    let mut stmt = tx.prepare_cached(
+        "INSERT INTO log (at, job_id, run_id, item_id, level, event, actor, message) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    stmt.execute(params![
+        now.0,
+        entry.job.0,
+        entry.run.map(|run| run.0),
+        entry.item.map(|item| item.0),
+        entry.level.as_str(),
+        entry.event,
+        entry.actor,
+        entry.message,
+    ])?;
+    Ok(())
+}
+
+/// A line about a run, or one of its items, that nobody in particular caused.
+pub(super) struct Note<'a> {
+    pub job: JobId,
+    pub run: RunId,
+    pub item: Option<ItemId>,
+    pub level: LogLevel,
+    pub event: &'a str,
+    pub message: String,
+}
+
+pub(super) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
+    let Note { job, run, item, level, event, message } = note;
+    let entry = NewLog { job, run: Some(run), item, level, event: event.into(), actor: "system".into(), message };
+    log(tx, &entry, now)
+}
+
+pub(super) fn emit(tx: &Connection, job: JobId, run: RunId, kind: &str, body: &Json, now: Time) -> Result<()> {
+    let mut stmt =
+        tx.prepare_cached("INSERT INTO outbox (at, job_id, run_id, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
+    stmt.execute(params![now.0, job.0, run.0, kind, body.as_str()])?;
+    Ok(())
+}
+
+pub(super) fn emit_state(tx: &Connection, run: &Run, state: RunState, now: Time) -> Result<()> {
+    emit(tx, run.job, run.id, "run_state", &Json::of(&json!({ "state": state })), now)
+}
+
+/// One event per batch, not per item: the outbox is written in the hot path.
+pub(super) fn emit_archived(tx: &Connection, run: &Run, settled: &[(ItemId, ItemState)], now: Time) -> Result<()> {
+    if settled.is_empty() {
+        return Ok(());
+    }
+    let mut body = String::with_capacity(16 + settled.len() * 32);
+    body.push_str("{\"items\":[");
+    for (place, (id, state)) in settled.iter().enumerate() {
+        let comma = if place == 0 { "" } else { "," };
+        body.push_str(&format!("{comma}{{\"id\":{id},\"state\":\"{state}\"}}"));
+    }
+    body.push_str("]}");
+    emit(tx, run.job, run.id, "items_archived", &Json::from_text(body), now)
+}
+
+pub(super) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+    let mut stmt = conn.prepare_cached(OUTBOX)?;
+    let found = stmt.query_map(params![after, limit as i64], |row| {
+        let mut c = Cells::of(row);
+        Ok(OutboxEvent {
+            id: c.get()?,
+            at: c.time()?,
+            job: JobId(c.get()?),
+            run: RunId(c.get()?),
+            kind: c.get()?,
+            body: c.json()?,
+        })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(super) fn forget_outbox(tx: &Connection, up_to: i64) -> Result<()> {
+    tx.prepare_cached("DELETE FROM outbox WHERE id <= ?1")?.execute([up_to])?;
+    Ok(())
+}
+
+pub(super) fn logs(conn: &Connection, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+    let mut stmt = conn.prepare_cached(LOGS)?;
+    let found = stmt.query_map(params![job.0, after, limit as i64], |row| {
+        let mut c = Cells::of(row);
+        Ok(LogEntry {
+            id: c.get()?,
+            at: c.time()?,
+            job: JobId(c.get()?),
+            run: c.get::<Option<i64>>()?.map(RunId),
+            item: c.get::<Option<i64>>()?.map(ItemId),
+            level: c.word()?,
+            event: c.get()?,
+            actor: c.get()?,
+            message: c.get()?,
+        })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}

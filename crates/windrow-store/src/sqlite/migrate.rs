@@ -1,0 +1,34 @@
+//! Numbered, forward-only migrations. The file's `user_version` says how many have been applied; a
+//! file from a newer program is refused, not guessed at.
+
+use rusqlite::{Connection, TransactionBehavior};
+use windrow_model::store::StoreError;
+
+use super::fault::Result;
+
+pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
+
+pub(super) fn migrate(conn: &Connection) -> Result<()> {
+    if version(conn)? == MIGRATIONS.len() as i64 {
+        return Ok(());
+    }
+    // The version is read again under the lock: another process may have migrated meanwhile.
+    let tx = rusqlite::Transaction::new_unchecked(conn, TransactionBehavior::Immediate)?;
+    let (found, known) = (version(&tx)?, MIGRATIONS.len() as i64);
+    if found > known {
+        return Err(StoreError::Corrupt(format!(
+            "its schema has version {found}, and this program knows versions up to {known}; use a newer windrow"
+        ))
+        .into());
+    }
+    for (no, sql) in MIGRATIONS.iter().enumerate().skip(found as usize) {
+        tx.execute_batch(sql)?;
+        tx.pragma_update(None, "user_version", no as i64 + 1)?;
+    }
+    tx.commit()?;
+    Ok(())
+}
+
+fn version(conn: &Connection) -> Result<i64> {
+    Ok(conn.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+}

@@ -1,0 +1,238 @@
+//! The embedded store: one SQLite file in WAL mode. One thread writes and commits in groups, a few
+//! connections read. Each verb is a plain function over a connection, one file per verb or noun;
+//! this module only carries calls to the right side.
+
+mod admit;
+mod aggregates;
+mod archive;
+mod attempts;
+mod cancel;
+mod cells;
+mod claim;
+mod clean_up;
+mod close;
+mod codes;
+mod connection;
+mod ending;
+mod fault;
+mod intend;
+mod items;
+mod jobs;
+mod journal;
+mod migrate;
+mod plan;
+mod readers;
+mod reap;
+mod recount;
+mod renew;
+mod report;
+mod requeue;
+mod runs;
+mod scores;
+mod sessions;
+mod standing;
+mod stats;
+mod steps;
+mod submit;
+#[cfg(test)]
+mod tests;
+mod unblock;
+mod writer;
+
+use std::path::Path;
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::counters::Counters;
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
+use windrow_model::state::RunEvent;
+use windrow_model::store::*;
+use windrow_model::why::Standing;
+use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+use readers::Readers;
+use writer::Writer;
+
+/// Dropping it finishes what is waiting, copies the write-ahead log back and closes the file.
+pub struct SqliteStore {
+    readers: Readers,
+    writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens the file, creating it and its folder if need be, and brings its schema up to date.
+    pub fn open(path: &Path) -> Result<Self> {
+        let conn = connection::open_writer(path)?;
+        Ok(Self { readers: Readers::new(path.to_owned()), writer: Writer::start(conn)? })
+    }
+
+    /// Transactions so far; far fewer than verbs when many arrive at once.
+    pub fn commits(&self) -> u64 {
+        self.writer.commits()
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(verb).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.readers.read(query).await
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn open_session(&self, session: Session) -> Result<()> {
+        self.write(move |tx| sessions::open_session(tx, &session)).await
+    }
+
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+        self.write(move |tx| sessions::beat(tx, session, lease_ms, now)).await
+    }
+
+    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
+        self.write(move |tx| sessions::bury(tx, session, now)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<Session>> {
+        self.read(sessions::sessions).await
+    }
+
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
+        self.write(move |tx| submit::submit(tx, submission, now)).await
+    }
+
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
+        self.write(move |tx| admit::admit(tx, &admission, now)).await
+    }
+
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
+        self.write(move |tx| plan::plan_items(tx, page, now)).await
+    }
+
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
+        self.write(move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
+    }
+
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        self.write(move |tx| plan::feed_items(tx, run, &items, now)).await
+    }
+
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
+        self.write(move |tx| claim::claim(tx, &claim, now)).await
+    }
+
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
+        self.read(move |conn| steps::history(conn, attempt)).await
+    }
+
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
+        self.write(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
+    }
+
+    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+        self.write(move |tx| report::report(tx, reports, now)).await
+    }
+
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+        self.write(move |tx| archive::archive(tx, ticket, limit, now)).await
+    }
+
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
+        self.write(move |tx| reap::reap(tx, limit, now)).await
+    }
+
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+        self.write(move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
+    }
+
+    async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
+        self.write(move |tx| sessions::yield_run(tx, ticket)).await
+    }
+
+    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
+        self.write(move |tx| close::close_run(tx, ticket, &summary, now)).await
+    }
+
+    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+        let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
+        self.write(move |tx| intend::intend(tx, run, event, actor, reason, now)).await
+    }
+
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
+        self.write(move |tx| entries.iter().try_for_each(|entry| journal::log(tx, entry, now))).await
+    }
+
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+        self.read(move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        self.write(move |tx| journal::forget_outbox(tx, up_to)).await
+    }
+
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        self.write(move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Job> {
+        self.read(move |conn| jobs::job(conn, id)).await
+    }
+
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        let (workspace, name) = (workspace.to_owned(), name.to_owned());
+        self.read(move |conn| jobs::find_job(conn, &workspace, &name)).await
+    }
+
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        self.read(move |conn| jobs::jobs(conn, &filter)).await
+    }
+
+    async fn run(&self, id: RunId) -> Result<Run> {
+        self.read(move |conn| runs::run(conn, id)).await
+    }
+
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        self.read(move |conn| runs::runs(conn, job)).await
+    }
+
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        let hash = hash.to_owned();
+        self.read(move |conn| jobs::spec(conn, &hash)).await
+    }
+
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
+        self.read(move |conn| items::items(conn, &filter)).await
+    }
+
+    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
+        self.read(move |conn| items::item(conn, id)).await
+    }
+
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.read(move |conn| journal::logs(conn, job, after, limit)).await
+    }
+
+    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
+        self.read(move |conn| stats::stats(conn, job)).await
+    }
+
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        self.read(move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.read(move |conn| recount::recount(conn, run)).await
+    }
+
+    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
+        self.read(move |conn| standing::standing(conn, run, now)).await
+    }
+}

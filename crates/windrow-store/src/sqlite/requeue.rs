@@ -1,0 +1,109 @@
+//! Replan: a run takes on items the job has already, page by page, by state. The snapshot keeps the
+//! last result until a new one lands; only the state and the current try change.
+
+use rusqlite::{Connection, params};
+use windrow_model::counters::Counters;
+use windrow_model::ids::MAX_TRIES;
+use windrow_model::priority::Priority;
+use windrow_model::record::Run;
+use windrow_model::state::{ITEM, ItemEvent, ItemState};
+use windrow_model::store::{Planned, Selection, StoreError};
+use windrow_model::{AttemptId, ItemId, Json, RunId, Ticket, Time};
+
+use super::attempts::{self, NextTry};
+use super::cells::Cells;
+use super::codes::{code, in_states};
+use super::fault::{Result, expect_rows};
+use super::items::{is_not_good, not_good};
+use super::runs;
+
+/// An item the job has, as far as taking it on again needs it.
+pub(super) struct Known {
+    pub id: ItemId,
+    pub state: ItemState,
+    pub tries: u32,
+}
+
+/// Queues the item's next try in this run.
+pub(super) fn requeue(
+    tx: &Connection,
+    run: RunId,
+    item: &Known,
+    (priority, resource): (Priority, Option<&str>),
+    due_at: Time,
+) -> Result<()> {
+    if item.tries >= MAX_TRIES {
+        return Err(StoreError::TriesExhausted { item: item.id, max: MAX_TRIES }.into());
+    }
+    let state = ITEM.next(item.state, ItemEvent::Requeue).unwrap_or(item.state);
+    let tries = item.tries + 1;
+    let changed = tx
+        .prepare_cached(
+            "UPDATE items SET state = ?4, tries = ?5, run_id = ?6 WHERE id = ?1 AND state = ?2 AND tries = ?3",
+        )?
+        .execute(params![item.id.0, code(item.state), item.tries, code(state), tries, run.0])?;
+    expect_rows(changed, 1, "state of an item")?;
+    let id = AttemptId::new(item.id, tries);
+    attempts::queue(tx, &NextTry { id, run, priority, resource, due_at, retries: 0, losses: 0 })
+}
+
+/// The page of a replan, for the states asked for.
+pub(super) fn page_sql(selection: &Selection) -> String {
+    let all_not_good = selection.states.iter().all(|state| is_not_good(*state));
+    let hint = if all_not_good { format!("{} AND ", not_good()) } else { String::new() };
+    let (beyond, order) = if selection.reverse { ("<", "DESC") } else { (">", "ASC") };
+    format!(
+        "SELECT id, state, tries FROM items WHERE job_id = ?1 AND {hint}{} AND run_id <> ?2 AND id {beyond} ?3 \
+         ORDER BY id {order} LIMIT ?4",
+        in_states(&selection.states)
+    )
+}
+
+pub(super) fn replan_items(
+    tx: &Connection,
+    ticket: Ticket,
+    selection: &Selection,
+    limit: usize,
+    now: Time,
+) -> Result<Planned> {
+    let run = runs::check_ticket(tx, ticket)?;
+    if run.planned || !run.state.dispatches() {
+        return Ok(Planned { done: run.planned, ..Default::default() });
+    }
+    let page = page(tx, &run, selection, limit)?;
+    for item in &page {
+        let (priority, resource) = last_try(tx, item)?;
+        requeue(tx, run.id, item, (priority, resource.as_deref()), now)?;
+    }
+    let cursor = match page.last() {
+        Some(last) => Some(Json::from_text(format!("{{\"after\":{}}}", last.id))),
+        None => run.cursor,
+    };
+    let done = page.len() < limit;
+    let changed = tx
+        .prepare_cached("UPDATE runs SET cursor = ?3, planned = ?4 WHERE id = ?1 AND epoch = ?2 AND planned = 0")?
+        .execute(params![run.id.0, run.epoch, cursor.as_ref().map(|cursor| cursor.as_str()), done])?;
+    expect_rows(changed, 1, "cursor of a run")?;
+    let requeued = page.len() as i64;
+    runs::move_counters(tx, run.id, &Counters { total: requeued, queued: requeued, ..Default::default() })?;
+    Ok(Planned { requeued, done, ..Default::default() })
+}
+
+fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Result<Vec<Known>> {
+    let start = if selection.reverse { i64::MAX } else { -1 };
+    let after = run.cursor.as_ref().and_then(|cursor| cursor.value()["after"].as_i64()).unwrap_or(start);
+    let mut stmt = tx.prepare_cached(&page_sql(selection))?;
+    let found = stmt.query_map(params![run.job.0, run.id.0, after, limit as i64], |row| {
+        let mut c = Cells::of(row);
+        Ok(Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()? })
+    })?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// An item's own priority and resource are those of its last try.
+fn last_try(tx: &Connection, item: &Known) -> Result<(Priority, Option<String>)> {
+    let id = AttemptId::new(item.id, item.tries);
+    let mut read = tx.prepare_cached(attempts::READ)?;
+    let last = attempts::thin(&mut read, id)?.ok_or_else(|| StoreError::Corrupt(format!("attempt {id} is missing")))?;
+    Ok((last.priority, last.resource))
+}

@@ -1,0 +1,106 @@
+use rusqlite::Connection;
+use windrow_model::JobId;
+use windrow_model::state::{ItemState, RUN, RunState};
+use windrow_model::store::{ItemFilter, Selection};
+
+use crate::sqlite::{
+    admit, aggregates, archive, cancel, claim, clean_up, connection, items, jobs, journal, plan, reap, recount,
+    requeue, sessions, standing, steps, submit, unblock,
+};
+
+fn plan_of(conn: &Connection, sql: &str) -> String {
+    let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let lines = stmt.raw_query().mapped(|row| row.get::<_, String>(3)).collect::<Result<Vec<_>, _>>().unwrap();
+    lines.join("\n")
+}
+
+fn open() -> (tempfile::TempDir, Connection) {
+    let folder = tempfile::tempdir().unwrap();
+    let conn = connection::open_writer(&folder.path().join("store.db")).unwrap_or_else(|_| panic!("it opens"));
+    (folder, conn)
+}
+
+fn selection(states: &[ItemState], reverse: bool) -> String {
+    requeue::page_sql(&Selection { states: states.to_vec(), reverse })
+}
+
+fn page(state: Option<ItemState>) -> String {
+    items::page_sql(&ItemFilter { job: JobId(1), run: None, state, after: None, limit: 1 })
+}
+
+#[test]
+fn every_hot_statement_is_served_by_an_index() {
+    use ItemState::*;
+    let (_folder, conn) = open();
+    let cases: Vec<(&str, String, &str)> = vec![
+        ("running of a run", claim::COUNT_RUNNING.clone(), "attempts_running (run_id=?)"),
+        ("next priority", claim::NEXT_LEVEL.clone(), "attempts_queued (run_id=? AND priority>?)"),
+        ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND priority=? AND"),
+        ("holder", claim::HOLDER.clone(), "attempts_holding (resource=?)"),
+        ("input", claim::ITEM_AND_INPUT.into(), "INTEGER PRIMARY KEY (rowid=?)"),
+        ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=?)"),
+        ("open steps", steps::OPEN.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=?)"),
+        ("result", archive::RESULT.clone(), "attempts_logged (run_id=? AND id<?)"),
+        ("cancel scan", cancel::WAITING.clone(), "attempts_waiting (run_id=?)"),
+        ("cancel", cancel::CANCEL.clone(), "attempts_waiting (run_id=? AND id<?)"),
+        ("find by key", plan::BY_KEY.into(), "items_by_key (job_id=? AND key=?)"),
+        ("replan failed", selection(&[Failed, Cancelled], false), "items_not_good (job_id=? AND id>?)"),
+        ("replan in reverse", selection(&[Failed], true), "items_not_good (job_id=? AND id<?)"),
+        ("replan good", selection(&[Succeeded], true), "items_by_job (job_id=? AND id<?)"),
+        ("items", page(None), "items_by_job (job_id=? AND id>?)"),
+        ("items failed", page(Some(Failed)), "items_not_good (job_id=? AND id>?)"),
+        ("items good", page(Some(Succeeded)), "items_by_job (job_id=? AND id>?)"),
+        ("items to delete", clean_up::ITEMS.into(), "items_by_job (job_id=?)"),
+        ("submitted before", submit::SUBMITTED_BEFORE.into(), "runs_idempotency (workspace=? AND idempotency_key=?)"),
+        ("job by name", jobs::BY_NAME.clone(), "(workspace=? AND name=?)"),
+        ("jobs", jobs::PAGE.clone(), "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)"),
+        ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
+        ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
+        ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
+        ("aggregates", aggregates::SNAPSHOT.into(), "items_by_job (job_id=?)"),
+        ("scores", aggregates::SCORES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
+    ];
+    for (name, sql, index) in cases {
+        let plan = plan_of(&conn, &sql);
+        assert!(plan.contains(index), "{name} should use {index}:\n{plan}\n{sql}");
+        assert!(!plan.contains("SCAN"), "{name} scans:\n{plan}\n{sql}");
+        assert!(!plan.contains("TEMP B-TREE"), "{name} sorts:\n{plan}\n{sql}");
+    }
+}
+
+/// These walk all live runs, a short list, in the order of an index that holds only those.
+#[test]
+fn statements_over_live_runs_touch_no_run_that_is_over() {
+    let (_folder, conn) = open();
+    let waiting = plan_of(&conn, &admit::WAITING);
+    assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
+    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE] {
+        let plan = plan_of(&conn, sql);
+        assert!(
+            plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),
+            "{plan}"
+        );
+        assert!(plan.contains("SEARCH a USING") && plan.contains("attempts_running (run_id=?"), "{plan}");
+    }
+    let held = plan_of(&conn, sessions::HELD_RUNS);
+    assert!(held.contains("SEARCH runs USING INDEX runs_coordinated (coordinator=?)"), "{held}");
+}
+
+/// The migration is frozen text; these are the meanings it relies on.
+#[test]
+fn the_schema_says_what_the_vocabularies_say() {
+    let (_folder, conn) = open();
+    let sql_of = |name: &str| -> String {
+        conn.query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [name], |row| row.get(0)).unwrap()
+    };
+    assert!(sql_of("items_not_good").ends_with(&items::not_good()));
+    let not_good: Vec<_> = ItemState::ALL.iter().filter(|state| items::is_not_good(**state)).collect();
+    assert_eq!(not_good, [&ItemState::Failed, &ItemState::Cancelled, &ItemState::Skipped]);
+    assert!(RunState::ALL.iter().all(|state| state.is_final() == RUN.is_final(*state)));
+    let page_bytes: i64 = conn.query_row("PRAGMA page_size", [], |row| row.get(0)).unwrap();
+    let journal: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+    let synchronous: i64 = conn.query_row("PRAGMA synchronous", [], |row| row.get(0)).unwrap();
+    assert_eq!((page_bytes, journal.as_str(), synchronous), (8192, "wal", 2));
+}

@@ -1,0 +1,144 @@
+//! The one thread that writes. It takes whatever verbs are waiting, runs them in one transaction
+//! and commits once: a commit costs a flush to disk, and a hundred verbs can share it. A verb that
+//! fails is undone alone; nobody is answered before the commit.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+use windrow_model::store::{Result, StoreError};
+
+use super::fault::{self, Fault};
+
+/// Verbs that share a commit, at most; bounds the transaction and the wait of the first in it.
+const GROUP: usize = 512;
+
+pub(super) struct Writer {
+    queue: Option<mpsc::Sender<Box<dyn Request>>>,
+    thread: Option<JoinHandle<()>>,
+    commits: Arc<AtomicU64>,
+}
+
+trait Request: Send {
+    /// Runs the verb; false if it failed and must be undone.
+    fn run(&mut self, tx: &Connection) -> bool;
+    fn answer(self: Box<Self>, committed: Result<()>);
+}
+
+struct Pending<T, F> {
+    verb: Option<F>,
+    result: Option<Result<T>>,
+    reply: oneshot::Sender<Result<T>>,
+}
+
+impl<T: Send, F: FnOnce(&Connection) -> fault::Result<T> + Send> Request for Pending<T, F> {
+    fn run(&mut self, tx: &Connection) -> bool {
+        let Some(verb) = self.verb.take() else { return false };
+        // A bug in one verb must not take the writer, and with it every other verb, down.
+        let result = catch_unwind(AssertUnwindSafe(|| verb(tx))).unwrap_or_else(|_| {
+            Err(StoreError::Corrupt("a verb of the store panicked; its change is undone".into()).into())
+        });
+        let result = result.map_err(StoreError::from);
+        let succeeded = result.is_ok();
+        self.result = Some(result);
+        succeeded
+    }
+
+    fn answer(self: Box<Self>, committed: Result<()>) {
+        let unrun = || Err(StoreError::Unavailable("the verb was not run".into()));
+        // Whoever asked may have gone away meanwhile; then nobody needs the answer.
+        let _ = self.reply.send(committed.and(self.result.unwrap_or_else(unrun)));
+    }
+}
+
+impl Writer {
+    pub fn start(conn: Connection) -> Result<Self> {
+        let (queue, waiting) = mpsc::channel();
+        let commits = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&commits);
+        let thread = std::thread::Builder::new()
+            .name("windrow-sqlite".into())
+            .spawn(move || serve(&conn, &waiting, &counted))
+            .map_err(|error| StoreError::Unavailable(format!("cannot start the writer thread: {error}")))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread), commits })
+    }
+
+    pub fn commits(&self) -> u64 {
+        self.commits.load(Ordering::Relaxed)
+    }
+
+    pub async fn write<T, F>(&self, verb: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    {
+        let gone = || StoreError::Unavailable("the writer thread has ended".into());
+        let (reply, answer) = oneshot::channel();
+        let request = Box::new(Pending { verb: Some(verb), result: None, reply });
+        self.queue.as_ref().ok_or_else(gone)?.send(request).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.take();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(conn: &Connection, waiting: &mpsc::Receiver<Box<dyn Request>>, commits: &AtomicU64) {
+    while let Ok(first) = waiting.recv() {
+        let mut group = vec![first];
+        group.extend(waiting.try_iter().take(GROUP - 1));
+        let committed = run_group(conn, &mut group).map_err(|fault| {
+            if !conn.is_autocommit() {
+                let _ = conn.execute_batch("ROLLBACK");
+            }
+            unavailable(fault)
+        });
+        commits.fetch_add(1, Ordering::Relaxed);
+        for request in group {
+            request.answer(committed.clone());
+        }
+    }
+    if let Err(error) = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
+        tracing::debug!(%error, "the write-ahead log was left for the next start");
+    }
+}
+
+fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result<()> {
+    perform(conn, "BEGIN IMMEDIATE")?;
+    if let [only] = group {
+        // Alone in its transaction, a verb needs no savepoint, which would copy every page it touches.
+        let succeeded = only.run(conn);
+        return perform(conn, if succeeded { "COMMIT" } else { "ROLLBACK" });
+    }
+    for request in group {
+        perform(conn, "SAVEPOINT verb")?;
+        if !request.run(conn) {
+            perform(conn, "ROLLBACK TO verb")?;
+        }
+        perform(conn, "RELEASE verb")?;
+    }
+    perform(conn, "COMMIT")
+}
+
+fn perform(conn: &Connection, sql: &str) -> fault::Result<()> {
+    conn.prepare_cached(sql)?.execute([])?;
+    Ok(())
+}
+
+/// Whatever kept the group from committing, none of its verbs has happened.
+fn unavailable(fault: Fault) -> StoreError {
+    match StoreError::from(fault) {
+        StoreError::Unavailable(why) | StoreError::Corrupt(why) => StoreError::Unavailable(why),
+        other => StoreError::Unavailable(other.to_string()),
+    }
+}

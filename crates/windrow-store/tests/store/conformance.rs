@@ -1,0 +1,523 @@
+//! The rules of the port, one per case. Cases are plain functions listed once and stamped per adapter.
+
+use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::priority::{AGING_MS, Priority};
+use windrow_model::record::{Labels, RunLimits};
+use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
+use windrow_model::store::*;
+use windrow_model::{Json, RunId, SessionId, StepId};
+
+use crate::fixture::*;
+
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => {
+        mod memory {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::memory().await.store).await } )+
+        }
+        mod sqlite {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::sqlite().await.store).await } )+
+        }
+    };
+}
+
+cases![
+    a_second_live_run_is_refused,
+    an_idempotency_key_answers_with_the_first_run,
+    runs_are_admitted_by_rank_and_only_in_their_region,
+    a_page_planned_twice_creates_nothing_twice,
+    equal_rows_are_separate_items_and_keep_their_identity,
+    append_takes_only_new_rows,
+    a_claim_stays_within_the_concurrency,
+    items_are_claimed_by_aged_priority,
+    an_item_waits_for_its_time,
+    items_on_one_resource_never_run_together,
+    a_stale_worker_cannot_hand_in,
+    a_repeated_hand_in_is_recognised,
+    a_terminating_run_lets_no_step_begin,
+    steps_left_open_are_unknown_after_a_loss,
+    an_item_lost_too_often_is_given_up,
+    a_retry_keeps_the_earlier_attempt,
+    a_partial_hand_in_shows_in_the_snapshot,
+    archiving_moves_snapshot_counters_and_outbox_together,
+    a_stale_coordinator_changes_nothing,
+    a_run_with_open_items_cannot_close,
+    cancelling_settles_what_waits,
+    fail_retry_takes_only_what_did_not_succeed,
+    an_online_run_takes_items_until_it_drains,
+    intents_are_idempotent_and_obey_the_table,
+    a_buried_session_loses_its_leases_at_once,
+    retention_deletes_what_is_over_and_nothing_else,
+    aggregates_keep_error_skipped_and_zero_apart,
+    the_log_tells_who_did_what,
+    standing_tells_why,
+];
+
+/// E5: the lock on the experiment.
+async fn a_second_live_run_is_refused(store: &dyn Store) {
+    store.submit(submission(1, "a"), T0).await.unwrap();
+    let refused = store.submit(submission(2, "a"), T0).await.unwrap_err();
+    assert_eq!(refused, StoreError::RunningExisted { name: "a".into(), run: RunId(1) });
+    assert!(refused.to_string().starts_with("ExperimentRunningExisted"));
+    assert!(store.run(RunId(2)).await.is_err(), "nothing of it is stored");
+    let other = Submission { kind: "other".into(), ..submission(3, "a") };
+    assert!(matches!(store.submit(other, T0).await, Err(StoreError::KindChanged { .. })));
+}
+
+/// T9, I7.
+async fn an_idempotency_key_answers_with_the_first_run(store: &dyn Store) {
+    let keyed = |n, name: &str| Submission { idempotency_key: Some("k".into()), ..submission(n, name) };
+    store.submit(keyed(1, "a"), T0).await.unwrap();
+    let again = store.submit(keyed(2, "b"), T0).await.unwrap();
+    assert_eq!((again.run, again.existing), (RunId(1), true));
+    let elsewhere = Submission { workspace: "other".into(), ..keyed(3, "a") };
+    assert!(!store.submit(elsewhere, T0).await.unwrap().existing);
+}
+
+/// T5, B10.
+async fn runs_are_admitted_by_rank_and_only_in_their_region(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    let of = |n, priority, region: &str| Submission {
+        priority: Priority::new(priority).unwrap(),
+        labels: Labels { region: region.into(), ..Default::default() },
+        ..submission(n, &format!("job{n}"))
+    };
+    store.submit(of(1, 9, ""), T0).await.unwrap();
+    store.submit(of(2, 1, ""), T0 + 1_000).await.unwrap();
+    store.submit(of(3, 1, "mars"), T0).await.unwrap();
+    // Born late enough, even the highest priority queues behind the lowest.
+    store.submit(of(4, 1, ""), T0 + 8 * AGING_MS + 1).await.unwrap();
+    let mut a = admission(1, 1);
+    a.scope.regions = vec!["earth".into()];
+    let mut order = Vec::new();
+    for _ in 0..4 {
+        order.extend(store.admit(a.clone(), T0 + 8 * AGING_MS + 2).await.unwrap().iter().map(|held| held.run.id.0));
+    }
+    assert_eq!(order, [2, 1, 4]);
+    a.scope.regions = vec!["mars".into()];
+    assert_eq!(store.admit(a, T0 + 8 * AGING_MS + 2).await.unwrap()[0].run.id, RunId(3));
+}
+
+/// E8, I7.
+async fn a_page_planned_twice_creates_nothing_twice(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![]).await;
+    let run = ticket.run;
+    assert_eq!(store.run(run).await.unwrap().counters.total, 0);
+    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let first = PlanPage { done: false, ..page(ticket, (0..3).map(new_item).collect()) };
+    assert_eq!(store.plan_items(first.clone(), T0).await.unwrap().created, 3);
+    assert_eq!(store.plan_items(first, T0).await.unwrap(), Planned::default(), "the same page again");
+    let second = PlanPage { from: Some(Json::of(&3)), ..page(ticket, vec![new_item(3)]) };
+    assert!(store.plan_items(second, T0).await.unwrap().done);
+    assert_eq!(store.run(ticket.run).await.unwrap().counters.total, 4);
+}
+
+async fn equal_rows_are_separate_items_and_keep_their_identity(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(1), new_item(2), new_item(1)]).await;
+    assert_eq!(store.run(ticket.run).await.unwrap().counters.total, 4);
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    // In another order, with one more: the known rows are recognised.
+    let rows = vec![new_item(2), new_item(1), new_item(1), new_item(1), new_item(1)];
+    let planned = store.plan_items(page(ticket, rows), T0).await.unwrap();
+    assert_eq!((planned.requeued, planned.created), (4, 1));
+}
+
+/// E10.
+async fn append_takes_only_new_rows(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    store.submit(Submission { mode: Mode::Append, ..submission(2, "a") }, T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let planned = store.plan_items(page(ticket, (1..5).map(new_item).collect()), T0).await.unwrap();
+    assert_eq!((planned.created, planned.skipped, planned.requeued), (2, 2, 0));
+}
+
+/// E13: free window = concurrency − leases.
+async fn a_claim_stays_within_the_concurrency(store: &dyn Store) {
+    let ticket = planned(store, "a", (0..20).map(new_item).collect()).await;
+    assert_eq!(claim(store, ticket.run, 7, T0).await.len(), 7);
+    let rest = claim(store, ticket.run, 20, T0).await;
+    assert_eq!(rest.len(), 3, "ten at a time");
+    assert!(claim(store, ticket.run, 20, T0).await.is_empty());
+    succeed(store, rest[0].lease, T0).await.accepted();
+    assert_eq!(claim(store, ticket.run, 20, T0).await.len(), 1, "a freed place");
+    let c = store.run(ticket.run).await.unwrap().counters;
+    assert_eq!((c.queued, c.running), (9, 11), "handed in counts as running until archived");
+}
+
+/// T5, I2.
+async fn items_are_claimed_by_aged_priority(store: &dyn Store) {
+    let with = |n, priority, wait| NewItem {
+        priority: Priority::new(priority).unwrap(),
+        not_before: Some(T0 + wait),
+        ..new_item(n)
+    };
+    let late = 8 * AGING_MS + 1;
+    let ticket = planned(store, "a", vec![with(1, 9, 0), with(2, 5, 0), with(3, 1, 10), with(4, 1, late)]).await;
+    let order: Vec<i64> = claim(store, ticket.run, 9, T0 + late).await.iter().map(|c| c.ordinal).collect();
+    assert_eq!(order, [2, 1, 0, 3]);
+}
+
+async fn an_item_waits_for_its_time(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![NewItem { not_before: Some(T0 + 500), ..new_item(1) }]).await;
+    assert!(claim(store, ticket.run, 1, T0 + 499).await.is_empty());
+    assert_eq!(claim(store, ticket.run, 1, T0 + 500).await.len(), 1);
+}
+
+/// T5: also across jobs; and the next one follows as soon as the first is handed in.
+async fn items_on_one_resource_never_run_together(store: &dyn Store) {
+    let a = planned(store, "a", vec![on_resource(1, "db"), on_resource(2, "db"), new_item(3)]).await;
+    let b = planned_as(store, submission(200, "b"), vec![on_resource(1, "db")]).await;
+    let first = claim(store, a.run, 9, T0).await;
+    assert_eq!(first.iter().map(|c| c.ordinal).collect::<Vec<_>>(), [0, 2], "the second waits, the third does not");
+    assert!(claim(store, b.run, 9, T0).await.is_empty());
+    let standing = store.standing(b.run, T0).await.unwrap();
+    assert_eq!((standing.blocked, standing.blocked_on.as_deref()), (1, Some("db")));
+    succeed(store, first[0].lease, T0).await.accepted();
+    let next = claim(store, b.run, 9, T0).await;
+    assert_eq!(next.len(), 1);
+    assert!(claim(store, a.run, 9, T0).await.is_empty());
+    report(store, next[0].lease, vec![], Ending::GiveBack, T0).await.accepted();
+    assert_eq!(claim(store, a.run, 9, T0).await.len(), 1);
+}
+
+/// Design rule 2.
+async fn a_stale_worker_cannot_hand_in(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let old = claim(store, ticket.run, 1, T0).await[0].lease;
+    let later = T0 + LEASE_MS;
+    assert_eq!(store.reap(10, later).await.unwrap().lost, 1);
+    let new = claim(store, ticket.run, 1, later).await[0].lease;
+    let writes = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
+    assert_eq!(report(store, old, writes, Ending::None, later).await, Receipt::Stale);
+    assert_eq!(succeed(store, old, later).await, Receipt::Stale);
+    assert!(!store.renew(vec![old], LEASE_MS, later).await.unwrap()[0].alive);
+    assert!(store.history(old.attempt).await.unwrap().is_empty(), "it wrote nothing");
+    succeed(store, new, later).await.accepted();
+    let wrong = windrow_model::Lease { fence: new.fence + 1, ..new };
+    assert_eq!(succeed(store, wrong, later).await, Receipt::Stale);
+}
+
+/// I7: a conflict is recognised, not a failure.
+async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    let claimed = claim(store, ticket.run, 2, T0).await;
+    succeed(store, claimed[0].lease, T0).await.accepted();
+    assert_eq!(succeed(store, claimed[0].lease, T0).await, Receipt::Repeated);
+    store.archive(ticket, 10, T0).await.unwrap();
+    assert_eq!(succeed(store, claimed[0].lease, T0).await, Receipt::Repeated, "also after it was archived");
+    let release = || Ending::Release { failure: Failure::new(ErrorClass::Network, "x"), not_before: T0 };
+    report(store, claimed[1].lease, vec![], release(), T0).await.accepted();
+    assert_eq!(report(store, claimed[1].lease, vec![], release(), T0).await, Receipt::Repeated);
+    assert_eq!(store.run(ticket.run).await.unwrap().counters, store.recount(ticket.run).await.unwrap());
+}
+
+/// E23.
+async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let begin = |no| vec![StepWrite::Begin { no, intent: intent("a") }];
+    report(store, lease, begin(0), Ending::None, T0).await.accepted();
+    store.intend(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
+    assert!(store.renew(vec![lease], LEASE_MS, T0).await.unwrap()[0].stop);
+    assert_eq!(report(store, lease, begin(1), Ending::None, T0).await, Receipt::Stop);
+    let finish = vec![StepWrite::Finish { no: 0, result: done("a") }];
+    report(store, lease, finish, Ending::GiveBack, T0).await.accepted();
+    assert_eq!(store.history(lease.attempt).await.unwrap()[0].state, StepState::Done, "what was paid is kept");
+}
+
+/// Design rule 4.
+async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let steps = vec![
+        StepWrite::Begin { no: 0, intent: intent("paid") },
+        StepWrite::Finish { no: 0, result: done("paid") },
+        StepWrite::Begin { no: 1, intent: intent("open") },
+    ];
+    report(store, lease, steps, Ending::None, T0).await.accepted();
+    store.reap(10, T0 + LEASE_MS).await.unwrap();
+    let next = claim(store, ticket.run, 1, T0 + LEASE_MS).await.remove(0);
+    assert!(next.has_history && next.losses == 1 && next.retries == 0);
+    let history = store.history(next.lease.attempt).await.unwrap();
+    assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done, StepState::Unknown]);
+    assert_eq!(history[0].output, Some(Json::of("paid")));
+}
+
+/// E12: one poison item never fails a run.
+async fn an_item_lost_too_often_is_given_up(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let mut now = T0;
+    for n in 0..3 {
+        assert_eq!(claim(store, ticket.run, 1, now).await.len(), 1);
+        now = now + LEASE_MS;
+        let reaped = store.reap(10, now).await.unwrap();
+        assert_eq!((reaped.lost, reaped.abandoned), if n < 2 { (1, 0) } else { (0, 1) });
+    }
+    store.archive(ticket, 10, now).await.unwrap();
+    let run = store.run(ticket.run).await.unwrap();
+    assert_eq!((run.counters.failed, run.counters.retries), (1, 2));
+}
+
+async fn a_retry_keeps_the_earlier_attempt(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let claimed = claim(store, ticket.run, 1, T0).await.remove(0);
+    let release = Ending::Release { failure: Failure::new(ErrorClass::RateLimited, "slow down"), not_before: T0 + 900 };
+    report(store, claimed.lease, vec![], release, T0).await.accepted();
+    assert!(claim(store, ticket.run, 1, T0 + 899).await.is_empty());
+    let again = claim(store, ticket.run, 1, T0 + 900).await.remove(0);
+    assert_eq!((again.retries, again.lease.attempt.no()), (1, 2));
+    let detail = store.item(claimed.lease.attempt.item()).await.unwrap();
+    assert_eq!(detail.attempts.len(), 2);
+    assert_eq!(detail.attempts[0].error, Some((ErrorClass::RateLimited, "slow down".into())));
+    assert_eq!(detail.attempts[0].outcome, Some(Outcome::Retried));
+}
+
+/// E22: processing + logged.
+async fn a_partial_hand_in_shows_in_the_snapshot(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let partial = Ending::Partial { scores: vec![score("exact", 1.0)] };
+    report(store, lease, vec![], partial, T0).await.accepted();
+    let detail = store.item(lease.attempt.item()).await.unwrap();
+    assert_eq!((detail.item.state, detail.item.attempt_state), (ItemState::Queued, AttemptState::Running));
+    assert!(detail.attempts[0].partial && detail.item.archived == Some(lease.attempt));
+    assert_eq!(detail.scores, [score("exact", 1.0)]);
+    succeed(store, lease, T0).await.accepted();
+}
+
+/// E14, design rule 5.
+async fn archiving_moves_snapshot_counters_and_outbox_together(store: &dyn Store) {
+    let ticket = planned(store, "a", (0..3).map(new_item).collect()).await;
+    let claimed = claim(store, ticket.run, 3, T0).await;
+    for (n, outcome) in [Outcome::Succeeded, Outcome::Failed, Outcome::Skipped].into_iter().enumerate() {
+        report(store, claimed[n].lease, vec![], hand_in(outcome, vec![score("exact", 1.0)]), T0).await.accepted();
+    }
+    let before = store.outbox(0, 100).await.unwrap().len();
+    assert_eq!(store.archive(ticket, 2, T0 + 5).await.unwrap(), Archived { items: 2, more: true });
+    assert_eq!(store.archive(ticket, 2, T0 + 6).await.unwrap(), Archived { items: 1, more: false });
+    let c = store.run(ticket.run).await.unwrap().counters;
+    assert_eq!((c.succeeded, c.failed, c.skipped, c.running), (1, 1, 1, 0));
+    assert_eq!(c, store.recount(ticket.run).await.unwrap());
+    let events = store.outbox(0, 100).await.unwrap();
+    assert_eq!(events.len() - before, 2);
+    assert_eq!(events[before].body.value()["items"][1]["state"], "failed");
+    let detail = store.item(claimed[1].lease.attempt.item()).await.unwrap();
+    assert_eq!(detail.item.error, Some((ErrorClass::Server, "it broke".into())));
+    assert_eq!(detail.item.finished_at, Some(T0 + 5));
+    assert_eq!(detail.attempts[0].state, AttemptState::Resulted);
+}
+
+async fn a_stale_coordinator_changes_nothing(store: &dyn Store) {
+    let old = planned(store, "a", vec![new_item(1)]).await;
+    store.open_session(session(2)).await.unwrap();
+    let later = T0 + LEASE_MS;
+    let new = store.admit(admission(2, 1), later).await.unwrap()[0].ticket;
+    assert_eq!((new.run, new.epoch), (old.run, old.epoch + 1));
+    let stale = StoreError::Stale { run: old.run };
+    assert_eq!(store.archive(old, 1, later).await.unwrap_err(), stale);
+    assert_eq!(store.plan_items(page(old, vec![new_item(2)]), later).await.unwrap_err(), stale);
+    assert_eq!(store.cancel_items(old, 1, later).await.unwrap_err(), stale);
+    assert_eq!(store.yield_run(old, later).await.unwrap_err(), stale);
+    assert_eq!(store.close_run(old, Json::null(), later).await.unwrap_err(), stale);
+    assert!(store.beat(SessionId(1), LEASE_MS, later).await.unwrap().is_empty(), "it is not the first one's any more");
+    assert_eq!(store.run(old.run).await.unwrap().coordinator, Some(SessionId(2)));
+}
+
+async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let refused = store.close_run(ticket, Json::null(), T0).await.unwrap_err();
+    assert_eq!(refused, StoreError::Unsettled { run: ticket.run, unsettled: 1 });
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    let run = store.run(ticket.run).await.unwrap();
+    assert_eq!((run.state, run.ended_at), (RunState::Completed, Some(T0)));
+    assert_eq!(store.job(run.job).await.unwrap().state, JobState::Idle, "the lock is released");
+}
+
+/// B6: no new task starts; what runs finishes.
+async fn cancelling_settles_what_waits(store: &dyn Store) {
+    let items = vec![on_resource(1, "r"), on_resource(2, "r"), new_item(3)];
+    let ticket = planned(store, "a", items).await;
+    let running = claim(store, ticket.run, 1, T0).await[0].lease;
+    assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 0, "not while it is running");
+    store.intend(ticket.run, RunEvent::Cancel, "ann", Some("enough"), T0).await.unwrap();
+    assert!(claim(store, ticket.run, 10, T0).await.is_empty());
+    assert_eq!(store.cancel_items(ticket, 1, T0).await.unwrap(), 1);
+    assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 1);
+    assert!(store.close_run(ticket, Json::null(), T0).await.is_err());
+    succeed(store, running, T0).await.accepted();
+    store.archive(ticket, 10, T0).await.unwrap();
+    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    assert_eq!(run.state, RunState::Cancelled);
+    assert_eq!((run.counters.succeeded, run.counters.cancelled), (1, 2));
+    assert_eq!(run.reason.as_deref(), Some("enough"));
+}
+
+/// E9.
+async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
+    let ticket = planned(store, "a", (0..4).map(new_item).collect()).await;
+    let claimed = claim(store, ticket.run, 4, T0).await;
+    for (n, claimed) in claimed.iter().enumerate() {
+        let outcome = if n % 2 == 0 { Outcome::Succeeded } else { Outcome::Failed };
+        let steps =
+            vec![StepWrite::Begin { no: 0, intent: intent("paid") }, StepWrite::Finish { no: 0, result: done("paid") }];
+        report(store, claimed.lease, steps, hand_in(outcome, vec![]), T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.submit(Submission { mode: Mode::FailRetry, ..submission(2, "a") }, T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let selection = Selection { states: vec![ItemState::Failed, ItemState::Cancelled], reverse: false };
+    let planned = store.replan_items(ticket, selection.clone(), 1, T0).await.unwrap();
+    assert_eq!((planned.requeued, planned.done), (1, false));
+    let planned = store.replan_items(ticket, selection.clone(), 5, T0).await.unwrap();
+    assert_eq!((planned.requeued, planned.done), (1, true));
+    assert!(store.replan_items(ticket, selection, 5, T0).await.unwrap().done);
+    let again = claim(store, ticket.run, 9, T0).await;
+    assert_eq!(again.iter().map(|c| c.ordinal).collect::<Vec<_>>(), [1, 3]);
+    let history = store.history(again[0].lease.attempt).await.unwrap();
+    assert_eq!(history[0].state, StepState::Done, "what was paid can be reused");
+    let reuse = vec![StepWrite::Reuse { no: 0, intent: intent("paid"), from: history[0].id }];
+    report(store, again[0].lease, reuse, hand_in(Outcome::Succeeded, vec![]), T0).await.accepted();
+    let steps = store.item(again[0].lease.attempt.item()).await.unwrap().steps;
+    assert_eq!((steps[1].state, steps[1].reused_from), (StepState::Reused, Some(history[0].id)));
+    assert_eq!(steps[1].id, StepId::new(again[0].lease.attempt, 0));
+}
+
+/// E11.
+async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    let run = RunId(1);
+    assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap().created, 1);
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let fed = store.feed_items(run, vec![new_item(1), new_item(2)], T0).await.unwrap();
+    assert_eq!((fed.created, fed.skipped), (1, 1), "the same row again is recognised");
+    for claimed in claim(store, run, 9, T0).await {
+        succeed(store, claimed.lease, T0).await.accepted();
+    }
+    store.archive(ticket, 9, T0).await.unwrap();
+    assert!(store.close_run(ticket, Json::null(), T0).await.is_err(), "it waits for more");
+    store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
+    assert_eq!(store.feed_items(run, vec![new_item(3)], T0).await.unwrap_err(), StoreError::IntakeClosed);
+    assert_eq!(store.close_run(ticket, Json::null(), T0).await.unwrap().state, RunState::Completed);
+}
+
+async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let intend = |event| store.intend(ticket.run, event, "ann", None, T0);
+    assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused);
+    assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused, "again");
+    assert!(claim(store, ticket.run, 1, T0).await.is_empty());
+    assert!(matches!(intend(RunEvent::Drain).await, Err(StoreError::Forbidden(_))));
+    assert!(matches!(intend(RunEvent::Close).await, Err(StoreError::Forbidden(_))));
+    assert_eq!(intend(RunEvent::Resume).await.unwrap().state, RunState::Pending);
+    assert_eq!(intend(RunEvent::Terminate).await.unwrap().state, RunState::Terminating);
+    assert!(matches!(intend(RunEvent::Resume).await, Err(StoreError::Forbidden(_))));
+}
+
+async fn a_buried_session_loses_its_leases_at_once(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    claim(store, ticket.run, 1, T0).await;
+    store.bury(SessionId(1), T0 + 1).await.unwrap();
+    assert_eq!(store.reap(10, T0 + 1).await.unwrap().lost, 1);
+    let dead = Claim { run: ticket.run, session: SessionId(1), want: 1, lease_ms: LEASE_MS };
+    assert!(matches!(store.claim(dead, T0 + 1).await, Err(StoreError::NotFound { what: "session", .. })));
+    assert!(store.beat(SessionId(1), LEASE_MS, T0 + 1).await.is_err());
+    assert!(store.sessions().await.unwrap().is_empty());
+    store.open_session(session(2)).await.unwrap();
+    assert_eq!(store.admit(admission(2, 1), T0 + 1).await.unwrap().len(), 1, "the run can be taken over at once");
+}
+
+/// T10.
+async fn retention_deletes_what_is_over_and_nothing_else(store: &dyn Store) {
+    let good = planned(store, "good", (0..3).map(new_item).collect()).await;
+    finish_all(store, good, Outcome::Succeeded).await;
+    let bad = planned_as(store, submission(200, "bad"), vec![new_item(1)]).await;
+    finish_all(store, bad, Outcome::Failed).await;
+    planned_as(store, submission(300, "live"), vec![new_item(1)]).await;
+    let retention = Retention { completed_ms: 1_000, failed_ms: 5_000 };
+    assert_eq!(store.clean_up(retention, 10, T0 + 999).await.unwrap(), 0);
+    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 2, "a little at a time");
+    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 2, "the last item and the job");
+    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 0);
+    assert_eq!(store.find_job("w", "good").await.unwrap(), None);
+    assert_eq!(store.clean_up(retention, 10, T0 + 5_000).await.unwrap(), 2);
+    let left = store.jobs(JobFilter { limit: 10, ..Default::default() }).await.unwrap();
+    assert_eq!(left.iter().map(|(job, _)| job.name.as_str()).collect::<Vec<_>>(), ["live"]);
+    assert!(store.spec("hash100").await.is_err(), "its definition went with it");
+    assert!(store.spec("hash300").await.is_ok());
+}
+
+/// Design rule 10.
+async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
+    use windrow_model::step::{Score, Verdict};
+    let ticket = planned(store, "a", (0..4).map(new_item).collect()).await;
+    let claimed = claim(store, ticket.run, 4, T0).await;
+    let of = |verdict, value| Score { verdict, value, ..score("exact", 0.0) };
+    let scores = [
+        of(Verdict::Pass, Some(1.0)),
+        of(Verdict::Fail, Some(0.0)),
+        of(Verdict::Error, None),
+        of(Verdict::Skipped, None),
+    ];
+    for (claimed, score) in claimed.iter().zip(scores) {
+        report(store, claimed.lease, vec![], hand_in(Outcome::Succeeded, vec![score]), T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    let all = store.aggregates(ticket.run).await.unwrap();
+    let exact = &all.evaluators["exact"];
+    assert_eq!((exact.n, exact.pass, exact.fail, exact.error, exact.skipped), (4, 1, 1, 1, 1));
+    assert_eq!(exact.mean, Some(0.5));
+    assert_eq!((exact.distribution[0], exact.distribution[9]), (1, 1));
+    assert_eq!(all.usage.tokens_in, 40);
+    assert_eq!(all.latency.unwrap().p99, 12);
+}
+
+/// T7.
+async fn the_log_tells_who_did_what(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    store.intend(ticket.run, RunEvent::Pause, "bob", Some("lunch"), T0 + 1).await.unwrap();
+    store.intend(ticket.run, RunEvent::Resume, "bob", None, T0 + 2).await.unwrap();
+    let job = store.run(ticket.run).await.unwrap().job;
+    let log = store.logs(job, 0, 100).await.unwrap();
+    let lines: Vec<_> = log.iter().map(|entry| (entry.event.as_str(), entry.actor.as_str())).collect();
+    assert_eq!(lines, [("submitted", "ann"), ("started", "system"), ("pause", "bob"), ("resume", "bob")]);
+    assert_eq!(log[2].message, "lunch");
+    assert_eq!(store.logs(job, log[2].id, 100).await.unwrap().len(), 1, "continued from a known line");
+}
+
+async fn standing_tells_why(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), NewItem { not_before: Some(T0 + 9_000), ..new_item(2) }]).await;
+    claim(store, ticket.run, 1, T0).await;
+    let standing = store.standing(ticket.run, T0).await.unwrap();
+    assert_eq!((standing.leased, standing.delayed, standing.ready), (1, 1, 0));
+    assert_eq!(standing.next_due_at, Some(T0 + 9_000));
+    store.submit(Submission { limits: RunLimits::default(), ..submission(2, "b") }, T0 + 1).await.unwrap();
+    store.submit(submission(3, "c"), T0 + 2).await.unwrap();
+    assert_eq!(store.standing(RunId(3), T0 + 2).await.unwrap().ahead, 1);
+    assert_eq!(store.standing(ticket.run, T0 + LEASE_MS).await.unwrap().expired, 1);
+}
+
+/// Claims, hands in and archives everything, and closes the run.
+async fn finish_all(store: &dyn Store, ticket: windrow_model::Ticket, outcome: Outcome) {
+    for claimed in claim(store, ticket.run, 100, T0).await {
+        report(store, claimed.lease, vec![], hand_in(outcome, vec![]), T0).await.accepted();
+    }
+    store.archive(ticket, 100, T0).await.unwrap();
+    store.close_run(ticket, Json::null(), T0).await.unwrap();
+}
+
+trait Accepted {
+    fn accepted(self);
+}
+
+impl Accepted for Receipt {
+    #[track_caller]
+    fn accepted(self) {
+        assert_eq!(self, Receipt::Accepted);
+    }
+}

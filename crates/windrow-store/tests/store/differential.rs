@@ -1,0 +1,298 @@
+//! The memory store is the specification: whatever history a seed makes up, SQLite must answer every
+//! verb the same way and hold the same rows at the end. proptest shrinks a failing history.
+
+use proptest::prelude::*;
+use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::priority::Priority;
+use windrow_model::record::RunLimits;
+use windrow_model::state::{ItemState, Mode, Outcome, RunEvent};
+use windrow_model::step::{ContentKey, StepResult};
+use windrow_model::store::*;
+use windrow_model::{JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+use crate::fixture::*;
+
+/// One verb with small numbers; they are mapped onto whatever exists when it is played.
+#[derive(Debug, Clone)]
+enum Op {
+    Open,
+    Beat(usize),
+    Bury(usize),
+    Submit { job: u8, mode: u8, priority: u8, concurrency: u8, key: u8 },
+    Admit { session: usize, places: u8, region: bool },
+    Plan { ticket: usize, rows: Vec<u8>, done: bool, repeat: bool },
+    Replan { ticket: usize, limit: u8, reverse: bool },
+    Feed { run: usize, rows: Vec<u8> },
+    Claim { run: usize, session: usize, want: u8 },
+    Renew { leases: Vec<usize> },
+    Report { reports: Vec<(usize, u8, u8)> },
+    Archive { ticket: usize, limit: u8 },
+    Reap { limit: u8 },
+    Cancel { ticket: usize, limit: u8 },
+    Yield { ticket: usize },
+    Close { ticket: usize },
+    Intend { run: usize, event: usize },
+    CleanUp { limit: u8 },
+    Forget { up_to: i64 },
+    Wait { ms: i64 },
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    let n = 0usize..64;
+    let rows = || prop::collection::vec(0u8..24, 0..8);
+    prop_oneof![
+        1 => Just(Op::Open),
+        1 => n.clone().prop_map(Op::Beat),
+        1 => n.clone().prop_map(Op::Bury),
+        4 => (0u8..4, any::<u8>(), 1u8..=9, 0u8..6, any::<u8>())
+            .prop_map(|(job, mode, priority, concurrency, key)| Op::Submit { job, mode, priority, concurrency, key }),
+        4 => (n.clone(), 0u8..4, any::<bool>()).prop_map(|(session, places, region)| Op::Admit { session, places, region }),
+        6 => (n.clone(), rows(), any::<bool>(), any::<bool>())
+            .prop_map(|(ticket, rows, done, repeat)| Op::Plan { ticket, rows, done, repeat }),
+        2 => (n.clone(), 1u8..5, any::<bool>()).prop_map(|(ticket, limit, reverse)| Op::Replan { ticket, limit, reverse }),
+        1 => (n.clone(), rows()).prop_map(|(run, rows)| Op::Feed { run, rows }),
+        8 => (n.clone(), n.clone(), 1u8..6).prop_map(|(run, session, want)| Op::Claim { run, session, want }),
+        1 => prop::collection::vec(n.clone(), 0..4).prop_map(|leases| Op::Renew { leases }),
+        12 => prop::collection::vec((n.clone(), 0u8..6, 0u8..8), 1..4).prop_map(|reports| Op::Report { reports }),
+        5 => (n.clone(), 1u8..6).prop_map(|(ticket, limit)| Op::Archive { ticket, limit }),
+        2 => (1u8..6).prop_map(|limit| Op::Reap { limit }),
+        2 => (n.clone(), 1u8..6).prop_map(|(ticket, limit)| Op::Cancel { ticket, limit }),
+        1 => n.clone().prop_map(|ticket| Op::Yield { ticket }),
+        4 => n.clone().prop_map(|ticket| Op::Close { ticket }),
+        3 => (n.clone(), 0usize..RunEvent::ALL.len()).prop_map(|(run, event)| Op::Intend { run, event }),
+        1 => (1u8..10).prop_map(|limit| Op::CleanUp { limit }),
+        1 => (0i64..20).prop_map(|up_to| Op::Forget { up_to }),
+        4 => prop_oneof![Just(1i64), Just(500), Just(16_000), Just(61_000), Just(3_600_000)].prop_map(|ms| Op::Wait { ms }),
+    ]
+}
+
+/// What the history has seen so far: also stale tickets and leases, to be used again.
+#[derive(Default)]
+struct Seen {
+    now: i64,
+    born: i64,
+    sessions: Vec<SessionId>,
+    runs: Vec<RunId>,
+    tickets: Vec<Ticket>,
+    leases: Vec<Lease>,
+}
+
+fn pick<T: Copy>(all: &[T], n: usize) -> Option<T> {
+    (!all.is_empty()).then(|| all[n % all.len()])
+}
+
+fn item(row: u8, now: Time) -> NewItem {
+    NewItem {
+        key: ContentKey::of(&[&[row]]),
+        input: Json::of(&row),
+        priority: Priority::new(1 + i64::from(row % 9)).unwrap(),
+        resource: row.is_multiple_of(3).then(|| format!("r{}", row % 2)),
+        not_before: row.is_multiple_of(5).then_some(now + 700),
+    }
+}
+
+fn step_writes(n: u8) -> Vec<StepWrite> {
+    let failed = StepResult::Failed { failure: Failure::new(ErrorClass::Timeout, "slow").retry_after(Some(5)) };
+    match n {
+        0 => vec![],
+        1 => vec![StepWrite::Begin { no: 0, intent: intent("a") }],
+        2 => vec![StepWrite::Finish { no: 0, result: done("a") }],
+        3 => vec![StepWrite::Begin { no: 1, intent: intent("b") }, StepWrite::Finish { no: 1, result: failed }],
+        4 => vec![StepWrite::Whole { no: 2, intent: intent("c"), result: done("c") }],
+        5 => vec![StepWrite::Reuse { no: 3, intent: intent("d"), from: windrow_model::StepId(4096) }],
+        6 => vec![StepWrite::Begin { no: 4, intent: intent("e") }, StepWrite::Begin { no: 0, intent: intent("z") }],
+        _ => vec![StepWrite::Whole { no: 5, intent: intent("f"), result: failed }],
+    }
+}
+
+fn ending(n: u8, now: Time) -> Ending {
+    match n {
+        0 => Ending::None,
+        1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
+        2 => hand_in(Outcome::Succeeded, vec![score("exact", 1.0), score("regex", 0.0)]),
+        3 => hand_in(Outcome::Failed, vec![]),
+        4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
+        _ => Ending::GiveBack,
+    }
+}
+
+/// Plays one verb and returns the answer as text; `seen` grows with what the answer brings.
+async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
+    let now = T0 + seen.now;
+    macro_rules! some {
+        ($list:ident, $n:expr) => {
+            match pick(&seen.$list, $n) {
+                Some(value) => value,
+                None => return "nothing there".into(),
+            }
+        };
+    }
+    match op.clone() {
+        Op::Wait { ms } => {
+            seen.now += ms;
+            String::new()
+        }
+        Op::Open => {
+            seen.born += 1;
+            seen.sessions.push(SessionId(seen.born));
+            format!("{:?}", store.open_session(session(seen.born)).await)
+        }
+        Op::Beat(n) => format!("{:?}", store.beat(some!(sessions, n), LEASE_MS, now).await),
+        Op::Bury(n) => format!("{:?}", store.bury(some!(sessions, n), now).await),
+        Op::Submit { job, mode, priority, concurrency, key } => {
+            seen.born += 1;
+            let modes = [Mode::Submit, Mode::Submit, Mode::FailRetry, Mode::Append, Mode::Online, Mode::Rollback];
+            let mut s = submission(seen.born, &format!("job{job}"));
+            s.job = JobId(1000 + i64::from(job));
+            s.mode = modes[mode as usize % modes.len()];
+            s.priority = Priority::new(i64::from(priority)).unwrap();
+            s.limits = RunLimits { concurrency: i64::from(concurrency), max_losses: 2 };
+            s.idempotency_key = (key < 40).then(|| format!("key{}", key % 4));
+            s.labels.region = if key.is_multiple_of(3) { "us".into() } else { String::new() };
+            s.kind = if key == 255 { "other".into() } else { "sim".into() };
+            let run = s.run;
+            let answer = store.submit(s, now).await;
+            if answer.as_ref().is_ok_and(|answer| answer.run == run) {
+                seen.runs.push(run);
+            }
+            format!("{answer:?}")
+        }
+        Op::Admit { session, places, region } => {
+            let mut a = admission(1, usize::from(places));
+            a.session = some!(sessions, session);
+            a.scope.regions = if region { vec!["us".into(), "eu".into()] } else { Vec::new() };
+            let answer = store.admit(a, now).await;
+            seen.tickets.extend(answer.iter().flatten().map(|held| held.ticket));
+            format!("{answer:?}")
+        }
+        Op::Plan { ticket, rows, done, repeat } => {
+            let ticket = some!(tickets, ticket);
+            let from = store.run(ticket.run).await.ok().and_then(|run| run.cursor);
+            let from = if repeat && seen.now % 2 == 0 { Some(Json::of("elsewhere")) } else { from };
+            let items = rows.iter().map(|row| item(*row, now)).collect();
+            let page = PlanPage { ticket, from, to: Some(Json::of(&seen.now)), done, items };
+            format!("{:?}", store.plan_items(page, now).await)
+        }
+        Op::Replan { ticket, limit, reverse } => {
+            let states = vec![ItemState::Failed, ItemState::Cancelled, ItemState::Succeeded];
+            let answer = store.replan_items(some!(tickets, ticket), Selection { states, reverse }, limit.into(), now);
+            format!("{:?}", answer.await)
+        }
+        Op::Feed { run, rows } => {
+            let items = rows.iter().map(|row| item(*row, now)).collect();
+            format!("{:?}", store.feed_items(some!(runs, run), items, now).await)
+        }
+        Op::Claim { run, session, want } => {
+            let claim = Claim {
+                run: some!(runs, run),
+                session: some!(sessions, session),
+                want: want.into(),
+                lease_ms: LEASE_MS,
+            };
+            let answer = store.claim(claim, now).await;
+            seen.leases.extend(answer.iter().flatten().map(|claimed| claimed.lease));
+            format!("{answer:?}")
+        }
+        Op::Renew { leases } => {
+            let leases: Vec<Lease> = leases.iter().filter_map(|n| pick(&seen.leases, *n)).collect();
+            format!("{:?}", store.renew(leases, LEASE_MS, now).await)
+        }
+        Op::Report { reports } => {
+            // Mostly about the latest leases, sometimes about an old one.
+            let recent = |n: usize| seen.leases.len().checked_sub(1 + n % seen.leases.len().clamp(1, 8));
+            let reports: Vec<Report> = reports
+                .iter()
+                .filter_map(|(n, end, steps)| {
+                    let lease =
+                        if n.is_multiple_of(7) { pick(&seen.leases, *n) } else { recent(*n).map(|n| seen.leases[n]) }?;
+                    Some(Report { lease, steps: step_writes(*steps), ending: ending(*end, now) })
+                })
+                .collect();
+            format!("{:?}", store.report(reports, now).await)
+        }
+        Op::Archive { ticket, limit } => {
+            format!("{:?}", store.archive(some!(tickets, ticket), limit.into(), now).await)
+        }
+        Op::Reap { limit } => format!("{:?}", store.reap(limit.into(), now).await),
+        Op::Cancel { ticket, limit } => {
+            format!("{:?}", store.cancel_items(some!(tickets, ticket), limit.into(), now).await)
+        }
+        Op::Yield { ticket } => format!("{:?}", store.yield_run(some!(tickets, ticket), now).await),
+        Op::Close { ticket } => format!("{:?}", store.close_run(some!(tickets, ticket), Json::null(), now).await),
+        Op::Intend { run, event } => {
+            let reason = event.is_multiple_of(2).then_some("because");
+            format!("{:?}", store.intend(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)
+        }
+        Op::CleanUp { limit } => {
+            let retention = Retention { completed_ms: 60_000, failed_ms: 120_000 };
+            format!("{:?}", store.clean_up(retention, limit.into(), now).await)
+        }
+        Op::Forget { up_to } => format!("{:?}", store.forget_outbox(up_to).await),
+    }
+}
+
+/// Everything the store can tell.
+async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
+    let now = T0 + seen.now;
+    let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(None).await)];
+    for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
+        lines.push(format!("{job:?} {:?}", store.stats(Some(job.id)).await));
+        lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
+        lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
+        for run in store.runs(job.id).await.unwrap() {
+            lines.push(format!("{run:?} {:?}", store.spec(&run.spec_hash).await));
+            let recount = store.recount(run.id).await.unwrap();
+            assert_eq!(run.counters, recount, "counters equal a recount at any time");
+            lines.push(format!("{:?}", store.standing(run.id, now).await));
+            lines.push(format!("{:?}", store.aggregates(run.id).await));
+        }
+        let filter = ItemFilter { job: job.id, run: None, state: None, after: None, limit: 1000 };
+        for item in store.items(filter).await.unwrap() {
+            lines.push(format!("{:?}", store.item(item.id).await));
+        }
+    }
+    lines.push(format!("{:?}", store.outbox(0, 10_000).await));
+    lines
+}
+
+fn compare(history: Vec<Op>) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let (spec, sql) = (memory().await, sqlite().await);
+        let (mut left, mut right) = (Seen::default(), Seen::default());
+        for (n, op) in history.iter().enumerate() {
+            let expected = play(&*spec.store, op, &mut left).await;
+            let actual = play(&*sql.store, op, &mut right).await;
+            assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, sqlite on the right");
+        }
+        let (expected, actual) = (dump(&*spec.store, &left).await, dump(&*sql.store, &right).await);
+        for (expected, actual) in expected.iter().zip(&actual) {
+            assert_eq!(expected, actual, "rows at the end: memory on the left, sqlite on the right");
+        }
+        assert_eq!(expected.len(), actual.len());
+    });
+}
+
+/// A beginning that gets somewhere: sessions, a job, items, so that the random part meets live work.
+fn opening() -> Vec<Op> {
+    vec![
+        Op::Open,
+        Op::Open,
+        Op::Submit { job: 0, mode: 0, priority: 5, concurrency: 5, key: 100 },
+        Op::Submit { job: 1, mode: 0, priority: 2, concurrency: 3, key: 101 },
+        Op::Admit { session: 0, places: 3, region: false },
+        Op::Plan { ticket: 0, rows: (0..12).collect(), done: true, repeat: false },
+        Op::Plan { ticket: 1, rows: (3..9).collect(), done: true, repeat: false },
+        Op::Claim { run: 0, session: 0, want: 4 },
+        Op::Claim { run: 1, session: 1, want: 3 },
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, max_shrink_iters: 4_000, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn sqlite_agrees_with_the_specification(history in prop::collection::vec(op(), 1..120)) {
+        compare(opening().into_iter().chain(history).collect());
+    }
+}

@@ -1,0 +1,143 @@
+//! An item as it is shown: a row of the list, or with its attempts and steps.
+
+use serde::Serialize;
+use windrow_model::record::{Attempt, Item, ItemDetail, Step};
+use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
+use windrow_model::step::{Score, Usage};
+use windrow_model::{ErrorClass, Failure, Json};
+
+use crate::{Timestamp, status};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorView {
+    pub class: ErrorClass,
+    pub message: String,
+}
+
+impl From<&(ErrorClass, String)> for ErrorView {
+    fn from((class, message): &(ErrorClass, String)) -> Self {
+        Self { class: *class, message: message.clone() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ItemRow {
+    pub id: String,
+    pub run: String,
+    /// Place in the source, from 0.
+    pub ordinal: i64,
+    pub key: String,
+    pub status: &'static str,
+    pub state: ItemState,
+    pub attempt_state: AttemptState,
+    pub tries: u32,
+    pub error: Option<ErrorView>,
+    pub latency_ms: Option<i64>,
+    pub usage: Usage,
+    pub finished_at: Option<Timestamp>,
+}
+
+impl ItemRow {
+    pub fn of(kind: &str, mode: Mode, item: &Item) -> Self {
+        Self {
+            id: item.id.to_string(),
+            run: item.run.to_string(),
+            ordinal: item.ordinal,
+            key: item.key.to_string(),
+            status: status::of_item(kind, mode, item),
+            state: item.state,
+            attempt_state: item.attempt_state,
+            tries: item.tries,
+            error: item.error.as_ref().map(Into::into),
+            latency_ms: item.latency_ms,
+            usage: item.usage,
+            finished_at: item.finished_at.map(Into::into),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AttemptView {
+    pub id: String,
+    pub run: String,
+    pub state: AttemptState,
+    pub outcome: Option<Outcome>,
+    pub retries: u32,
+    pub losses: u32,
+    pub error: Option<ErrorView>,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl From<&Attempt> for AttemptView {
+    fn from(attempt: &Attempt) -> Self {
+        Self {
+            id: attempt.id.to_string(),
+            run: attempt.run.to_string(),
+            state: attempt.state,
+            outcome: attempt.outcome,
+            retries: attempt.retries,
+            losses: attempt.losses,
+            error: attempt.error.as_ref().map(Into::into),
+            started_at: attempt.started_at.map(Into::into),
+            ended_at: attempt.ended_at.map(Into::into),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepView {
+    pub id: String,
+    pub kind: String,
+    pub name: String,
+    pub turn: u32,
+    pub state: StepState,
+    pub input: Json,
+    pub output: Option<Json>,
+    pub failure: Option<Failure>,
+    pub usage: Usage,
+    pub reused_from: Option<String>,
+    pub started_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl From<&Step> for StepView {
+    fn from(step: &Step) -> Self {
+        Self {
+            id: step.id.to_string(),
+            kind: step.kind.clone(),
+            name: step.name.clone(),
+            turn: step.turn,
+            state: step.state,
+            input: step.input.clone(),
+            output: step.output.clone(),
+            failure: step.failure.clone(),
+            usage: step.usage,
+            reused_from: step.reused_from.map(|step| step.to_string()),
+            started_at: step.started_at.into(),
+            ended_at: step.ended_at.map(Into::into),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ItemDetailView {
+    #[serde(flatten)]
+    pub item: ItemRow,
+    pub input: Json,
+    pub scores: Vec<Score>,
+    pub attempts: Vec<AttemptView>,
+    pub steps: Vec<StepView>,
+}
+
+impl ItemDetailView {
+    pub fn of(kind: &str, mode: Mode, detail: &ItemDetail) -> Self {
+        Self {
+            item: ItemRow::of(kind, mode, &detail.item),
+            input: detail.input.clone(),
+            scores: detail.scores.clone(),
+            attempts: detail.attempts.iter().map(Into::into).collect(),
+            steps: detail.steps.iter().map(Into::into).collect(),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! A job as it is shown: a row of the list, or everything about one.
+
+use serde::Serialize;
+use windrow_model::Json;
+use windrow_model::record::{Job, Labels, Run};
+use windrow_model::state::JobState;
+
+use crate::{RunDetail, Timestamp, status};
+
+/// One line of `jobs list`: the job and how its latest run stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobRow {
+    pub id: String,
+    pub name: String,
+    pub workspace: String,
+    pub kind: String,
+    pub status: &'static str,
+    pub state: JobState,
+    pub labels: Labels,
+    pub latest_run: RunDetail,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+impl JobRow {
+    pub fn of(job: &Job, latest: &Run) -> Self {
+        Self {
+            id: job.id.to_string(),
+            name: job.name.clone(),
+            workspace: job.workspace.clone(),
+            kind: job.kind.clone(),
+            status: status::of_run(&job.kind, latest),
+            state: job.state,
+            labels: job.labels.clone(),
+            latest_run: RunDetail::of(&job.kind, latest),
+            created_at: job.created_at.into(),
+            updated_at: job.updated_at.into(),
+        }
+    }
+}
+
+/// `jobs show`: the row, the frozen definition of the latest run, and every run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JobDetail {
+    #[serde(flatten)]
+    pub job: JobRow,
+    pub spec: Json,
+    pub runs: Vec<RunDetail>,
+}

@@ -1,0 +1,33 @@
+//! One line of a job's log.
+
+use serde::Serialize;
+use windrow_model::record::{LogEntry, LogLevel};
+
+use crate::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LogLine {
+    pub id: i64,
+    pub at: Timestamp,
+    pub level: LogLevel,
+    pub event: String,
+    pub actor: String,
+    pub message: String,
+    pub run: Option<String>,
+    pub item: Option<i64>,
+}
+
+impl From<&LogEntry> for LogLine {
+    fn from(entry: &LogEntry) -> Self {
+        Self {
+            id: entry.id,
+            at: entry.at.into(),
+            level: entry.level,
+            event: entry.event.clone(),
+            actor: entry.actor.clone(),
+            message: entry.message.clone(),
+            run: entry.run.map(|run| run.to_string()),
+            item: entry.item.map(|item| item.0),
+        }
+    }
+}

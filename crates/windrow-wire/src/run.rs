@@ -1,0 +1,92 @@
+//! A run as it is shown.
+
+use serde::Serialize;
+use windrow_model::aggregate::Aggregates;
+use windrow_model::counters::Counters;
+use windrow_model::record::Run;
+use windrow_model::state::{Mode, RunState};
+
+use crate::{Timestamp, status};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ItemCounts {
+    pub total: i64,
+    pub succeeded: i64,
+    pub failed: i64,
+    pub cancelled: i64,
+    pub skipped: i64,
+    pub queued: i64,
+    pub running: i64,
+    /// Tries beyond the first.
+    pub retries: i64,
+}
+
+impl From<Counters> for ItemCounts {
+    fn from(c: Counters) -> Self {
+        Self {
+            total: c.total,
+            succeeded: c.succeeded,
+            failed: c.failed,
+            cancelled: c.cancelled,
+            skipped: c.skipped,
+            queued: c.queued,
+            running: c.running,
+            retries: c.retries,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunDetail {
+    pub id: String,
+    pub no: i64,
+    pub mode: Mode,
+    /// In the words of the job's kind.
+    pub status: &'static str,
+    /// In the words of the kernel.
+    pub state: RunState,
+    pub items: ItemCounts,
+    pub concurrency: i64,
+    pub priority: i64,
+    pub planned: bool,
+    pub fresh: bool,
+    pub spec_hash: String,
+    pub coordinator: Option<String>,
+    pub created_at: Timestamp,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub duration_ms: Option<i64>,
+    pub reason: Option<String>,
+    /// Of a run that is over.
+    pub aggregates: Option<Aggregates>,
+}
+
+impl RunDetail {
+    pub fn of(kind: &str, run: &Run) -> Self {
+        Self {
+            id: run.id.to_string(),
+            no: run.no,
+            mode: run.mode,
+            status: status::of_run(kind, run),
+            state: run.state,
+            items: run.counters.into(),
+            concurrency: run.limits.concurrency,
+            priority: run.priority.get(),
+            planned: run.planned,
+            fresh: run.fresh,
+            spec_hash: run.spec_hash.clone(),
+            coordinator: run.coordinator.map(|session| session.to_string()),
+            created_at: run.created_at.into(),
+            started_at: run.started_at.map(Into::into),
+            ended_at: run.ended_at.map(Into::into),
+            duration_ms: duration_ms(run),
+            reason: run.reason.clone(),
+            aggregates: run.summary.as_ref().and_then(|summary| summary.parse().ok()),
+        }
+    }
+}
+
+/// From its first item to its end; a run that is not over has none.
+pub fn duration_ms(run: &Run) -> Option<i64> {
+    Some(run.ended_at? - run.started_at.unwrap_or(run.created_at))
+}

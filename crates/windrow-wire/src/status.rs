@@ -1,0 +1,26 @@
+//! Which public vocabulary speaks about a job of which kind.
+
+use windrow_model::record::{Item, Run};
+use windrow_model::state::Mode;
+use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, task};
+
+/// The status of a run, and of the job whose latest run it is.
+pub fn of_run(kind: &str, run: &Run) -> &'static str {
+    let view = RunView::of(run);
+    match kind {
+        "experiment" => experiment::ExperimentStatus::of(&view).as_str(),
+        "operation" => batch::BatchStatus::of_batch(&view).as_str(),
+        "ingest" => ingest::PlanStatus::of(&view).as_str(),
+        _ => task::TaskStatus::of(&view).as_str(),
+    }
+}
+
+pub fn of_item(kind: &str, mode: Mode, item: &Item) -> &'static str {
+    let view = ItemView { state: item.state, attempt: item.attempt_state, mode, tried_before: item.tries > 1 };
+    match kind {
+        "experiment" => experiment::ItemStatus::of(&view).as_str(),
+        "operation" => batch::BatchStatus::of_task(&view).as_str(),
+        "ingest" => ingest::SliceStatus::of(&view).as_str(),
+        _ => task::TaskItemStatus::of(&view).as_str(),
+    }
+}

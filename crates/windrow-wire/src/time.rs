@@ -1,0 +1,40 @@
+//! Times as people and other programs read them.
+
+use windrow_model::Time;
+
+/// RFC 3339 in UTC, to the millisecond.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timestamp(pub Time);
+
+impl From<Time> for Timestamp {
+    fn from(time: Time) -> Self {
+        Self(time)
+    }
+}
+
+impl std::fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match jiff::Timestamp::from_millisecond(self.0.0) {
+            Ok(time) => f.pad(&format!("{time:.3}")),
+            // Beyond year 9999: a number still tells more than an error.
+            Err(_) => f.pad(&self.0.0.to_string()),
+        }
+    }
+}
+
+impl serde::Serialize for Timestamp {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_in_utc_to_the_millisecond() {
+        assert_eq!(Timestamp(Time(1_704_067_200_050)).to_string(), "2024-01-01T00:00:00.050Z");
+        assert_eq!(Timestamp(Time(1_704_067_200_000)).to_string(), "2024-01-01T00:00:00.000Z");
+    }
+}

@@ -1,0 +1,68 @@
+//! A dataset row as a conversation: one turn, or as many as its field `turns` lists. Fields beside
+//! `turns` are shared by all of them.
+
+use std::sync::Arc;
+
+use minijinja::value::Value;
+
+use super::message::Message;
+use crate::template::{Fields, Variables};
+
+pub const TURNS: &str = "turns";
+
+#[derive(Debug, Clone)]
+pub struct Conversation {
+    shared: Arc<Fields>,
+    turns: Vec<Arc<Fields>>,
+}
+
+impl Conversation {
+    pub fn of(mut row: Fields) -> Result<Self, String> {
+        let turns = match row.remove(TURNS) {
+            None => vec![Arc::default()],
+            Some(serde_json::Value::Array(turns)) if !turns.is_empty() => {
+                turns.into_iter().enumerate().map(turn).collect::<Result<_, _>>()?
+            }
+            Some(_) => return Err("`turns` must be a list of at least one object".to_owned()),
+        };
+        Ok(Self { shared: Arc::new(row), turns })
+    }
+
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// What the templates of a turn see.
+    pub fn variables(&self, turn: usize, history: &[Message]) -> Variables {
+        Variables { own: self.turns[turn].clone(), shared: self.shared.clone(), history: history_value(history) }
+    }
+
+    /// A field of a turn, or one shared by all.
+    pub fn field(&self, turn: usize, name: &str) -> Option<&serde_json::Value> {
+        self.turns[turn].get(name).or_else(|| self.shared.get(name))
+    }
+
+    /// Names of the fields of every turn and of those shared, without order.
+    pub fn field_names(&self) -> impl Iterator<Item = &String> {
+        self.shared.keys().chain(self.turns.iter().flat_map(|turn| turn.keys()))
+    }
+}
+
+fn turn((no, value): (usize, serde_json::Value)) -> Result<Arc<Fields>, String> {
+    match value {
+        serde_json::Value::Object(fields) => Ok(Arc::new(fields)),
+        _ => Err(format!("`turns[{no}]` must be an object, like {{\"question\": \"…\"}}")),
+    }
+}
+
+fn history_value(history: &[Message]) -> Value {
+    history
+        .iter()
+        .map(|message| {
+            Value::from_iter([
+                ("role", Value::from(message.role.as_str())),
+                ("content", Value::from(message.content.as_str())),
+            ])
+        })
+        .collect()
+}

@@ -1,0 +1,82 @@
+//! `dataset:` in a job file, as a path or as an object. Paths are relative to the job file.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::experiment::dataset::{Dataset, Format};
+use crate::job_file::Section;
+use crate::report::{Problems, nearest};
+
+pub struct DatasetSection {
+    pub dataset: Dataset,
+    /// As a person would name the file: relative if it was given so.
+    pub shown: String,
+    pub span: Range<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DatasetConfig {
+    path: String,
+    format: Option<Format>,
+    delimiter: Option<char>,
+}
+
+pub fn read(section: Section, job_file: &Path, problems: &mut Problems) -> Option<DatasetSection> {
+    let config = match section.text() {
+        Some(path) => DatasetConfig { path: path.to_owned(), format: None, delimiter: None },
+        None => section.read::<DatasetConfig>(&[], problems)?,
+    };
+    let span = if section.is_map() { section.span_of("path") } else { section.node.span.clone() };
+    let folder = job_file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (shown, path) = located(folder, &config.path);
+    if !path.is_file() {
+        let what = if path.is_dir() { "is a folder, not a file" } else { "does not exist" };
+        problems.add(span, format!("the dataset {} {what}", path.display()), remedy(&path));
+        return None;
+    }
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_lowercase();
+    let Some(format) = config.format.or_else(|| by_extension(&extension)) else {
+        let message = format!("the format of {shown} is not clear from its name");
+        problems.add(span, message, "add it: dataset: { path: …, format: jsonl } (or csv)");
+        return None;
+    };
+    if config.delimiter.is_some_and(|delimiter| !delimiter.is_ascii()) {
+        let message = "`dataset.delimiter` must be one ASCII character";
+        problems.add(section.span_of("delimiter"), message, "for example \",\" or \";\" or \"\\t\"");
+        return None;
+    }
+    let delimiter = config.delimiter.or((extension == "tsv").then_some('\t'));
+    Some(DatasetSection { dataset: Dataset { path, format, delimiter }, shown, span })
+}
+
+fn by_extension(extension: &str) -> Option<Format> {
+    match extension {
+        "jsonl" | "ndjson" => Some(Format::Jsonl),
+        "csv" | "tsv" => Some(Format::Csv),
+        _ => None,
+    }
+}
+
+/// The path to show and the path to open from anywhere.
+fn located(folder: &Path, given: &str) -> (String, PathBuf) {
+    let shown = match folder == Path::new(".") {
+        true => given.to_owned(),
+        false => folder.join(given).display().to_string(),
+    };
+    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).unwrap_or_else(|_| folder.to_owned());
+    // Collecting the parts drops every `.`, so that `./rows.jsonl` and `rows.jsonl` are one spec.
+    (shown, folder.join(given).components().collect())
+}
+
+fn remedy(path: &Path) -> String {
+    let wanted = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let entries = path.parent().and_then(|folder| folder.read_dir().ok()).into_iter().flatten().flatten();
+    let names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{meant}`? A path is relative to the job file"),
+        None => "correct the path; it is relative to the job file".to_owned(),
+    }
+}

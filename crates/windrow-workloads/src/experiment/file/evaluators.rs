@@ -1,0 +1,102 @@
+//! `evaluators:` in a job file: a list in which each entry names one evaluator.
+
+use std::collections::BTreeSet;
+
+use crate::environment::Environment;
+use crate::experiment::evaluator::{EVALUATORS, find};
+use crate::experiment::spec::NamedComponent;
+use crate::job_file::Section;
+use crate::report::{Problems, nearest};
+
+use super::fit::{self, Wish};
+
+const MAX_NAME: usize = 64;
+
+#[derive(Default)]
+pub struct EvaluatorsSection {
+    pub components: Vec<NamedComponent>,
+    pub wishes: Vec<Wish>,
+    pub warnings: Vec<String>,
+}
+
+pub fn read(section: Option<Section>, environment: &Environment, problems: &mut Problems) -> EvaluatorsSection {
+    let mut read = EvaluatorsSection::default();
+    let mut names = Names::default();
+    let mut unnamed = Vec::new();
+    for entry in section.map(|list| list.elements(problems)).unwrap_or_default() {
+        let Some((kind, mut config)) = chosen(entry, problems) else { continue };
+        let kind = find(&kind).expect("chosen names a registered evaluator");
+        let name = names.given(&mut config, problems);
+        let Some(checked) = (kind.read)(&config, &["name"], environment, problems) else { continue };
+        read.wishes.extend(fit::wishes_of(&config, &checked, false, problems));
+        read.warnings.extend(checked.warnings);
+        if name.is_none() {
+            unnamed.push(read.components.len());
+        }
+        let name = name.unwrap_or_default();
+        read.components.push(NamedComponent { name, kind: kind.name.to_owned(), config: checked.config });
+    }
+    // After all given names are known, so that a default never takes one of them.
+    for no in unnamed {
+        read.components[no].name = names.free(&read.components[no].kind);
+    }
+    read
+}
+
+fn chosen(mut entry: Section, problems: &mut Problems) -> Option<(String, Section)> {
+    let known = || EVALUATORS.iter().map(|kind| kind.name);
+    let list = known().collect::<Vec<_>>().join(", ");
+    let names: Vec<String> = match entry.text() {
+        Some(text) => vec![text.to_owned()],
+        None => entry.field_names().into_iter().map(str::to_owned).collect(),
+    };
+    let [name] = names.as_slice() else {
+        let message = format!("`{}` must name one evaluator", entry.path);
+        problems.add(entry.span, message, format!("write each as `- exact: {{ … }}`; known: {list}"));
+        return None;
+    };
+    if find(name).is_none() {
+        let help = match nearest(name, known()) {
+            Some(meant) => format!("did you mean `{meant}`? Known evaluators: {list}"),
+            None => format!("known evaluators: {list}"),
+        };
+        problems.add(entry.span, format!("there is no evaluator `{name}`"), help);
+        return None;
+    }
+    let config = entry.take(name).unwrap_or_else(|| {
+        // `- exact` alone: an evaluator without fields.
+        let node = crate::job_file::Node { span: entry.span.clone(), content: crate::job_file::Content::Null };
+        Section { path: format!("{}.{name}", entry.path), span: entry.span.clone(), node }
+    });
+    Some((name.clone(), config))
+}
+
+#[derive(Default)]
+struct Names {
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    fn given(&mut self, config: &mut Section, problems: &mut Problems) -> Option<String> {
+        let section = config.take("name")?;
+        let name: String = section.read(&[], problems)?;
+        let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        if name.is_empty() || name.chars().count() > MAX_NAME || !name.chars().all(plain) {
+            let message = format!("{name:?} cannot be an evaluator's name");
+            problems.add(section.node.span, message, "use up to 64 letters, digits, `_`, `-` and `.`");
+        } else if !self.taken.insert(name.clone()) {
+            let message = format!("two evaluators are named `{name}`");
+            problems.add(section.node.span, message, "give each its own name");
+        }
+        Some(name)
+    }
+
+    /// `exact`, then `exact_2`, `exact_3` …
+    fn free(&mut self, kind: &str) -> String {
+        let numbered = (2..).map(|no| format!("{kind}_{no}"));
+        let mut candidates = std::iter::once(kind.to_owned()).chain(numbered);
+        let name = candidates.find(|name| !self.taken.contains(name)).expect("numbers do not end");
+        self.taken.insert(name.clone());
+        name
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether the dataset has what the templates and the target want of it.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::dataset::DatasetSection;
+use crate::experiment::component::Checked;
+use crate::experiment::dataset::BadRow;
+use crate::experiment::dataset::survey::{Need, Survey, Unmet};
+use crate::job_file::Section;
+use crate::report::{Excerpt, Problem, Problems, nearest};
+use crate::template::Template;
+
+/// A need of the rows and where in the job file it comes from.
+#[derive(Debug, Clone)]
+pub struct Wish {
+    path: String,
+    span: Range<usize>,
+    need: Need,
+    /// Without it the item cannot be done at all; otherwise one evaluator reads `error`.
+    vital: bool,
+}
+
+pub struct Fit {
+    pub rows: u64,
+    pub warnings: Vec<String>,
+}
+
+/// Compiles a template; what is wrong with its syntax is reported at its place.
+pub fn wish(path: &str, span: Range<usize>, template: &str, vital: bool, problems: &mut Problems) -> Option<Wish> {
+    match Template::new(template) {
+        Ok(template) => Some(Wish { path: path.to_owned(), span, need: Need::Template(template), vital }),
+        Err(error) => {
+            let place = error.range.clone().and_then(|range| template.get(range)).unwrap_or("").trim();
+            let near = if place.is_empty() { String::new() } else { format!(" near `{place}`") };
+            let message = format!("`{path}` is not a valid template: {}{near}", error.message);
+            problems.add(
+                span,
+                message,
+                "variables are written {{ name }}; see https://docs.rs/minijinja for the syntax",
+            );
+            None
+        }
+    }
+}
+
+pub fn wishes_of(section: &Section, checked: &Checked, vital: bool, problems: &mut Problems) -> Vec<Wish> {
+    let place = |field: &str| (format!("{}.{field}", section.path), section.span_of(field));
+    let mut wishes = Vec::new();
+    for (field, template) in &checked.templates {
+        let (path, span) = place(field);
+        wishes.extend(wish(&path, span, template, vital, problems));
+    }
+    for (field, name) in &checked.row_fields {
+        let (path, span) = place(field);
+        wishes.push(Wish { path, span, need: Need::Field(name.clone()), vital });
+    }
+    wishes
+}
+
+pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems) -> Option<Fit> {
+    let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
+    let survey = match Survey::of(&dataset.dataset, &needs) {
+        Ok(survey) => survey,
+        Err(error) => {
+            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.path.display());
+            problems.add(dataset.span.clone(), message, "check the file and its permissions");
+            return None;
+        }
+    };
+    for bad in &survey.bad {
+        problems.push(problem_in_row(&dataset.shown, bad));
+    }
+    let more = survey.bad_rows - survey.bad.len() as u64;
+    if more > 0 {
+        problems.add(
+            dataset.span.clone(),
+            format!("{more} more rows of {} are bad", dataset.shown),
+            "correct them all",
+        );
+    }
+    if survey.rows == 0 && survey.bad_rows == 0 {
+        let message = format!("the dataset {} has no rows", dataset.dataset.path.display());
+        problems.add(dataset.span.clone(), message, "add at least one row");
+    }
+    let mut warnings = Vec::new();
+    for (wish, unmet) in wishes.iter().zip(&survey.unmet) {
+        let Some(unmet) = unmet else { continue };
+        if unmet.rows == survey.rows {
+            in_no_row(wish, unmet, &survey, problems);
+        } else if wish.vital {
+            problems.push(in_some_rows(wish, unmet, dataset));
+        } else {
+            warnings.push(format!(
+                "{} of {} rows lack what `{}` needs and will read `error` there; the first is {}:{} ({})",
+                unmet.rows, survey.rows, wish.path, dataset.shown, unmet.first.line, unmet.first.message
+            ));
+        }
+    }
+    if survey.repeated > 0 {
+        let repeated = survey.repeated;
+        warnings.push(format!(
+            "{repeated} rows of {} repeat an earlier row; each is called and counted on its own",
+            dataset.shown
+        ));
+    }
+    Some(Fit { rows: survey.rows, warnings })
+}
+
+/// The job file is wrong rather than the data: a misspelt name, most often.
+fn in_no_row(wish: &Wish, unmet: &Unmet, survey: &Survey, problems: &mut Problems) {
+    let Some(field) = &unmet.field else {
+        let message = format!("`{}` cannot be rendered: {}", wish.path, unmet.first.message);
+        return problems.add(wish.span.clone(), message, "correct the template");
+    };
+    let list = survey.fields.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let help = match nearest(field, survey.fields.iter().map(String::as_str)) {
+        Some(meant) => format!("did you mean `{meant}`? The dataset has: {list}"),
+        None => format!("the dataset has: {list}"),
+    };
+    problems.add(wish.span.clone(), format!("`{}` uses `{field}`, which no row of the dataset has", wish.path), help);
+}
+
+fn in_some_rows(wish: &Wish, unmet: &Unmet, dataset: &DatasetSection) -> Problem {
+    let others = match unmet.rows {
+        1 => String::new(),
+        n => format!("; the same holds for {} more rows", n - 1),
+    };
+    let message = format!("{}, which `{}` needs{others}", unmet.first.message, wish.path);
+    let help = match &unmet.field {
+        Some(field) => format!("add `{field}` to the row, or write {{{{ {field} | default(\"…\") }}}} in a template"),
+        None => "correct the row or the template".to_owned(),
+    };
+    problem_in_row(&dataset.shown, &BadRow { message, help, ..unmet.first.clone() })
+}
+
+fn problem_in_row(shown: &str, bad: &BadRow) -> Problem {
+    let excerpt = Excerpt { name: shown.to_owned(), text: bad.text.clone(), first_line: bad.line as usize };
+    let end = if bad.column == 0 { excerpt.text.len() } else { bad.column + 1 };
+    Problem::new(bad.message.clone(), bad.help.clone()).at(&Arc::new(excerpt), bad.column..end)
+}

@@ -1,0 +1,48 @@
+//! An experiment's frozen definition: everything needed to run it, and nothing that is secret.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use windrow_model::Json;
+use windrow_model::retry::RetryPolicy;
+
+use super::dataset::Dataset;
+use super::message::MessageTemplate;
+use crate::canonical::canonical;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentSpec {
+    pub dataset: Dataset,
+    pub target: Component,
+    /// Empty for targets that need none.
+    pub messages: Vec<MessageTemplate>,
+    pub evaluators: Vec<NamedComponent>,
+    pub timeout_ms: i64,
+    pub retry: RetryPolicy,
+}
+
+/// A target or evaluator: which one, and its configuration as its own module wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Component {
+    pub kind: String,
+    pub config: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedComponent {
+    pub name: String,
+    pub kind: String,
+    pub config: Value,
+}
+
+impl ExperimentSpec {
+    pub fn freeze(&self) -> (Json, String) {
+        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
+        let spec = Json::from_text(canonical(&value));
+        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
+        (spec, hash)
+    }
+}

@@ -1,0 +1,111 @@
+//! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
+//! here and one line in [`TARGETS`].
+
+mod openai;
+mod recorded;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use windrow_model::step::{ContentKey, Usage};
+use windrow_model::{ErrorClass, Failure, Json};
+
+use super::component;
+use super::conversation::Conversation;
+use super::message::Message;
+use crate::duration::Duration;
+use crate::environment::Environment;
+
+type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
+
+pub struct TargetKind {
+    pub name: &'static str,
+    /// Whether it is asked with messages, so that the job file must have a prompt.
+    pub needs_prompt: bool,
+    pub read: component::Read,
+    build: Build,
+}
+
+pub const TARGETS: &[TargetKind] = &[
+    TargetKind {
+        name: "openai",
+        needs_prompt: true,
+        read: component::read::<openai::OpenAiConfig>,
+        build: openai::OpenAi::build,
+    },
+    TargetKind {
+        name: "recorded",
+        needs_prompt: false,
+        read: component::read::<recorded::RecordedConfig>,
+        build: recorded::Recorded::build,
+    },
+];
+
+/// What a target is given beside its own configuration.
+pub struct Setting {
+    pub environment: Environment,
+    /// How long a call may take where its configuration does not say.
+    pub timeout: Duration,
+}
+
+/// One question of one turn.
+pub struct Question<'a> {
+    pub messages: &'a [Message],
+    pub conversation: &'a Conversation,
+    pub turn: usize,
+}
+
+#[async_trait]
+pub trait Target: Send + Sync {
+    /// Configuration that shapes the answer, as canonical JSON and without secrets.
+    fn identity(&self) -> &str;
+    /// Whether a call costs or does something, so that its intent is recorded before it.
+    fn is_paid(&self) -> bool;
+    /// The request as it is recorded and sent. Together with the identity it determines the answer.
+    fn request(&self, question: &Question<'_>) -> Result<Json, Failure>;
+    async fn call(&self, request: &Json, key: &ContentKey) -> Result<Answer, Failure>;
+}
+
+/// What a target said. Recorded whole, so that a reused step yields the same.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Answer {
+    pub content: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finish_reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default)]
+    pub latency_ms: i64,
+    /// The model declined; `content` is how.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refusal: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Json>,
+    /// Token counts as the provider wrote them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Json>,
+    #[serde(skip)]
+    pub used: Usage,
+}
+
+pub fn find(name: &str) -> Option<&'static TargetKind> {
+    TARGETS.iter().find(|kind| kind.name == name)
+}
+
+pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    let found = find(kind).ok_or_else(|| {
+        Failure::new(ErrorClass::InvalidRequest, format!("this version has no target `{kind}`; use a newer one"))
+    })?;
+    (found.build)(config, setting)
+}
+
+/// A frozen configuration back as its structure.
+fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
+    serde_json::from_value(config).map_err(|error| {
+        let message = format!("the frozen target does not fit this version: {error}; submit the job file again");
+        Failure::new(ErrorClass::InvalidRequest, message)
+    })
+}

@@ -1,0 +1,103 @@
+//! The fields every kind of job file has.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use windrow_model::ErrorClass;
+use windrow_model::priority::Priority;
+use windrow_model::record::{Labels, RunLimits};
+use windrow_model::retry::{Reaction, RetryPolicy};
+
+use super::node::{Content, Node};
+use super::section::Section;
+use crate::duration::Duration;
+use crate::report::Problems;
+
+pub const FIELDS: &[&str] =
+    &["kind", "name", "description", "workspace", "labels", "priority", "concurrency", "timeout", "retry"];
+
+const MAX_NAME: usize = 200;
+const MAX_CONCURRENCY: i64 = 10_000;
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    pub name: String,
+    pub description: Option<String>,
+    #[serde(default = "default_workspace")]
+    pub workspace: String,
+    #[serde(default)]
+    pub labels: Labels,
+    #[serde(default)]
+    pub priority: Priority,
+    #[serde(default = "default_concurrency")]
+    pub concurrency: i64,
+    /// For one item.
+    #[serde(default = "default_timeout")]
+    pub timeout: Duration,
+    #[serde(default)]
+    retry: Retry,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Retry {
+    max: Option<u32>,
+    delays: Option<Vec<Duration>>,
+    on: BTreeMap<ErrorClass, Reaction>,
+}
+
+fn default_workspace() -> String {
+    "default".to_owned()
+}
+
+fn default_concurrency() -> i64 {
+    RunLimits::default().concurrency
+}
+
+fn default_timeout() -> Duration {
+    DEFAULT_TIMEOUT
+}
+
+impl Header {
+    /// Takes the common fields out of the file's root.
+    pub fn take(root: &mut Section, problems: &mut Problems) -> Option<Header> {
+        let mut own = Section::root(Node { span: root.span.clone(), content: Content::Map(Vec::new()) });
+        if let (Content::Map(entries), Content::Map(mine)) = (&mut root.node.content, &mut own.node.content) {
+            *mine = entries.extract_if(.., |(key, _)| FIELDS.contains(&key.name.as_str())).collect();
+            mine.retain(|(key, _)| key.name != "kind");
+        }
+        let header: Header = own.read(&["kind"], problems)?;
+        header.check(&own, problems);
+        Some(header)
+    }
+
+    fn check(&self, own: &Section, problems: &mut Problems) {
+        for (field, text) in [("name", &self.name), ("workspace", &self.workspace)] {
+            let bad = text.trim().is_empty() || text.chars().count() > MAX_NAME || text.chars().any(char::is_control);
+            if bad {
+                let message = format!("`{field}` must be 1 to {MAX_NAME} characters on one line");
+                problems.add(own.span_of(field), message, "choose a short name");
+            }
+        }
+        if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
+            let message = format!("`concurrency` is {}, but must be 1 to {MAX_CONCURRENCY}", self.concurrency);
+            problems.add(own.span_of("concurrency"), message, "say how many items may run at the same time");
+        }
+        if self.timeout.ms == 0 {
+            problems.add(own.span_of("timeout"), "`timeout` must not be zero", "write a length of time like 120s");
+        }
+    }
+
+    pub fn retry_policy(&self) -> RetryPolicy {
+        let standard = RetryPolicy::default();
+        let delays_ms = self.retry.delays.as_ref().map(|delays| delays.iter().map(|delay| delay.ms).collect());
+        RetryPolicy {
+            max_retries: self.retry.max.unwrap_or(standard.max_retries),
+            delays_ms: delays_ms.unwrap_or(standard.delays_ms),
+            jitter: standard.jitter,
+            classes: self.retry.on.clone(),
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! From a file on disk to a job that can be submitted. Reads the YAML, finds the kind, and lets the
+//! kind check the rest; either everything is in order or a report says all that is not.
+
+mod header;
+mod node;
+mod read;
+mod section;
+
+use std::path::Path;
+
+use windrow_model::Json;
+use windrow_model::priority::Priority;
+use windrow_model::record::Labels;
+
+pub use header::{FIELDS as HEADER_FIELDS, Header};
+pub use node::{Content, Node};
+pub use section::Section;
+
+use crate::environment::Environment;
+use crate::kind::KINDS;
+use crate::report::{Excerpt, Problem, Problems, Report, nearest};
+
+/// A checked job file, ready to be submitted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedJob {
+    pub name: String,
+    pub description: Option<String>,
+    pub kind: &'static str,
+    pub workspace: String,
+    pub labels: Labels,
+    pub priority: Priority,
+    /// Items at work at the same time.
+    pub concurrency: i64,
+    /// The frozen definition: all that is needed to run, secrets as references only.
+    pub spec: Json,
+    /// Of the definition, not of the data: a dataset that grows keeps it.
+    pub spec_hash: String,
+    /// Rows in the source now.
+    pub rows: u64,
+    pub warnings: Vec<String>,
+}
+
+/// Loads a job file of any kind. Blocks: reads the whole dataset once to check it.
+pub fn load(path: &Path) -> Result<LoadedJob, Report> {
+    load_in(path, &Environment::process())
+}
+
+pub fn load_in(path: &Path, environment: &Environment) -> Result<LoadedJob, Report> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let message = format!("{name}: the job file cannot be read: {error}");
+        Report { problems: vec![Problem::new(message, "check the path, and that the file is UTF-8 text")] }
+    })?;
+    let mut problems = Problems::in_file(Excerpt::whole(name, text));
+    let job = read_job(path, environment, &mut problems);
+    match job {
+        Some(job) if problems.is_empty() => Ok(job),
+        _ => Err(problems.into_report()),
+    }
+}
+
+fn read_job(path: &Path, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
+    let node = match Node::parse(problems.text()) {
+        Ok(node) => node,
+        Err(broken) => {
+            let help = "correct the YAML here; often it is the indentation, a quote or a bracket just before";
+            problems.add(broken.span, format!("this is not valid YAML: {}", broken.message), help);
+            return None;
+        }
+    };
+    let mut root = Section::root(node);
+    if !root.is_map() {
+        let message = format!("a job file is a map of fields, found {}", root.node.describe());
+        problems.add(root.span, message, "start with `kind: experiment` and `name: …`");
+        return None;
+    }
+    let kind = root.require("kind", "kind: experiment", problems)?;
+    let names = KINDS.iter().map(|kind| kind.name);
+    let Some(found) = KINDS.iter().find(|known| Some(known.name) == kind.text()) else {
+        let given = kind.text().map_or_else(|| kind.node.describe().to_owned(), |text| format!("{text:?}"));
+        let list = names.clone().collect::<Vec<_>>().join(", ");
+        let help = match kind.text().and_then(|text| nearest(text, names)) {
+            Some(meant) => format!("did you mean `{meant}`? The kinds are: {list}"),
+            None => format!("the kinds are: {list}"),
+        };
+        problems.add(kind.node.span, format!("there is no kind {given}"), help);
+        return None;
+    };
+    let Some(load) = found.load else {
+        let ready: Vec<_> = KINDS.iter().filter(|kind| kind.load.is_some()).map(|kind| kind.name).collect();
+        let message = format!("`kind: {}` is not available in this version", found.name);
+        problems.add(kind.node.span, message, format!("available now: {}", ready.join(", ")));
+        return None;
+    };
+    load(path, root, environment, problems)
+}

@@ -1,0 +1,32 @@
+//! The one place where a `kind` of job file is registered.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use windrow_model::workload::Workload;
+
+use crate::LoadedJob;
+use crate::environment::Environment;
+use crate::experiment::{self, ExperimentWorkload};
+use crate::job_file::Section;
+use crate::report::Problems;
+
+/// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
+pub type Loader = fn(&Path, Section, &Environment, &mut Problems) -> Option<LoadedJob>;
+
+pub struct Kind {
+    pub name: &'static str,
+    /// `None`: the name is taken, but this version cannot run it.
+    pub load: Option<Loader>,
+}
+
+pub const KINDS: &[Kind] = &[
+    Kind { name: experiment::KIND, load: Some(experiment::file::load) },
+    Kind { name: "operation", load: None },
+    Kind { name: "ingest", load: None },
+];
+
+/// Every workload this version can run, for the engine.
+pub fn workloads(environment: Environment) -> Vec<Arc<dyn Workload>> {
+    vec![Arc::new(ExperimentWorkload::new(environment))]
+}

@@ -1,0 +1,109 @@
+//! A journal in memory that remembers the order of what it was told.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult};
+use windrow_model::workload::{Journal, StepNo, Stopped};
+use windrow_model::{AttemptId, ItemId, StepId};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Told {
+    Begin(StepIntent),
+    Finish(u32, StepResult),
+    Whole(StepIntent, StepResult),
+    Reuse(StepIntent, StepId),
+    Partial(Vec<Score>),
+}
+
+#[derive(Default)]
+pub struct MemoryJournal {
+    earlier: HashMap<ContentKey, Recalled>,
+    told: Mutex<Vec<Told>>,
+    pub stopping: AtomicBool,
+}
+
+impl MemoryJournal {
+    /// The journal of the next attempt: it recalls every good step of this one, and an intent
+    /// without a result as unknown.
+    pub fn next_attempt(&self) -> Self {
+        let mut earlier = self.earlier.clone();
+        let mut begun = HashMap::new();
+        for (no, told) in self.told().into_iter().enumerate() {
+            let from = StepId::new(AttemptId::new(ItemId(1), 1), no as u32);
+            match told {
+                Told::Begin(intent) => {
+                    begun.insert(no as u32, intent.key);
+                    earlier.insert(intent.key, Recalled::Unknown { from, on_unknown: intent.on_unknown });
+                }
+                Told::Finish(begin, StepResult::Done { output, usage }) => {
+                    earlier.insert(begun[&begin], Recalled::Done { from, output, usage });
+                }
+                Told::Finish(begin, StepResult::Failed { .. }) => {
+                    earlier.remove(&begun[&begin]);
+                }
+                Told::Whole(intent, StepResult::Done { output, usage }) => {
+                    earlier.insert(intent.key, Recalled::Done { from, output, usage });
+                }
+                _ => {}
+            }
+        }
+        Self { earlier, ..Self::default() }
+    }
+
+    pub fn told(&self) -> Vec<Told> {
+        self.told.lock().unwrap().clone()
+    }
+
+    /// `begin target`, `finish`, `whole exact` …
+    pub fn story(&self) -> Vec<String> {
+        let name = |intent: &StepIntent| format!("{} {}", intent.kind, intent.name).trim().to_owned();
+        let told = self.told();
+        let word = |told: &Told| match told {
+            Told::Begin(intent) => {
+                assert_eq!(intent.on_unknown, OnUnknown::Repeat);
+                format!("begin {}", name(intent))
+            }
+            Told::Finish(_, StepResult::Done { .. }) => "done".to_owned(),
+            Told::Finish(_, StepResult::Failed { failure }) => format!("failed {}", failure.class),
+            Told::Whole(intent, _) => format!("whole {}", name(intent)),
+            Told::Reuse(intent, _) => format!("reuse {}", name(intent)),
+            Told::Partial(scores) => format!("partial {}", scores.len()),
+        };
+        told.iter().map(word).collect()
+    }
+
+    fn tell(&self, told: Told) -> u32 {
+        let mut all = self.told.lock().unwrap();
+        all.push(told);
+        all.len() as u32 - 1
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    fn recall(&self, key: &ContentKey) -> Option<Recalled> {
+        self.earlier.get(key).cloned()
+    }
+    async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
+        Ok(StepNo(self.tell(Told::Begin(intent))))
+    }
+    fn finish(&self, no: StepNo, result: StepResult) {
+        self.tell(Told::Finish(no.0, result));
+    }
+    fn whole(&self, intent: StepIntent, result: StepResult) {
+        self.tell(Told::Whole(intent, result));
+    }
+    fn reuse(&self, intent: StepIntent, from: StepId) {
+        self.tell(Told::Reuse(intent, from));
+    }
+    async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped> {
+        self.tell(Told::Partial(scores));
+        Ok(())
+    }
+    fn stopping(&self) -> bool {
+        self.stopping.load(Ordering::Relaxed)
+    }
+}

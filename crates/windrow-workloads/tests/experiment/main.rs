@@ -1,0 +1,10 @@
+//! The experiment workload from the outside: a job file in, pages, calls, steps and scores out,
+//! against a loopback endpoint and a journal in memory.
+
+mod endpoint;
+mod fixture;
+mod journal;
+mod loading;
+mod paging;
+mod running;
+mod throughput;

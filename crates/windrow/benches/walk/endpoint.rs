@@ -1,0 +1,26 @@
+//! An OpenAI-compatible endpoint that answers at once, as a process of its own. Prints its address.
+
+use axum::Json;
+use axum::routing::post;
+use serde_json::{Value, json};
+
+pub fn serve() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    runtime.block_on(async {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        println!("http://{}/v1", listener.local_addr().expect("an address"));
+        let app = axum::Router::new().route("/v1/chat/completions", post(answer));
+        axum::serve(listener, app).await.expect("serving");
+    });
+}
+
+/// Answers "Capital of country 7?" with "city 7".
+async fn answer(Json(request): Json<Value>) -> Json<Value> {
+    let question = request["messages"][0]["content"].as_str().unwrap_or_default();
+    let number: String = question.chars().filter(char::is_ascii_digit).collect();
+    Json(json!({
+        "id": "x", "object": "chat.completion", "created": 0, "model": "any",
+        "choices": [{ "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": format!("city {number}") } }],
+        "usage": { "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12 }
+    }))
+}

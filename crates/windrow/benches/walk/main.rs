@@ -1,0 +1,74 @@
+//! `make bench`: the complete walk of an item, measured. Each figure comes from a process of its own,
+//! so that its peak memory is its own; figures that are compared come from the same run.
+
+mod endpoint;
+mod experiment;
+mod noop;
+mod raw;
+mod report;
+mod restart;
+mod walk;
+
+use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
+
+/// Name and value; the names are a contract (see docs/benchmarks.md).
+pub type Figures = BTreeMap<String, f64>;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() {
+    // `cargo bench` passes `--bench`; a child is asked for one piece.
+    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        ["piece", name] => println!("{}", serde_json::to_string(&piece(name)).expect("figures are numbers")),
+        ["endpoint"] => endpoint::serve(),
+        filters => report::write(measure(filters), filters.is_empty()),
+    }
+}
+
+const PIECES: [&str; 8] =
+    ["raw", "memory", "sqlite_10k", "sqlite_100k", "sqlite_1m", "restart", "slot_refill", "experiment_10k"];
+
+fn measure(filters: &[&str]) -> Figures {
+    let mut all = Figures::new();
+    for name in PIECES.iter().filter(|name| filters.is_empty() || filters.contains(name)) {
+        eprintln!("measuring {name} …");
+        let me = std::env::current_exe().expect("this program");
+        let child = Command::new(me).args(["piece", name]).stdout(Stdio::piped()).stderr(Stdio::inherit()).output();
+        let output = child.expect("the piece starts");
+        assert!(output.status.success(), "{name} failed");
+        let figures: Figures = serde_json::from_slice(&output.stdout).expect("a piece prints its figures");
+        for (name, value) in &figures {
+            eprintln!("  {name} = {value:.1}");
+        }
+        all.extend(figures);
+    }
+    all
+}
+
+fn piece(name: &str) -> Figures {
+    match name {
+        "raw" => raw::row_writes(),
+        "memory" => walk::memory(200_000),
+        "sqlite_10k" => walk::sqlite(10_000, "10k"),
+        "sqlite_100k" => walk::sqlite(100_000, "100k"),
+        "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
+        "restart" => restart::first_claim(1_000_000),
+        "slot_refill" => walk::slot_refill(),
+        "experiment_10k" => experiment::rows(10_000),
+        other => panic!("no piece {other}; there are {PIECES:?}"),
+    }
+}
+
+/// The most memory this process ever had, in MB.
+pub fn peak_mb() -> f64 {
+    peak_mb_of("self").expect("this process has a status")
+}
+
+pub fn peak_mb_of(pid: &str) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM"))?;
+    line.split_whitespace().nth(1)?.parse::<f64>().ok().map(|kb| kb / 1024.0)
+}

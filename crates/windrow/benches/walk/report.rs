@@ -1,0 +1,69 @@
+//! Writes the figures: `target/bench.json` for machines, `docs/benchmarks.md` for people.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use crate::Figures;
+
+pub fn write(mut figures: Figures, complete: bool) {
+    derive(&mut figures);
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let json = serde_json::to_string_pretty(&figures).expect("figures are numbers");
+    std::fs::write(root.join("target/bench.json"), json + "\n").expect("target/bench.json");
+    let table = table(&figures);
+    println!("{table}");
+    // A partial run would leave a page that mixes machines and days.
+    if complete {
+        std::fs::write(root.join("docs/benchmarks.md"), page(&table)).expect("docs/benchmarks.md");
+    }
+}
+
+/// A ratio against something measured in the same run says more than a bare time.
+fn derive(figures: &mut Figures) {
+    if let (Some(walk), Some(raw)) = (figures.get("sqlite.items_per_s"), figures.get("sqlite.raw_row_writes_per_s")) {
+        figures.insert("sqlite.raw_rows_per_item".into(), raw / walk);
+    }
+    if let (Some(big), Some(small)) = (figures.get("sqlite.items_per_s_1m"), figures.get("sqlite.items_per_s_100k")) {
+        figures.insert("sqlite.rate_1m_over_100k".into(), big / small);
+    }
+}
+
+fn meaning(name: &str) -> &'static str {
+    match name {
+        "sqlite.items_per_s" => "items/s through the complete walk, one paid step each, 100k items, `synchronous=FULL`",
+        "sqlite.items_per_s_10k" | "sqlite.items_per_s_100k" | "sqlite.items_per_s_1m" => {
+            "the same, by number of items"
+        }
+        "memory.items_per_s" => "the same on the memory store, 200k items",
+        "sqlite.raw_row_writes_per_s" => "bare rows of the same shapes, 1,000 to a commit",
+        "sqlite.raw_rows_per_item" => "bare row writes in the time of one item",
+        "sqlite.rate_1m_over_100k" => "rate at 1M items over that at 100k",
+        "sqlite.peak_mb_10k" | "sqlite.peak_mb_100k" | "sqlite.peak_mb_1m" => "peak memory of the process, MB",
+        "sqlite.restart_first_claim_ms" => "open, recover and claim with 1M unfinished items, ms",
+        "slot_refill_ms_p50" | "slot_refill_ms_p99" => "end of an item to the start of the next in its place, ms",
+        "experiment_10k.items_per_s" => "`windrow run`, 10k rows, local endpoint on the same two cores",
+        "experiment_10k.peak_mb" => "its peak memory, MB",
+        _ => "",
+    }
+}
+
+fn table(figures: &Figures) -> String {
+    let mut table = String::from("| figure | value | what |\n|---|---:|---|\n");
+    for (name, value) in figures {
+        let digits = if *value < 100.0 { 2 } else { 0 };
+        let _ = writeln!(table, "| `{name}` | {value:.digits$} | {} |", meaning(name));
+    }
+    table
+}
+
+fn page(table: &str) -> String {
+    let cpu = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpu.lines().find_map(|line| line.strip_prefix("model name\t: ")).unwrap_or("unknown").to_owned();
+    let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
+    format!(
+        "# Benchmarks\n\nWritten by `make bench`; repeat it with that. Machine: {model}, {cores} cores, files on its disk. \
+         One process per piece, everything on the same machine, also the endpoint.\n\n\
+         An item's complete walk: planned (item, input, attempt), claimed with a lease, its step's intent committed before \
+         the call and its result after, handed in, archived with counters and outbox; nothing is deleted.\n\n{table}"
+    )
+}

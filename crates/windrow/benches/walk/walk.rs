@@ -1,0 +1,121 @@
+//! Items per second through the complete walk, on the memory store and on SQLite.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use windrow_engine::{Engine, Parts, Request, Settings, SystemClock, submit};
+use windrow_model::priority::Priority;
+use windrow_model::record::{Labels, RunLimits, Session};
+use windrow_model::state::Mode;
+use windrow_model::store::Store;
+use windrow_model::{Clock, Json, RunId, SessionId};
+use windrow_store::{MemoryStore, SqliteStore};
+
+use crate::noop::Noop;
+use crate::{Figures, peak_mb};
+
+/// Items in flight; what a run with fast targets would ask for.
+const CONCURRENCY: i64 = 512;
+
+pub fn memory(items: u64) -> Figures {
+    let seconds = block_on(walk(Arc::new(MemoryStore::new()), items));
+    [("memory.items_per_s".to_owned(), items as f64 / seconds)].into()
+}
+
+pub fn sqlite(items: u64, label: &str) -> Figures {
+    let home = home();
+    let store = Arc::new(SqliteStore::open(&home.path().join("windrow.db")).expect("a new database"));
+    let seconds = block_on(walk(store, items));
+    let mut figures: Figures = [(format!("sqlite.peak_mb_{label}"), peak_mb())].into();
+    figures.insert(format!("sqlite.items_per_s_{label}"), items as f64 / seconds);
+    if items == 100_000 {
+        figures.insert("sqlite.items_per_s".into(), items as f64 / seconds);
+    }
+    figures
+}
+
+/// Time from the end of an item to the start of the next one, at full concurrency on SQLite.
+pub fn slot_refill() -> Figures {
+    let home = home();
+    let store = Arc::new(SqliteStore::open(&home.path().join("windrow.db")).expect("a new database"));
+    let work = Noop { pause: Duration::from_millis(20), ..Default::default() };
+    let moments = work.moments.clone();
+    block_on(run(store, work, 4_000, 10));
+    let mut freed = std::collections::VecDeque::new();
+    let mut waits = Vec::new();
+    for (at, started) in moments.lock().expect("no panics here").iter() {
+        match started {
+            false => freed.push_back(*at),
+            true => waits.extend(freed.pop_front().map(|end| (*at - end).as_secs_f64() * 1e3)),
+        }
+    }
+    waits.sort_by(f64::total_cmp);
+    let at = |share: f64| waits[(waits.len() as f64 * share) as usize];
+    [("slot_refill_ms_p50".to_owned(), at(0.5)), ("slot_refill_ms_p99".to_owned(), at(0.99))].into()
+}
+
+async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
+    run(store, Noop::default(), items, CONCURRENCY).await
+}
+
+/// Seconds from submission to the closed run.
+async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) -> f64 {
+    let began = Instant::now();
+    let run = submit_noop(&*store, items, concurrency).await;
+    let engine = start(store.clone(), work, concurrency as usize).await;
+    let run = engine.settled(run).await.expect("the run ends");
+    let seconds = began.elapsed().as_secs_f64();
+    assert_eq!(run.counters.succeeded, items as i64, "every item was walked");
+    assert_eq!(run.counters, store.recount(run.id).await.expect("a recount"));
+    engine.drain().await;
+    seconds
+}
+
+pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> RunId {
+    let request = Request {
+        workspace: "default".into(),
+        name: "noop".into(),
+        kind: "noop".into(),
+        labels: Labels::default(),
+        mode: Mode::Submit,
+        spec: Json::of(&items),
+        spec_hash: items.to_string(),
+        priority: Priority::NORMAL,
+        limits: RunLimits { concurrency, ..Default::default() },
+        fresh: false,
+        idempotency_key: None,
+        actor: "bench".into(),
+    };
+    submit(store, request, 1, SystemClock.now()).await.expect("submitted").run
+}
+
+pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine {
+    let now = SystemClock.now();
+    let session = Session {
+        id: SessionId::mint(now, 1),
+        host: "bench".into(),
+        pid: i64::from(std::process::id()),
+        regions: Vec::new(),
+        started_at: now,
+        beat_at: now,
+        ended_at: None,
+    };
+    let parts = Parts { store, workloads: vec![Arc::new(work)], clock: Arc::new(SystemClock), seed: 1, session };
+    Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
+}
+
+/// On the disk of the build, not on a memory file system.
+pub fn home() -> tempfile::TempDir {
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    tempfile::tempdir_in(target).expect("a directory under target")
+}
+
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .expect("a runtime")
+        .block_on(future)
+}

@@ -1,0 +1,84 @@
+//! `windrow jobs show`
+
+use windrow_wire::{JobDetail, JobRow, RunDetail};
+
+use super::output::{self, Show};
+use super::{find, result, text};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::wiring::App;
+
+/// One job: its definition, its runs, its numbers.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of the job
+    job: String,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+    let (job, latest) = find::job(app, &args.job).await?;
+    let mut row = JobRow::of(&job, &latest);
+    if row.latest_run.aggregates.is_none() {
+        row.latest_run.aggregates = Some(app.store.aggregates(latest.id).await?);
+    }
+    let runs = app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
+    let spec = app.store.spec(&latest.spec_hash).await?;
+    output::show(&JobDetail { job: row, spec, runs }, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for JobDetail {
+    fn text(&self) -> String {
+        let job = &self.job;
+        let mut page = format!("{}: {} · {} · {}\n\n", job.name, job.kind, job.status, job.id);
+        page += &output::facts(&[
+            ("workspace", job.workspace.clone()),
+            ("created", job.created_at.to_string()),
+            ("changed", job.updated_at.to_string()),
+            ("concurrency", job.latest_run.concurrency.to_string()),
+            ("priority", job.latest_run.priority.to_string()),
+        ]);
+        page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
+        page += &format!("\n{}", runs(&self.runs));
+        if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
+            page += &format!("\n{}", result::evaluators(aggregates));
+        }
+        page
+    }
+}
+
+/// The frozen definition, one line per field.
+fn definition(spec: &serde_json::Value) -> String {
+    let Some(fields) = spec.as_object() else {
+        return format!("{spec}\n");
+    };
+    let width = fields.keys().map(String::len).max().unwrap_or(0);
+    let line = |(name, value): (&String, &serde_json::Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("  {name:width$}  {}\n", text::line(&value, 120))
+    };
+    fields.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
+}
+
+fn runs(runs: &[RunDetail]) -> String {
+    let rows = runs.iter().map(|run| {
+        let items = &run.items;
+        vec![
+            run.no.to_string(),
+            run.mode.to_string(),
+            run.state.to_string(),
+            text::count(items.total),
+            text::count(items.succeeded),
+            text::count(items.failed),
+            text::count(items.cancelled),
+            text::count(items.retries),
+            run.duration_ms.map_or("–".into(), text::duration),
+            run.id.clone(),
+        ]
+    });
+    let headings =
+        [">RUN", "MODE", "STATE", ">ITEMS", ">SUCCEEDED", ">FAILED", ">CANCELLED", ">RETRIES", ">TIME", "ID"];
+    output::table(&headings, rows.collect())
+}

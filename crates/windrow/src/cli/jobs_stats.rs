@@ -1,0 +1,48 @@
+//! `windrow jobs stats`
+
+use std::collections::BTreeMap;
+
+use windrow_model::aggregate::Stats;
+
+use super::output::{self, Show};
+use super::{find, text};
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::wiring::App;
+
+/// How the work has gone: states, tries, durations, errors.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of one job; all jobs without it
+    job: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+    let job = match &args.job {
+        Some(name) => Some(find::job(app, name).await?.0.id),
+        None => None,
+    };
+    output::show(&app.store.stats(job).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for Stats {
+    fn text(&self) -> String {
+        output::facts(&[
+            ("jobs", text::count(self.jobs)),
+            ("runs", with_parts(self.runs, &self.runs_by_state)),
+            ("items", with_parts(self.items, &self.items_by_state)),
+            ("attempts", format!("{}, {} retried", text::count(self.attempts), text::count(self.retries))),
+            ("per attempt", self.mean_duration_ms.map_or("–".into(), |ms| format!("{ms:.1} ms on average"))),
+            ("errors", with_parts(self.errors_by_class.values().sum(), &self.errors_by_class)),
+        ])
+    }
+}
+
+fn with_parts(total: i64, parts: &BTreeMap<String, i64>) -> String {
+    let parts: Vec<String> =
+        parts.iter().filter(|(_, n)| **n > 0).map(|(word, n)| format!("{} {word}", text::count(*n))).collect();
+    if parts.is_empty() { text::count(total) } else { format!("{}: {}", text::count(total), parts.join(", ")) }
+}

@@ -1,0 +1,124 @@
+//! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
+//! the program ends.
+
+mod choose;
+mod execute;
+mod find;
+mod item_show;
+mod jobs_cancel;
+mod jobs_items;
+mod jobs_list;
+mod jobs_logs;
+mod jobs_pause;
+mod jobs_resume;
+mod jobs_retry;
+mod jobs_show;
+mod jobs_stats;
+mod jobs_why;
+mod output;
+mod progress;
+mod result;
+mod run;
+mod text;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::data_dir;
+use crate::error::Result;
+use crate::exit::{self, Exit};
+use crate::wiring::App;
+
+const EXAMPLES: &str = "\
+Examples:
+  windrow run capitals.yaml              run it; run it again to continue what was interrupted
+  windrow run capitals.yaml --json       one JSON object at the end, for scripts and CI
+  windrow jobs list                      what there is in this folder
+  windrow jobs items capitals --state failed
+  windrow jobs retry capitals            try again what failed, and only that
+  windrow jobs why capitals              why is it not progressing?
+";
+
+/// Runs large batches of work that must not be lost and must not be done twice.
+///
+/// Every finished step is stored at once: stop it, kill it, pull the plug, then run the same file
+/// again and it goes on where it was. Nothing finished is paid for twice.
+#[derive(Debug, Parser)]
+#[command(version, after_help = after_help(), arg_required_else_help = true, max_term_width = 110)]
+pub struct Cli {
+    /// Folder of the embedded database
+    #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
+    data: PathBuf,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run a job file, or continue it where it was interrupted
+    Run(run::Args),
+    /// Look at jobs and steer them
+    #[command(subcommand, arg_required_else_help = true)]
+    Jobs(Jobs),
+}
+
+#[derive(Debug, Subcommand)]
+enum Jobs {
+    /// All jobs, newest first
+    List(jobs_list::Args),
+    /// One job: its definition, its runs, its numbers
+    Show(jobs_show::Args),
+    /// The items of a job
+    Items(jobs_items::Args),
+    /// One item with its attempts and steps
+    Item(item_show::Args),
+    /// What happened, and who did it
+    Logs(jobs_logs::Args),
+    /// Start no further items until it is resumed
+    Pause(jobs_pause::Args),
+    /// Let a paused job go on
+    Resume(jobs_resume::Args),
+    /// End a job's run; what is running finishes first
+    Cancel(jobs_cancel::Args),
+    /// Try again what failed or was cancelled, and only that
+    Retry(jobs_retry::Args),
+    /// How the work has gone: states, tries, errors
+    Stats(jobs_stats::Args),
+    /// Why is it not progressing?
+    Why(jobs_why::Args),
+}
+
+fn after_help() -> String {
+    format!("{EXAMPLES}\n{}\nWINDROW_LOG=info (or debug) shows what the engine does, on stderr.", exit::help())
+}
+
+pub async fn perform(cli: Cli) -> Result<Exit> {
+    let jobs = match cli.command {
+        Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::Jobs(jobs) => jobs,
+    };
+    let app = App::open(&cli.data).await?;
+    match jobs {
+        Jobs::List(args) => jobs_list::perform(&app, args).await,
+        Jobs::Show(args) => jobs_show::perform(&app, args).await,
+        Jobs::Items(args) => jobs_items::perform(&app, args).await,
+        Jobs::Item(args) => item_show::perform(&app, args).await,
+        Jobs::Logs(args) => jobs_logs::perform(&app, args).await,
+        Jobs::Pause(args) => jobs_pause::perform(&app, args).await,
+        Jobs::Resume(args) => jobs_resume::perform(&app, args).await,
+        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(&app, args)).await,
+        Jobs::Retry(args) => Box::pin(jobs_retry::perform(&app, args)).await,
+        Jobs::Stats(args) => jobs_stats::perform(&app, args).await,
+        Jobs::Why(args) => jobs_why::perform(&app, args).await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory;
+        super::Cli::command().debug_assert();
+    }
+}

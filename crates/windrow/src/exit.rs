@@ -1,0 +1,56 @@
+//! How the program ends, in one table (design §6).
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Passed,
+    Error,
+    Usage,
+    GateFailed,
+    ItemsFailed,
+    BudgetSpent,
+    EvidenceWeak,
+    Interrupted,
+}
+
+pub const TABLE: &[(Exit, u8, &str)] = &[
+    (Exit::Passed, 0, "passed"),
+    (Exit::Error, 1, "error"),
+    (Exit::Usage, 2, "usage: a wrong command line or a broken job file; nothing was stored"),
+    (Exit::GateFailed, 3, "quality gate failed"),
+    (Exit::ItemsFailed, 4, "too many items failed"),
+    (Exit::BudgetSpent, 5, "budget spent"),
+    (Exit::EvidenceWeak, 6, "evidence too weak to decide"),
+    (Exit::Interrupted, 130, "interrupted; run the same file again to continue"),
+];
+
+impl Exit {
+    pub fn code(self) -> u8 {
+        TABLE.iter().find(|(exit, _, _)| *exit == self).map_or(1, |(_, code, _)| *code)
+    }
+}
+
+impl From<Exit> for std::process::ExitCode {
+    fn from(exit: Exit) -> Self {
+        exit.code().into()
+    }
+}
+
+/// The table, for the end of `--help`.
+pub fn help() -> String {
+    let lines = TABLE.iter().map(|(_, code, meaning)| format!("  {code:>3}  {meaning}\n"));
+    format!("Exit codes:\n{}", lines.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_ending_has_one_code_of_its_own() {
+        let mut codes: Vec<u8> = TABLE.iter().map(|(_, code, _)| *code).collect();
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 130]);
+        assert_eq!((Exit::Interrupted.code(), Exit::ItemsFailed.code()), (130, 4));
+    }
+}

@@ -1,0 +1,123 @@
+//! Builds the object graph: the only place that knows every crate. A command gets an [`App`] (the
+//! folder, the store, the clock) and asks it for an engine when it has something to execute.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::record::{Run, Session};
+use windrow_model::store::{Scope, Store};
+use windrow_model::{Clock, RunId, SessionId, Time};
+use windrow_store::sqlite::SqliteStore;
+use windrow_workloads::Environment;
+
+use crate::data_dir::{self, DataDir};
+use crate::error::{Error, Result};
+use crate::session_lock::{self, SessionLock};
+
+/// The least number of items that a `windrow run` can have at work.
+const WORKERS: usize = 32;
+
+pub struct App {
+    data: DataDir,
+    pub store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+}
+
+/// An engine and the lock that shows its process alive. The lock outlives the engine.
+pub struct Running {
+    pub engine: Engine,
+    _lock: SessionLock,
+}
+
+impl App {
+    /// On a folder that exists: for commands that look or change something.
+    pub async fn open(path: &Path) -> Result<Self> {
+        Self::on(DataDir::existing(path)?).await
+    }
+
+    /// On a folder made if need be: for commands that start something.
+    pub async fn create(path: &Path) -> Result<Self> {
+        Self::on(DataDir::create(path)?).await
+    }
+
+    async fn on(data: DataDir) -> Result<Self> {
+        let store = SqliteStore::open(&data.database())?;
+        let app = Self { data, store: Arc::new(store), clock: Arc::new(SystemClock) };
+        app.bury_the_dead().await?;
+        Ok(app)
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// Releases at once what processes that were killed still hold.
+    async fn bury_the_dead(&self) -> Result<()> {
+        for session in self.store.sessions().await? {
+            if session_lock::is_dead(&self.data.sessions(), session.id) {
+                self.store.bury(session.id, self.now()).await?;
+                session_lock::forget(&self.data.sessions(), session.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The living process that coordinates the run, if any.
+    pub async fn coordinator_of(&self, run: &Run) -> Result<Option<Session>> {
+        let Some(id) = run.coordinator.filter(|_| run.coordinator_until > self.now()) else {
+            return Ok(None);
+        };
+        Ok(self.store.sessions().await?.into_iter().find(|session| session.id == id))
+    }
+
+    /// An engine for one run only.
+    pub async fn engine(&self, run: RunId, concurrency: i64) -> Result<Running> {
+        let now = self.now();
+        let id = SessionId::mint(now, fastrand::u64(..));
+        let lock = SessionLock::create(&self.data.sessions(), id).map_err(|error| {
+            Error::new(
+                format!("the session's lock file cannot be made: {error}"),
+                format!("check that {} may be written", self.data.path().display()),
+            )
+        })?;
+        let session = Session {
+            id,
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            pid: i64::from(std::process::id()),
+            regions: Vec::new(),
+            started_at: now,
+            beat_at: now,
+            ended_at: None,
+        };
+        let parts = Parts {
+            store: self.store.clone(),
+            workloads: windrow_workloads::workloads(Environment::process()),
+            clock: self.clock.clone(),
+            seed: fastrand::u64(..),
+            session,
+        };
+        let settings = Settings {
+            scope: Scope { only: Some(run), regions: Vec::new() },
+            workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
+            ..Settings::default()
+        };
+        let engine = Engine::start(parts, settings).await?;
+        Ok(Running { engine, _lock: lock })
+    }
+
+    /// A command line for this same folder, to be shown as a hint.
+    pub fn command(&self, arguments: &str) -> String {
+        let path = self.data.path();
+        let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
+        if path == Path::new(data_dir::DEFAULT) || from_environment {
+            return format!("windrow {arguments}");
+        }
+        format!("windrow --data {} {arguments}", path.display())
+    }
+}
+
+/// Who is acting, for the log.
+pub fn actor() -> String {
+    std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
+}

@@ -1,0 +1,107 @@
+//! An OpenAI-compatible endpoint that counts the calls per question, lets only as many through as it
+//! is told to, and fails on demand.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::routing::post;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+pub struct Endpoint {
+    pub url: String,
+    desk: Arc<Desk>,
+    _runtime: tokio::runtime::Runtime,
+}
+
+#[derive(Default)]
+struct Ledger {
+    calls: BTreeMap<String, usize>,
+    answered: usize,
+    failing: BTreeSet<String>,
+}
+
+struct Desk {
+    ledger: Mutex<Ledger>,
+    /// One permit lets one question through.
+    gate: Semaphore,
+    max_latency_ms: u64,
+}
+
+impl Endpoint {
+    /// Answers at once.
+    pub fn open() -> Self {
+        Self::start(Semaphore::MAX_PERMITS, 0)
+    }
+
+    /// Answers only as many questions as it is let to.
+    pub fn gated(permits: usize) -> Self {
+        Self::start(permits, 0)
+    }
+
+    pub fn with_latency(max_ms: u64) -> Self {
+        Self::start(Semaphore::MAX_PERMITS, max_ms)
+    }
+
+    fn start(permits: usize, max_latency_ms: u64) -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let desk = Arc::new(Desk { ledger: Mutex::default(), gate: Semaphore::new(permits), max_latency_ms });
+        let app = Router::new().route("/v1/chat/completions", post(complete)).with_state(desk.clone());
+        runtime.spawn(async move { axum::serve(listener, app).await });
+        Self { url, desk, _runtime: runtime }
+    }
+
+    pub fn let_through(&self, questions: usize) {
+        self.desk.gate.add_permits(questions);
+    }
+
+    pub fn open_gate(&self) {
+        self.let_through(1 << 30);
+    }
+
+    /// These questions are refused for good (400) until told otherwise.
+    pub fn fail_on(&self, questions: impl IntoIterator<Item = usize>) {
+        self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
+    }
+
+    pub fn calls(&self) -> usize {
+        self.desk.ledger.lock().unwrap().calls.values().sum()
+    }
+
+    pub fn answered(&self) -> usize {
+        self.desk.ledger.lock().unwrap().answered
+    }
+
+    pub fn calls_by_question(&self) -> BTreeMap<String, usize> {
+        self.desk.ledger.lock().unwrap().calls.clone()
+    }
+}
+
+async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
+    let question = request["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
+    let question = question.and_then(Value::as_str).unwrap_or_default().to_owned();
+    *desk.ledger.lock().unwrap().calls.entry(question.clone()).or_default() += 1;
+    desk.gate.acquire().await.unwrap().forget();
+    if desk.max_latency_ms > 0 {
+        tokio::time::sleep(Duration::from_micros(fastrand::u64(..desk.max_latency_ms * 1000))).await;
+    }
+    let mut ledger = desk.ledger.lock().unwrap();
+    ledger.answered += 1;
+    if ledger.failing.contains(&question) {
+        let error = json!({"error": {"message": "this question is not welcome", "type": "invalid_request_error"}});
+        return (StatusCode::BAD_REQUEST, Json(error));
+    }
+    let message = json!({"role": "assistant", "content": format!("answer {question}")});
+    let body = json!({
+        "id": "x", "object": "chat.completion", "model": "any",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
+    });
+    (StatusCode::OK, Json(body))
+}

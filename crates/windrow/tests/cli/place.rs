@@ -1,0 +1,191 @@
+//! A folder of its own for each test, and ways to start the binary in it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::endpoint::Endpoint;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub struct Place {
+    dir: TempDir,
+}
+
+pub struct Said {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Said {
+    /// The one JSON object on stdout.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("{error} in {:?}\n{}", self.stdout, self.stderr))
+    }
+
+    #[track_caller]
+    pub fn ended_with(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+}
+
+impl Place {
+    /// With `job.yaml` over so many rows, each a question of its own.
+    pub fn with_rows(endpoint: &Endpoint, rows: usize, concurrency: usize) -> Self {
+        let place = Self::empty();
+        place.write_job("job.yaml", "counted", endpoint, rows, concurrency);
+        place
+    }
+
+    pub fn empty() -> Self {
+        Self { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub fn write_job(&self, file: &str, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) {
+        let data: String = (0..rows).map(|n| format!("{{\"n\": {n}}}\n")).collect();
+        self.write(&format!("{name}.jsonl"), &data);
+        let url = &endpoint.url;
+        self.write(
+            file,
+            &format!(
+                "kind: experiment\nname: {name}\ndataset: {name}.jsonl\ntarget:\n  \
+                 openai: {{ model: any, base_url: \"{url}\", api_key: \"${{env:OPENAI_API_KEY}}\" }}\n  \
+                 prompt: \"{{{{ n }}}}\"\nevaluators:\n  - exact: {{ expect: \"answer {{{{ n }}}}\" }}\n\
+                 concurrency: {concurrency}\n"
+            ),
+        );
+    }
+
+    pub fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.path(file), text).unwrap();
+    }
+
+    pub fn path(&self, file: &str) -> PathBuf {
+        self.dir.path().join(file)
+    }
+
+    pub fn data(&self) -> PathBuf {
+        self.path(".windrow")
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.data().join("windrow.db")
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_windrow")));
+        command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.env("OPENAI_API_KEY", "sk-test").env("USER", "tester");
+        command.env_remove("WINDROW_DATA").env_remove("NO_PROXY").env_remove("HTTP_PROXY").env_remove("http_proxy");
+        command
+    }
+
+    pub fn windrow(&self, arguments: &[&str]) -> Said {
+        self.start(arguments).finish()
+    }
+
+    pub fn start(&self, arguments: &[&str]) -> Background {
+        let mut child = self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = Collected::from(child.stdout.take().unwrap());
+        let stderr = Collected::from(child.stderr.take().unwrap());
+        Background { child, stdout, stderr }
+    }
+}
+
+/// What a pipe has said so far; the thread ends with the pipe.
+struct Collected {
+    bytes: Arc<Mutex<Vec<u8>>>,
+    reader: std::thread::JoinHandle<()>,
+}
+
+impl Collected {
+    fn from(mut pipe: impl Read + Send + 'static) -> Self {
+        let bytes = Arc::new(Mutex::new(Vec::new()));
+        let sink = bytes.clone();
+        let reader = std::thread::spawn(move || {
+            let mut buffer = [0; 4096];
+            while let Ok(n @ 1..) = pipe.read(&mut buffer) {
+                sink.lock().unwrap().extend_from_slice(&buffer[..n]);
+            }
+        });
+        Self { bytes, reader }
+    }
+
+    fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.bytes.lock().unwrap()).into_owned()
+    }
+
+    fn whole(self) -> String {
+        let Self { bytes, reader } = self;
+        reader.join().unwrap();
+        String::from_utf8_lossy(&bytes.lock().unwrap()).into_owned()
+    }
+}
+
+/// A process that goes on while the test does something else.
+pub struct Background {
+    child: Child,
+    stdout: Collected,
+    stderr: Collected,
+}
+
+impl Background {
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    pub fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    pub fn wait_for_stderr(&self, part: &str) {
+        wait_until(&format!("{part:?} on stderr"), || self.stderr.so_far().contains(part));
+    }
+
+    pub fn finish(mut self) -> Said {
+        let deadline = Instant::now() + PATIENCE;
+        let status = loop {
+            if let Some(status) = self.has_ended() {
+                break status;
+            }
+            if Instant::now() > deadline {
+                let _ = self.child.kill();
+                panic!("it does not end; stdout: {}\nstderr: {}", self.stdout.so_far(), self.stderr.so_far());
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        Said {
+            // A process ended by a signal has no code.
+            code: status.code().unwrap_or(-1),
+            stdout: self.stdout.whole(),
+            stderr: self.stderr.whole(),
+        }
+    }
+}
+
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "waited in vain for {what}");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
