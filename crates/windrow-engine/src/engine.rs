@@ -113,7 +113,7 @@ impl Engine {
         self.node.draining.store(true, Ordering::Relaxed);
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         let flags = self.node.inflight().take();
-        let reports: Vec<Report> = flags
+        let reports: Arc<[Report]> = flags
             .iter()
             .map(|flag| Report { lease: flag.lease, steps: flag.take_pending(), ending: Ending::GiveBack })
             .collect();

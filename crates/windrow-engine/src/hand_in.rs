@@ -74,7 +74,7 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
         if reports.is_empty() {
             continue;
         }
-        let receipts = report_until_answered(&node, reports).await;
+        let receipts = report_until_answered(&node, reports.into()).await;
         for (sender, receipt) in senders.into_iter().zip(receipts) {
             match sender {
                 Ok(answer) => {
@@ -87,7 +87,7 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
     }
 }
 
-async fn report_until_answered(node: &Node, reports: Vec<Report>) -> Vec<Receipt> {
+async fn report_until_answered(node: &Node, reports: Arc<[Report]>) -> Vec<Receipt> {
     loop {
         match node.store.report(reports.clone(), node.now()).await {
             Ok(receipts) => return receipts,

@@ -37,7 +37,7 @@ impl Default for Settings {
             queue: 1000,
             lease_ms: 15_000,
             poll_ms: 200,
-            page: 1000,
+            page: 5000,
             batch: 1000,
             stuck_ms: 30_000,
             watch_ms: 1_000,

@@ -7,6 +7,8 @@
 //! - counters, snapshot, attempt and outbox change together;
 //! - repeating a verb whose answer was lost is recognised, not an error.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 use crate::aggregate::{Aggregates, Stats};
@@ -326,7 +328,7 @@ pub trait Store: Send + Sync {
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
     /// Record steps, hand in, release: one verb, because they share the guard and the commit.
     /// One receipt per report, in order.
-    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>>;
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>>;
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived>;
     /// Attempts whose lease has expired are queued again, or given up when lost too often.
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped>;

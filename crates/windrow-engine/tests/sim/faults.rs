@@ -100,13 +100,13 @@ impl FaultyStore {
     }
 
     /// Reports reach the store one by one here, so that each can be held against what was true before.
-    async fn checked_report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+    async fn checked_report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut receipts = Vec::new();
-        for report in reports {
+        for report in reports.iter().cloned() {
             let lease = report.lease;
             let before = self.attempt(lease.attempt).await;
             let holds = before.as_ref().is_some_and(|a| a.state == AttemptState::Running && a.fence == lease.fence);
-            let receipt = self.inner.report(vec![report], now).await?[0];
+            let receipt = self.inner.report([report].into(), now).await?[0];
             if receipt == Receipt::Accepted && !holds {
                 self.ledger.violation(format!("a stale report on {} got through", lease.attempt));
             }
@@ -216,7 +216,7 @@ impl Store for FaultyStore {
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         pass_on!(self, self.inner.renew(leases, lease_ms, now))
     }
-    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         self.before().await?;
         let receipts = self.checked_report(reports.clone(), now).await?;
         if !self.calm() && self.roll() < 0.03 {

@@ -46,10 +46,9 @@ impl World {
             return Ok(0);
         }
         let run = run.id;
-        let mut page: Vec<AttemptId> = self.queued_in(run).map(|(_, id)| id).collect();
-        page.extend(self.blocked.iter().filter(|(_, r, _)| *r == run).map(|(_, _, id)| *id));
-        page.sort();
-        page.truncate(limit);
+        let blocked = self.blocked.iter().filter(|(_, r, _)| *r == run).map(|(_, _, id)| *id);
+        let waiting = self.queued_in(run).map(|(_, id)| id).chain(blocked);
+        let page: Vec<AttemptId> = waiting.take(limit).collect();
         let mut settled = Vec::with_capacity(page.len());
         for &id in &page {
             self.change_attempt(id, AttemptEvent::Cancel, |row| {

@@ -15,7 +15,7 @@ mod session;
 mod submit;
 mod world;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
@@ -83,9 +83,9 @@ impl Store for MemoryStore {
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         Ok(self.world().renew(&leases, lease_ms, now))
     }
-    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut world = self.world();
-        Ok(reports.into_iter().map(|report| world.report(report, now)).collect())
+        Ok(reports.iter().map(|report| world.report(report.clone(), now)).collect())
     }
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
         self.world().archive(ticket, limit, now)

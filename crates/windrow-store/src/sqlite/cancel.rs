@@ -1,25 +1,28 @@
-//! Cancel: the waiting items of a stopping run, lowest first, a bounded number at a time.
+//! Cancel: the waiting items of a stopping run, a bounded number at a time.
 
 use rusqlite::{Connection, params};
 use windrow_model::counters::Counters;
-use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Outcome};
-use windrow_model::{AttemptId, Ticket, Time};
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ITEM, ItemEvent, Outcome};
+use windrow_model::{AttemptId, RunId, Ticket, Time};
 
-use super::codes::{Sql, code, goal, goal_code, guard};
+use super::codes::{Sql, code, goal, goal_code, guard, in_states};
 use super::fault::{Result, expect_rows};
 use super::{journal, runs};
 
-pub(super) static WAITING: Sql = Sql::new(|| {
-    let guard = guard(&ATTEMPT, AttemptEvent::Cancel);
-    format!("SELECT id FROM attempts WHERE run_id = ?1 AND {guard} ORDER BY id LIMIT ?2")
+/// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
+pub(super) static QUEUED: Sql = Sql::new(|| {
+    let queued = in_states(&[AttemptState::Queued]);
+    format!("SELECT id FROM attempts WHERE run_id = ?1 AND {queued} ORDER BY priority, due_at, id LIMIT ?2")
 });
-/// The page is the head of the list, so its last id bounds it.
-pub(super) static CANCEL: Sql = Sql::new(|| {
+/// A look at everything blocked, in any run: that is seldom much, and seldom asked.
+static BLOCKED: Sql = Sql::new(|| {
+    let blocked = in_states(&[AttemptState::Blocked]);
+    format!("SELECT id FROM attempts WHERE run_id = ?1 AND {blocked} ORDER BY resource, id LIMIT ?2")
+});
+static CANCEL: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Cancel), guard(&ATTEMPT, AttemptEvent::Cancel));
     let outcome = code(Outcome::Cancelled);
-    format!(
-        "UPDATE attempts SET state = {goal}, outcome = {outcome}, ended_at = ?3 WHERE run_id = ?1 AND {guard} AND id <= ?2"
-    )
+    format!("UPDATE attempts SET state = {goal}, outcome = {outcome}, ended_at = ?2 WHERE id = ?1 AND {guard}")
 });
 static CANCEL_ITEM: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ITEM, ItemEvent::Cancel), guard(&ITEM, ItemEvent::Cancel));
@@ -31,22 +34,24 @@ pub(super) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
     if !run.state.is_stopping() {
         return Ok(0);
     }
-    let mut stmt = tx.prepare_cached(&WAITING)?;
-    let page: Vec<AttemptId> = stmt
-        .query_map(params![run.id.0, limit as i64], |row| row.get(0).map(AttemptId))?
-        .collect::<rusqlite::Result<_>>()?;
-    let Some(last) = page.last() else { return Ok(0) };
-    let changed = tx.prepare_cached(&CANCEL)?.execute([run.id.0, last.0, now.0])?;
-    expect_rows(changed, page.len(), "cancelled attempts")?;
+    let mut page = waiting(tx, &QUEUED, run.id, limit)?;
+    page.extend(waiting(tx, &BLOCKED, run.id, limit - page.len())?);
+    let mut cancel = tx.prepare_cached(&CANCEL)?;
     let mut cancel_item = tx.prepare_cached(&CANCEL_ITEM)?;
     let mut settled = Vec::with_capacity(page.len());
     for attempt in &page {
-        let changed = cancel_item.execute([attempt.item().0, now.0])?;
-        expect_rows(changed, 1, "cancelled item")?;
+        expect_rows(cancel.execute([attempt.0, now.0])?, 1, "cancelled attempt")?;
+        expect_rows(cancel_item.execute([attempt.item().0, now.0])?, 1, "cancelled item")?;
         settled.push((attempt.item(), goal(&ITEM, ItemEvent::Cancel)));
     }
     let n = page.len() as i64;
     runs::move_counters(tx, run.id, &Counters { queued: -n, cancelled: n, ..Default::default() })?;
     journal::emit_archived(tx, &run, &settled, now)?;
     Ok(n)
+}
+
+fn waiting(tx: &Connection, sql: &str, run: RunId, limit: usize) -> Result<Vec<AttemptId>> {
+    let mut stmt = tx.prepare_cached(sql)?;
+    let found = stmt.query_map(params![run.0, limit as i64], |row| row.get(0).map(AttemptId))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }

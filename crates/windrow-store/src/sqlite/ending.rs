@@ -48,51 +48,51 @@ static PARTIAL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!("UPDATE attempts SET partial = 1 WHERE id = ?1 AND fence = ?2 AND {guard}")
 });
-pub(super) fn end(batch: &mut Batch, attempt: &Thin, ending: Ending) -> Result<()> {
+pub(super) fn end(batch: &mut Batch, attempt: &Thin, ending: &Ending) -> Result<()> {
     match ending {
         Ending::None => Ok(()),
-        Ending::Partial { scores } => show_part(batch, attempt, &scores),
+        Ending::Partial { scores } => show_part(batch, attempt, scores),
         Ending::HandIn { outcome, scores, usage, latency_ms, failure } => {
-            let error = failure.map(|failure| (failure.class, failure.message));
+            let error = failure.as_ref().map(|failure| (failure.class, failure.message.as_str()));
+            let (outcome, usage, latency_ms) = (*outcome, *usage, *latency_ms);
             hand_in(batch, attempt, &HandedIn { outcome, scores, usage, latency_ms, error })
         }
         Ending::Release { failure, .. } if attempt.id.no() >= MAX_TRIES => {
-            hand_in(batch, attempt, &HandedIn::failed((failure.class, failure.message)))
+            hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
         }
-        Ending::Release { failure, not_before } => release(batch, attempt, &failure, not_before),
+        Ending::Release { failure, not_before } => release(batch, attempt, failure, *not_before),
         Ending::GiveBack => give_back(batch, attempt),
     }
 }
 
 /// What an attempt is logged with until it is archived.
-struct HandedIn {
+struct HandedIn<'a> {
     outcome: Outcome,
-    scores: Vec<Score>,
+    scores: &'a [Score],
     usage: Usage,
     latency_ms: i64,
-    error: Option<(ErrorClass, String)>,
+    error: Option<(ErrorClass, &'a str)>,
 }
 
-impl HandedIn {
-    fn failed(error: (ErrorClass, String)) -> Self {
-        let (scores, usage) = (Vec::new(), Usage::default());
-        Self { outcome: Outcome::Failed, scores, usage, latency_ms: 0, error: Some(error) }
+impl<'a> HandedIn<'a> {
+    fn failed(error: (ErrorClass, &'a str)) -> Self {
+        Self { outcome: Outcome::Failed, scores: &[], usage: Usage::default(), latency_ms: 0, error: Some(error) }
     }
 }
 
 fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
     let changed = log_result(batch.hand_in.on(batch.tx)?, batch.now, attempt, attempt.losses, result)?;
     expect_rows(changed, 1, "attempt handed in")?;
-    scores::keep(batch, attempt.id, Part::Whole, &result.scores)?;
+    scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
     let_go(batch, attempt)
 }
 
 /// Its worker disappeared once too often.
 pub(super) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let losses = attempt.losses + 1;
-    let error = (ErrorClass::Lost, format!("its worker disappeared {losses} times"));
+    let message = format!("its worker disappeared {losses} times");
     let mut stmt = batch.tx.prepare_cached(&ABANDON)?;
-    let changed = log_result(&mut stmt, batch.now, attempt, losses, &HandedIn::failed(error))?;
+    let changed = log_result(&mut stmt, batch.now, attempt, losses, &HandedIn::failed((ErrorClass::Lost, &message)))?;
     expect_rows(changed, 1, "abandoned attempt")?;
     let_go(batch, attempt)
 }
@@ -104,8 +104,8 @@ fn log_result(stmt: &mut CachedStatement, now: Time, attempt: &Thin, losses: u32
         code(result.outcome),
         now.0,
         losses,
-        result.error.as_ref().map(|(class, _)| code(*class)),
-        result.error.as_ref().map(|(_, message)| message.as_str()),
+        result.error.map(|(class, _)| code(class)),
+        result.error.map(|(_, message)| message),
         result.latency_ms,
         result.usage.tokens_in,
         result.usage.tokens_out,

@@ -40,6 +40,7 @@ mod unblock;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -52,7 +53,7 @@ use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use readers::Readers;
-use writer::Writer;
+use writer::{Footing, Writer};
 
 /// Dropping it finishes what is waiting, copies the write-ahead log back and closes the file.
 pub struct SqliteStore {
@@ -76,7 +77,15 @@ impl SqliteStore {
         &self,
         verb: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(verb).await
+        self.writer.write(Footing::Savepoint, verb).await
+    }
+
+    /// For the verbs of the hot path.
+    async fn write_hot<T: Send + 'static>(
+        &self,
+        verb: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.writer.write(Footing::Group, verb).await
     }
 
     async fn read<T: Send + 'static>(
@@ -126,7 +135,7 @@ impl Store for SqliteStore {
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
-        self.write(move |tx| claim::claim(tx, &claim, now)).await
+        self.write_hot(move |tx| claim::claim(tx, &claim, now)).await
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
@@ -134,15 +143,15 @@ impl Store for SqliteStore {
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
-        self.write(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
+        self.write_hot(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
     }
 
-    async fn report(&self, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
-        self.write(move |tx| report::report(tx, reports, now)).await
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
+        self.write_hot(move |tx| report::report(tx, &reports, now)).await
     }
 
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        self.write(move |tx| archive::archive(tx, ticket, limit, now)).await
+        self.write_hot(move |tx| archive::archive(tx, ticket, limit, now)).await
     }
 
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {

@@ -54,9 +54,9 @@ struct RunFacts {
     moved: Counters,
 }
 
-pub(super) fn report(tx: &Connection, reports: Vec<Report>, now: Time) -> Result<Vec<Receipt>> {
+pub(super) fn report(tx: &Connection, reports: &[Report], now: Time) -> Result<Vec<Receipt>> {
     let mut batch = Batch::open(tx, now);
-    let receipts = reports.into_iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
+    let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
     Ok(receipts)
 }
@@ -80,14 +80,14 @@ impl<'tx> Batch<'tx> {
         self.runs.iter().try_for_each(|(run, facts)| runs::move_counters(self.tx, *run, &facts.moved))
     }
 
-    fn receive(&mut self, report: Report) -> Result<Receipt> {
+    fn receive(&mut self, report: &Report) -> Result<Receipt> {
         let Report { lease, steps, ending } = report;
         let Some(attempt) = attempts::thin(self.read.on(self.tx)?, lease.attempt)? else { return Ok(Receipt::Stale) };
-        if !attempt.is_of(lease) {
+        if !attempt.is_of(*lease) {
             return Ok(Receipt::Stale);
         }
         if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
-            return Ok(if ended_so(&attempt, &ending) { Receipt::Repeated } else { Receipt::Stale });
+            return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
         }
         let begins = steps.iter().any(|write| matches!(write, StepWrite::Begin { .. }));
         if begins && self.facts(lease.run)?.state.stops_items() {

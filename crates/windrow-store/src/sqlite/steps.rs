@@ -42,13 +42,13 @@ static LOSE_SIGHT: Sql = Sql::new(|| {
 });
 
 /// A step that exists already stays as it is: the same write may arrive twice.
-pub(super) fn write(batch: &mut Batch, attempt: AttemptId, write: StepWrite) -> Result<()> {
-    let id = |no| StepId::new(attempt, no);
+pub(super) fn write(batch: &mut Batch, attempt: AttemptId, write: &StepWrite) -> Result<()> {
+    let id = |no: &u32| StepId::new(attempt, *no);
     match write {
-        StepWrite::Begin { no, intent } => insert(batch, id(no), &intent, Begun::Intent),
-        StepWrite::Finish { no, result } => finish(batch, id(no), &result),
-        StepWrite::Whole { no, intent, result } => insert(batch, id(no), &intent, Begun::Whole(&result)),
-        StepWrite::Reuse { no, intent, from } => insert(batch, id(no), &intent, Begun::Reused(from)),
+        StepWrite::Begin { no, intent } => insert(batch, id(no), intent, Begun::Intent),
+        StepWrite::Finish { no, result } => finish(batch, id(no), result),
+        StepWrite::Whole { no, intent, result } => insert(batch, id(no), intent, Begun::Whole(result)),
+        StepWrite::Reuse { no, intent, from } => insert(batch, id(no), intent, Begun::Reused(*from)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The one thread that writes. It takes whatever verbs are waiting, runs them in one transaction
-//! and commits once: a commit costs a flush to disk, and a hundred verbs can share it. A verb that
-//! fails is undone alone; nobody is answered before the commit.
+//! and commits once: a commit costs a flush to disk, and a hundred verbs can share it. What a failed
+//! verb wrote is undone; nobody is answered before the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -24,12 +24,24 @@ pub(super) struct Writer {
 }
 
 trait Request: Send {
-    /// Runs the verb; false if it failed and must be undone.
+    /// Runs the verb; false if it failed.
     fn run(&mut self, tx: &Connection) -> bool;
+    fn footing(&self) -> Footing;
     fn answer(self: Box<Self>, committed: Result<()>);
 }
 
+/// What happens when a verb fails after it has written something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Footing {
+    /// It is undone alone. Costs a copy of every page it touches.
+    Savepoint,
+    /// The whole group is undone and asked to try again. For the verbs of the hot path, which check
+    /// before they write and fail later only if the file is damaged.
+    Group,
+}
+
 struct Pending<T, F> {
+    footing: Footing,
     verb: Option<F>,
     result: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
@@ -46,6 +58,10 @@ impl<T: Send, F: FnOnce(&Connection) -> fault::Result<T> + Send> Request for Pen
         let succeeded = result.is_ok();
         self.result = Some(result);
         succeeded
+    }
+
+    fn footing(&self) -> Footing {
+        self.footing
     }
 
     fn answer(self: Box<Self>, committed: Result<()>) {
@@ -71,14 +87,14 @@ impl Writer {
         self.commits.load(Ordering::Relaxed)
     }
 
-    pub async fn write<T, F>(&self, verb: F) -> Result<T>
+    pub async fn write<T, F>(&self, footing: Footing, verb: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     {
         let gone = || StoreError::Unavailable("the writer thread has ended".into());
         let (reply, answer) = oneshot::channel();
-        let request = Box::new(Pending { verb: Some(verb), result: None, reply });
+        let request = Box::new(Pending { footing, verb: Some(verb), result: None, reply });
         self.queue.as_ref().ok_or_else(gone)?.send(request).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -121,6 +137,13 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result
         return perform(conn, if succeeded { "COMMIT" } else { "ROLLBACK" });
     }
     for request in group {
+        if request.footing() == Footing::Group {
+            let before = conn.total_changes();
+            if !request.run(conn) && conn.total_changes() != before {
+                return Err(StoreError::Unavailable("a verb failed half way; its group is undone".into()).into());
+            }
+            continue;
+        }
         perform(conn, "SAVEPOINT verb")?;
         if !request.run(conn) {
             perform(conn, "ROLLBACK TO verb")?;

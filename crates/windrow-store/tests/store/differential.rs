@@ -208,7 +208,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
                     Some(Report { lease, steps: step_writes(*steps), ending: ending(*end, now) })
                 })
                 .collect();
-            format!("{:?}", store.report(reports, now).await)
+            format!("{:?}", store.report(reports.into(), now).await)
         }
         Op::Archive { ticket, limit } => {
             format!("{:?}", store.archive(some!(tickets, ticket), limit.into(), now).await)

@@ -131,7 +131,7 @@ pub fn hand_in(outcome: Outcome, scores: Vec<Score>) -> Ending {
 }
 
 pub async fn report(store: &dyn Store, lease: Lease, steps: Vec<StepWrite>, ending: Ending, now: Time) -> Receipt {
-    store.report(vec![Report { lease, steps, ending }], now).await.expect("answered")[0]
+    store.report([Report { lease, steps, ending }].into(), now).await.expect("answered")[0]
 }
 
 pub async fn succeed(store: &dyn Store, lease: Lease, now: Time) -> Receipt {

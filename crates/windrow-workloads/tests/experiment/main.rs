@@ -7,4 +7,3 @@ mod journal;
 mod loading;
 mod paging;
 mod running;
-mod throughput;

@@ -16,7 +16,7 @@ use crate::noop::Noop;
 use crate::{Figures, peak_mb};
 
 /// Items in flight; what a run with fast targets would ask for.
-const CONCURRENCY: i64 = 512;
+const CONCURRENCY: i64 = 2048;
 
 pub fn memory(items: u64) -> Figures {
     let seconds = block_on(walk(Arc::new(MemoryStore::new()), items));

@@ -133,7 +133,6 @@ CREATE TABLE attempts (
 ) STRICT;
 CREATE INDEX attempts_queued ON attempts (run_id, priority, due_at, id) WHERE state = 0;
 CREATE INDEX attempts_blocked ON attempts (resource, run_id, id) WHERE state = 1;
-CREATE INDEX attempts_waiting ON attempts (run_id, id) WHERE state IN (0,1);
 CREATE INDEX attempts_running ON attempts (run_id, due_at, id) WHERE state = 2;
 CREATE UNIQUE INDEX attempts_holding ON attempts (resource) WHERE state = 2 AND resource IS NOT NULL;
 CREATE INDEX attempts_logged ON attempts (run_id, id) WHERE state = 3;

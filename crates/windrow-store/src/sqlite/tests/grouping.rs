@@ -37,9 +37,9 @@ async fn many_reports_at_once_share_a_few_commits() {
         .map(|claimed| {
             let (store, sent) = (Arc::clone(&store), sent.clone());
             tokio::spawn(async move {
-                let begun = store.report(vec![begin(&claimed)], NOW).await.unwrap();
+                let begun = store.report([begin(&claimed)].into(), NOW).await.unwrap();
                 drop(sent);
-                let ended = store.report(vec![hand_in(&claimed)], NOW).await.unwrap();
+                let ended = store.report([hand_in(&claimed)].into(), NOW).await.unwrap();
                 assert_eq!((begun, ended), (vec![Receipt::Accepted], vec![Receipt::Accepted]));
             })
         })
