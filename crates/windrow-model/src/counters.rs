@@ -24,6 +24,11 @@ impl Counters {
         self.succeeded + self.failed + self.cancelled + self.skipped
     }
 
+    /// Settled by work, not by the end of the run.
+    pub fn executed(&self) -> i64 {
+        self.settled() - self.cancelled
+    }
+
     pub fn unsettled(&self) -> i64 {
         self.queued + self.running
     }

@@ -323,7 +323,7 @@ pub trait Store: Send + Sync {
     /// Adds items to an open online run.
     async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned>;
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>>;
-    /// Good and unknown steps of the item's attempts before this one, oldest first.
+    /// All steps of the item's attempts up to and including this one, oldest first.
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>>;
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
     /// Record steps, hand in, release: one verb, because they share the guard and the commit.

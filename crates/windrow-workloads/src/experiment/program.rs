@@ -147,6 +147,9 @@ impl Program for Experiment {
     }
 }
 
+/// A page of long rows is shorter, so that memory does not depend on what is in them.
+const PAGE_BYTES: usize = 4 << 20;
+
 fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage, Failure> {
     let failed = |error: ReadError| {
         let path = dataset.path.display();
@@ -157,9 +160,11 @@ fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage
     };
     let mut rows = dataset.open(place).map_err(failed)?;
     let mut items = Vec::with_capacity(limit.min(1024));
-    while items.len() < limit {
+    let mut bytes = 0;
+    while items.len() < limit && bytes < PAGE_BYTES {
         let Some(row) = rows.next_row() else { break };
         let Row { fields, text, .. } = row.map_err(failed)?;
+        bytes += text.len();
         items.push(NewItem {
             key: Row::key(fields),
             input: Json::from_text(text),

@@ -107,7 +107,10 @@ async fn end_first(app: &App, run: &Run) -> Result<()> {
 
 fn held_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
     Error::new(
-        format!("run {} of {} is being worked on by process {} on {}", run.no, job.name, session.pid, session.host),
+        format!(
+            "ExperimentRunningExisted: run {} of {} is being worked on by process {} on {}",
+            run.no, job.name, session.pid, session.host
+        ),
         format!(
             "wait for it, stop it there with Ctrl-C, or end it with `{}`",
             app.command(&format!("jobs cancel {}", job.name))

@@ -42,7 +42,7 @@ impl Pace {
 pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progress) -> Result<Ending> {
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
-    let (before, started) = (app.store.run(id).await?.counters.settled(), Instant::now());
+    let (before, started) = (app.store.run(id).await?.counters.executed(), Instant::now());
     let running = app.engine(id, concurrency).await?;
     let settled = watch(app, &running, id, &mut signals, &mut progress).await;
     match settled {
@@ -53,7 +53,7 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     progress.clear();
     settled?;
     let run = app.store.run(id).await?;
-    let pace = Pace { items: run.counters.settled() - before, elapsed: started.elapsed() };
+    let pace = Pace { items: run.counters.executed() - before, elapsed: started.elapsed() };
     Ok(if run.state.is_final() { Ending::Settled { run, pace } } else { Ending::Interrupted { run, pace } })
 }
 

@@ -54,7 +54,7 @@ fn say_over(app: &App, job: &Job, run: &Run) {
         "{} is {}: {} done, {} cancelled; take them up again with: {}",
         job.name,
         run.state,
-        text::plural(counters.settled() - counters.cancelled, "item"),
+        text::plural(counters.executed(), "item"),
         text::count(counters.cancelled),
         app.command(&format!("jobs retry {}", job.name)),
     ));

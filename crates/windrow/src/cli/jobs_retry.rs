@@ -58,7 +58,10 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
 /// An interrupted retry is continued; any other unfinished run belongs to its file.
 async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
     if let Some(session) = app.coordinator_of(run).await? {
-        let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
+        let what = format!(
+            "ExperimentRunningExisted: run {} of {} is being worked on by process {}",
+            run.no, job.name, session.pid
+        );
         return Err(Error::new(what, "wait for it; what fails can be retried then"));
     }
     if run.mode != Mode::FailRetry || run.state == windrow_model::state::RunState::Paused {

@@ -6,6 +6,7 @@ mod execute;
 mod find;
 mod item_show;
 mod jobs_cancel;
+mod jobs_clean_up;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
@@ -87,6 +88,8 @@ enum Jobs {
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
     Why(jobs_why::Args),
+    /// Delete jobs that ended long ago
+    CleanUp(jobs_clean_up::Args),
 }
 
 fn after_help() -> String {
@@ -111,6 +114,7 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(&app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(&app, args).await,
         Jobs::Why(args) => jobs_why::perform(&app, args).await,
+        Jobs::CleanUp(args) => jobs_clean_up::perform(&app, args).await,
     }
 }
 

@@ -93,3 +93,17 @@ fn what_is_over_cannot_be_paused_and_the_error_says_what_to_do() {
     let said = place.windrow(&["jobs", "pause", "counted"]).ended_with(1);
     assert!(said.stderr.contains("completed") && said.stderr.contains("do:"), "{}", said.stderr);
 }
+
+/// T10: what is over for long enough goes, and nothing else.
+#[test]
+fn clean_up_deletes_only_what_is_old_enough() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 2);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let kept = place.windrow(&["jobs", "clean-up", "--json"]).ended_with(0).json();
+    assert_eq!((&kept["jobs"], &kept["items"]), (&0.into(), &0.into()));
+    let deleted = place.windrow(&["jobs", "clean-up", "--completed", "0", "--json"]).ended_with(0).json();
+    assert_eq!((&deleted["jobs"], &deleted["items"]), (&1.into(), &3.into()));
+    let list = place.windrow(&["jobs", "list", "--json"]).ended_with(0).json();
+    assert_eq!(list["jobs"].as_array().unwrap().len(), 0);
+}

@@ -1,0 +1,52 @@
+//! `windrow jobs clean-up`
+
+use serde::Serialize;
+use windrow_model::store::Retention;
+
+use super::output::{self, Show};
+use super::text;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::wiring::App;
+
+/// Items deleted per transaction: others get their turn in between.
+const PAGE: usize = 500;
+const DAY_MS: i64 = 86_400_000;
+
+/// Delete jobs that ended long ago, with their items and logs. Never touches live work.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Days that jobs without failed items are kept after their end
+    #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(0..))]
+    completed: i64,
+    /// Days that all other jobs are kept
+    #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(i64).range(0..))]
+    failed: i64,
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Deleted {
+    jobs: i64,
+    items: i64,
+}
+
+pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+    let retention = Retention { completed_ms: args.completed * DAY_MS, failed_ms: args.failed * DAY_MS };
+    let before = app.store.stats(None).await?;
+    while app.store.clean_up(retention, PAGE, app.now()).await? > 0 {}
+    let after = app.store.stats(None).await?;
+    let deleted = Deleted { jobs: before.jobs - after.jobs, items: before.items - after.items };
+    output::show(&deleted, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for Deleted {
+    fn text(&self) -> String {
+        match self.jobs {
+            0 => "nothing is old enough to be deleted".into(),
+            _ => format!("deleted {} jobs with {} items", text::count(self.jobs), text::count(self.items)),
+        }
+    }
+}
