@@ -125,6 +125,25 @@ impl FaultyStore {
         Ok(receipts)
     }
 
+    /// A copy of some report from long ago arrives: its lease may have been given back and taken again.
+    async fn late_delivery(&self, reports: &[Report], now: Time) -> Result<()> {
+        let (fate, which) = (self.roll(), self.roll());
+        let late = {
+            let mut astray = self.ledger.astray.lock().unwrap();
+            astray.extend(reports.iter().cloned());
+            let n = (which * astray.len() as f64) as usize;
+            let late = (!self.calm() && fate < 0.1).then(|| astray.swap_remove(n));
+            let excess = astray.len().saturating_sub(64);
+            astray.drain(..excess);
+            late
+        };
+        if let Some(late) = late {
+            self.count(|tally| tally.late += 1);
+            self.checked_report([late].into(), now).await?;
+        }
+        Ok(())
+    }
+
     async fn check_concurrency(&self, run: RunId, now: Time) {
         if let Ok(standing) = self.inner.standing(run, now).await
             && standing.leased > standing.concurrency
@@ -221,8 +240,9 @@ impl Store for FaultyStore {
         let receipts = self.checked_report(reports.clone(), now).await?;
         if !self.calm() && self.roll() < 0.03 {
             self.count(|tally| tally.doubled += 1);
-            self.checked_report(reports, now).await?;
+            self.checked_report(reports.clone(), now).await?;
         }
+        self.late_delivery(&reports, now).await?;
         self.after().await?;
         Ok(receipts)
     }

@@ -32,6 +32,7 @@ pub struct Tally {
     pub answers_lost: u64,
     pub stalls: u64,
     pub doubled: u64,
+    pub late: u64,
     pub stale: u64,
     pub repeated: u64,
     pub stopped: u64,
@@ -51,6 +52,7 @@ impl std::ops::AddAssign for Tally {
         self.answers_lost += o.answers_lost;
         self.stalls += o.stalls;
         self.doubled += o.doubled;
+        self.late += o.late;
         self.stale += o.stale;
         self.repeated += o.repeated;
         self.stopped += o.stopped;
@@ -67,7 +69,7 @@ impl Tally {
     pub fn all_seen(&self) -> bool {
         let seen =
             [self.crashes, self.refused, self.answers_lost, self.stalls, self.doubled, self.stale, self.repeated];
-        seen.iter().chain(&[self.stopped, self.reaped, self.intents, self.retries]).all(|n| *n > 0)
+        seen.iter().chain(&[self.late, self.stopped, self.reaped, self.intents, self.retries]).all(|n| *n > 0)
     }
 }
 
@@ -101,6 +103,7 @@ async fn history(seed: u64) -> Tally {
         calls: Mutex::default(),
         calm: AtomicBool::new(false),
         violations: Mutex::default(),
+        astray: Mutex::default(),
     });
     let started = Instant::now();
     let world = Arc::new(World { store, ledger, clock: Arc::new(VirtualClock(started)), tally: Arc::default() });

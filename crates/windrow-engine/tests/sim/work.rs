@@ -37,6 +37,8 @@ pub struct Ledger {
     /// Faults are over: nothing fails any more.
     pub calm: std::sync::atomic::AtomicBool,
     pub violations: Mutex<Vec<String>>,
+    /// Reports on their way for longer than anybody waits; they may still arrive.
+    pub astray: Mutex<Vec<windrow_model::store::Report>>,
 }
 
 impl Ledger {
