@@ -30,8 +30,10 @@ pub async fn dispatch(node: Arc<Node>) {
     };
     loop {
         dispatcher.node.rounds.fetch_add(1, Ordering::Relaxed);
-        if let Err(error) = dispatcher.look_for_runs().await {
-            tracing::warn!(%error, "could not look for runs; trying again");
+        match dispatcher.look_for_runs().await {
+            Ok(()) => {}
+            Err(StoreError::NotFound { what: "session", .. }) => dispatcher.give_up(),
+            Err(error) => tracing::warn!(%error, "could not look for runs; trying again"),
         }
         while dispatcher.planners.try_join_next().is_some() {}
         if dispatcher.round().await {
@@ -53,6 +55,16 @@ struct Dispatcher {
 }
 
 impl Dispatcher {
+    /// The session was buried: what it held may be taken by others, so nothing of it is touched again.
+    fn give_up(&mut self) {
+        if !self.node.evicted.swap(true, Ordering::Relaxed) {
+            tracing::error!(session = %self.node.session, "this session was declared dead; its work is left to others");
+        }
+        self.courses.clear();
+        self.node.inflight().all().iter().for_each(|flag| flag.lose());
+        self.node.ended.notify_waiters();
+    }
+
     /// Shows that the session lives, and takes on what nobody coordinates.
     async fn look_for_runs(&mut self) -> Result<(), StoreError> {
         let (node, now) = (self.node.clone(), self.node.now());

@@ -76,12 +76,16 @@ impl Engine {
         self.node.inflight().len()
     }
 
-    /// Waits until the run has ended, here or elsewhere.
+    /// Waits until the run has ended, here or elsewhere. An error when this engine can do nothing more
+    /// for it.
     pub async fn settled(&self, run: RunId) -> Result<Run, StoreError> {
         loop {
             let ended = self.node.ended.notified();
             match self.node.store.run(run).await {
                 Ok(run) if run.state.is_final() => return Ok(run),
+                Ok(_) if self.node.evicted.load(Ordering::Relaxed) => {
+                    return Err(StoreError::NotFound { what: "session", id: self.node.session.to_string() });
+                }
                 Err(error) if !error.is_transient() => return Err(error),
                 _ => {}
             }

@@ -48,6 +48,8 @@ pub struct Node {
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
     /// No new work is taken.
     pub draining: AtomicBool,
+    /// Somebody buried this session: everything it held is somebody else's.
+    pub evicted: AtomicBool,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
     inflight: Mutex<Inflight>,
@@ -80,6 +82,7 @@ impl Node {
             ended: Notify::new(),
             events: broadcast::channel(1024).0,
             draining: AtomicBool::new(false),
+            evicted: AtomicBool::new(false),
             rounds: AtomicU64::new(0),
             inflight: Mutex::default(),
             chance: Mutex::new(fastrand::Rng::with_seed(seed)),

@@ -132,7 +132,7 @@ impl FaultyStore {
             let mut astray = self.ledger.astray.lock().unwrap();
             astray.extend(reports.iter().cloned());
             let n = (which * astray.len() as f64) as usize;
-            let late = (!self.calm() && fate < 0.1).then(|| astray.swap_remove(n));
+            let late = (!self.calm() && fate < 0.1 && !astray.is_empty()).then(|| astray.swap_remove(n));
             let excess = astray.len().saturating_sub(64);
             astray.drain(..excess);
             late

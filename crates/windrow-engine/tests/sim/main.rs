@@ -27,7 +27,10 @@ fn simulation() {
     let next = AtomicU64::new(seeds.start);
     let totals = std::sync::Mutex::new(scenario::Tally::default());
     let failed = std::sync::Mutex::new(Vec::new());
-    std::panic::set_hook(Box::new(|_| {}));
+    // Handlers panic by design; only who replays a seed wants to see it.
+    if std::env::var_os("WINDROW_SIM_SEED").is_none() {
+        std::panic::set_hook(Box::new(|_| {}));
+    }
     std::thread::scope(|threads| {
         for _ in 0..std::thread::available_parallelism().map_or(1, |n| n.get()) {
             threads.spawn(|| {

@@ -33,6 +33,7 @@ pub struct Tally {
     pub stalls: u64,
     pub doubled: u64,
     pub late: u64,
+    pub buried_alive: u64,
     pub stale: u64,
     pub repeated: u64,
     pub stopped: u64,
@@ -53,6 +54,7 @@ impl std::ops::AddAssign for Tally {
         self.stalls += o.stalls;
         self.doubled += o.doubled;
         self.late += o.late;
+        self.buried_alive += o.buried_alive;
         self.stale += o.stale;
         self.repeated += o.repeated;
         self.stopped += o.stopped;
@@ -69,7 +71,9 @@ impl Tally {
     pub fn all_seen(&self) -> bool {
         let seen =
             [self.crashes, self.refused, self.answers_lost, self.stalls, self.doubled, self.stale, self.repeated];
-        seen.iter().chain(&[self.late, self.stopped, self.reaped, self.intents, self.retries]).all(|n| *n > 0)
+        seen.iter()
+            .chain(&[self.late, self.buried_alive, self.stopped, self.reaped, self.intents, self.retries])
+            .all(|n| *n > 0)
     }
 }
 
@@ -120,6 +124,7 @@ async fn history(seed: u64) -> Tally {
     world.ledger.calm.store(true, Ordering::Relaxed);
     while !all_over(&world).await {
         check::no_violations(&world);
+        assert!(!nodes.iter().any(|node| node.is_finished()), "a node broke; replay the seed to see its panic");
         let open = check::unfinished(&world).await;
         assert!(started.elapsed() < END, "not everything came to an end: {open:?}");
         tokio::time::sleep(Duration::from_secs(1)).await;
@@ -232,6 +237,9 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
 
 /// Somebody pauses, resumes, cancels, terminates, drains, retries.
 async fn meddle(world: &World, chance: &mut fastrand::Rng) {
+    if chance.u8(0..12) == 0 {
+        return bury_alive(world, chance).await;
+    }
     let jobs = world.store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap();
     let Some((job, run)) = (!jobs.is_empty()).then(|| &jobs[chance.usize(0..jobs.len())]) else { return };
     let now = world.clock.now();
@@ -245,6 +253,16 @@ async fn meddle(world: &World, chance: &mut fastrand::Rng) {
     let event = events[chance.usize(0..events.len())];
     if world.store.intend(run.id, event, "operator", None, now).await.is_ok() {
         world.tally.lock().unwrap().intents += 1;
+    }
+}
+
+/// Somebody declares a living process dead; whatever it still tries must not get through.
+async fn bury_alive(world: &World, chance: &mut fastrand::Rng) {
+    let sessions = world.store.sessions().await.unwrap();
+    if !sessions.is_empty() {
+        let victim = sessions[chance.usize(0..sessions.len())].id;
+        world.store.bury(victim, world.clock.now()).await.unwrap();
+        world.tally.lock().unwrap().buried_alive += 1;
     }
 }
 
