@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windrow_model::RunId;
 use windrow_model::store::{Claim, Ending, StoreError};
@@ -53,6 +54,8 @@ fn deal(mut free: usize, runs: Vec<(RunId, usize, usize)>) -> BTreeMap<RunId, Wa
 
 /// Claims and queues for the workers. Returns how many.
 pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result<usize, StoreError> {
+    // Counted before the question, so that who drains either is seen here or sees this claim.
+    let _underway = Underway::begin(&node.claims);
     if want.0 == 0 || node.is_draining() {
         return Ok(0);
     }
@@ -72,9 +75,25 @@ pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result
     Ok(n)
 }
 
+/// A claim that is being made.
+struct Underway<'a>(&'a AtomicUsize);
+
+impl<'a> Underway<'a> {
+    fn begin(claims: &'a AtomicUsize) -> Self {
+        claims.fetch_add(1, Ordering::SeqCst);
+        Self(claims)
+    }
+}
+
+impl Drop for Underway<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 /// An item that no worker began goes back untried.
 pub async fn give_back(node: &Node, task: Task) {
-    node.inflight().remove(task.claimed.lease.attempt);
+    node.inflight().remove(task.claimed.lease);
     let _ = node.reporter.report(&task.flag, Vec::new(), Ending::GiveBack).await;
 }
 

@@ -8,19 +8,16 @@ use windrow_model::Json;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::Run;
 use windrow_model::retry::RetryPolicy;
-use windrow_model::state::{Mode, RunState};
+use windrow_model::state::RunState;
 use windrow_model::store::StoreError;
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
+use crate::claim;
 use crate::coordinate::Tick;
 use crate::node::{Course, Node};
 
 /// Closes a run whose items are all settled.
 pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
-    // An online run without work is waiting for some, until its intake is closed.
-    if run.mode == Mode::Online && run.state == RunState::Running {
-        return Ok(Tick::Idle(Box::new(run)));
-    }
     let summary = Json::of(&node.store.aggregates(run.id).await?);
     match node.store.close_run(course.held.ticket, summary, node.now()).await {
         Ok(closed) => {
@@ -41,6 +38,10 @@ pub async fn leave(node: &Arc<Node>, course: &Arc<Course>) -> Result<Tick, Store
 
 /// A run that somebody paused, cancelled or terminated, or that cannot go on.
 pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
+    // "No item starts" holds also for those claimed ahead of the workers.
+    for task in node.pool.withdraw(|task| task.claimed.lease.run == run.id) {
+        claim::give_back(node, task).await;
+    }
     if run.state.stops_items() {
         node.inflight().all().iter().filter(|flag| flag.lease.run == run.id).for_each(|flag| flag.stop());
     }

@@ -9,30 +9,29 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
+use windrow_model::RunId;
 use windrow_model::failure::Failure;
 use windrow_model::record::Run;
-use windrow_model::state::{RunEvent, RunState};
+use windrow_model::state::{Mode, RunEvent, RunState};
 use windrow_model::store::{Admission, Held, StoreError};
 use windrow_model::workload::Program;
-use windrow_model::{RunId, Time};
 
 use crate::claim::{self, Want};
 use crate::node::{Course, Node};
 use crate::{archive, close, plan};
 
 pub async fn dispatch(node: Arc<Node>) {
-    let mut dispatcher = Dispatcher {
-        node,
-        courses: BTreeMap::new(),
-        planners: JoinSet::new(),
-        beat_at: Time(i64::MIN),
-        looked_at: Time(i64::MIN),
-    };
+    let mut dispatcher =
+        Dispatcher { node, courses: BTreeMap::new(), planners: JoinSet::new(), beat_at: None, looked_at: None };
     loop {
         dispatcher.node.rounds.fetch_add(1, Ordering::Relaxed);
         match dispatcher.look_for_runs().await {
             Ok(()) => {}
-            Err(StoreError::NotFound { what: "session", .. }) => dispatcher.give_up(),
+            Err(error @ StoreError::NotFound { what: "session", .. }) => {
+                dispatcher.node.give_up(error);
+                dispatcher.courses.clear();
+            }
             Err(error) => tracing::warn!(%error, "could not look for runs; trying again"),
         }
         while dispatcher.planners.try_join_next().is_some() {}
@@ -50,36 +49,28 @@ struct Dispatcher {
     courses: BTreeMap<RunId, Arc<Course>>,
     /// One task per run that is still being planned; they end with the dispatcher.
     planners: JoinSet<()>,
-    beat_at: Time,
-    looked_at: Time,
+    /// By the runtime's clock: the rhythm must not depend on somebody setting the machine's.
+    beat_at: Option<Instant>,
+    looked_at: Option<Instant>,
 }
 
 impl Dispatcher {
-    /// The session was buried: what it held may be taken by others, so nothing of it is touched again.
-    fn give_up(&mut self) {
-        if !self.node.evicted.swap(true, Ordering::Relaxed) {
-            tracing::error!(session = %self.node.session, "this session was declared dead; its work is left to others");
-        }
-        self.courses.clear();
-        self.node.inflight().all().iter().for_each(|flag| flag.lose());
-        self.node.ended.notify_waiters();
-    }
-
     /// Shows that the session lives, and takes on what nobody coordinates.
     async fn look_for_runs(&mut self) -> Result<(), StoreError> {
         let (node, now) = (self.node.clone(), self.node.now());
-        if now - self.beat_at >= node.settings.beat_ms() as i64 {
+        if is_time(self.beat_at, node.settings.beat_ms()) {
+            let began = Instant::now();
             let held = node.store.beat(node.session, node.settings.lease_ms, now).await?;
-            self.beat_at = now;
+            self.beat_at = Some(began);
             // Whatever another took over or ended is not in the answer.
             self.courses.retain(|run, _| held.iter().any(|held| held.run.id == *run));
             for held in held {
-                self.embark(held).await?;
+                self.embark(held).await;
             }
         }
         let asked = node.look.swap(false, Ordering::Relaxed);
-        if (asked || now - self.looked_at >= node.settings.poll_ms as i64) && !node.is_draining() {
-            self.looked_at = now;
+        if (asked || is_time(self.looked_at, node.settings.poll_ms)) && !node.is_draining() {
+            self.looked_at = Some(Instant::now());
             let taken = self.courses.values().filter(|course| !course.held.run.state.is_stopping()).count();
             let admission = Admission {
                 session: node.session,
@@ -88,29 +79,37 @@ impl Dispatcher {
                 lease_ms: node.settings.lease_ms,
             };
             for held in node.store.admit(admission, now).await? {
-                self.embark(held).await?;
+                self.embark(held).await;
             }
         }
         Ok(())
     }
 
     /// A run held for the first time gets its program and its planner; a known one is brought up to date.
-    async fn embark(&mut self, held: Held) -> Result<(), StoreError> {
-        let known = self.courses.get(&held.run.id).filter(|course| course.held.ticket == held.ticket);
-        let is_new = known.is_none();
-        let program = match known {
-            Some(course) => course.program.clone(),
-            None => match prepare(&self.node, &held).await? {
-                Some(program) => program,
-                None => return Ok(()),
-            },
-        };
-        let course = Arc::new(Course { held, program });
-        if is_new && !course.held.run.planned {
-            self.planners.spawn(plan::plan(self.node.clone(), course.clone()));
+    /// What goes wrong with one run is no reason to neglect the others.
+    async fn embark(&mut self, held: Held) {
+        let run = held.run.id;
+        let known = self.courses.get(&run).filter(|course| course.held.ticket == held.ticket);
+        if let Some(course) = known {
+            let program = course.program.clone();
+            self.courses.insert(run, Arc::new(Course { held, program }));
+            return;
         }
-        self.courses.insert(course.held.run.id, course);
-        Ok(())
+        match prepare(&self.node, &held).await {
+            Ok(program) => {
+                let course = Arc::new(Course { held, program });
+                if !course.held.run.planned && course.held.run.mode != Mode::Online {
+                    self.planners.spawn(plan::plan(self.node.clone(), course.clone()));
+                }
+                self.courses.insert(run, course);
+            }
+            Err(error) => {
+                tracing::warn!(%run, %error, "could not prepare the run; it is left for another try");
+                if let Err(error) = self.node.store.yield_run(held.ticket, self.node.now()).await {
+                    tracing::warn!(%run, %error, "could not leave the run");
+                }
+            }
+        }
     }
 
     /// One look at every run. True when there is more to do at once.
@@ -135,7 +134,7 @@ impl Dispatcher {
                     self.courses.remove(&run);
                     self.node.ended.notify_waiters();
                     // Its place is free: look for the next run at once.
-                    self.looked_at = Time(i64::MIN);
+                    self.looked_at = None;
                     busy = true;
                 }
                 Err(StoreError::Stale { .. }) => {
@@ -149,8 +148,12 @@ impl Dispatcher {
     }
 }
 
-/// The run's program; `None` when there can be none and the run was failed for it.
-async fn prepare(node: &Node, held: &Held) -> Result<Option<Arc<dyn Program>>, StoreError> {
+fn is_time(last: Option<Instant>, every_ms: u64) -> bool {
+    last.is_none_or(|last| last.elapsed() >= Duration::from_millis(every_ms))
+}
+
+/// The run's program. A run that can have none is failed, and needs none to come to its end.
+async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreError> {
     let job = node.store.job(held.run.job).await?;
     let spec = node.store.spec(&held.run.spec_hash).await?;
     let prepared = match node.workloads.get(job.kind.as_str()) {
@@ -162,12 +165,12 @@ async fn prepare(node: &Node, held: &Held) -> Result<Option<Arc<dyn Program>>, S
         }
     };
     match prepared {
-        Ok(program) => Ok(Some(program)),
-        // A run that is stopping anyway needs no program: nothing of it will be executed.
-        Err(_) if held.run.state.is_stopping() => Ok(Some(Arc::new(close::NoProgram::default()))),
+        Ok(program) => Ok(program),
         Err(failure) => {
-            fail_run(node, held, &failure).await?;
-            Ok(None)
+            if !held.run.state.is_stopping() {
+                fail_run(node, held, &failure).await?;
+            }
+            Ok(Arc::new(close::NoProgram::default()))
         }
     }
 }

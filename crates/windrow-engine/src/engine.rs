@@ -4,10 +4,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures::future::join_all;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use windrow_model::record::{OutboxEvent, Run, Session};
-use windrow_model::store::{Ending, Report, Store, StoreError};
+use windrow_model::store::{Ending, Store, StoreError};
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
@@ -15,6 +16,9 @@ use crate::hand_in::{Reporter, send_reports};
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
 use crate::{claim, clean_up, heartbeat, reap, relay, run, watchdog};
+
+/// How long a stop at once may take to tell the store.
+const AT_ONCE: Duration = Duration::from_secs(5);
 
 /// What an engine is built from.
 pub struct Parts {
@@ -83,11 +87,11 @@ impl Engine {
             let ended = self.node.ended.notified();
             match self.node.store.run(run).await {
                 Ok(run) if run.state.is_final() => return Ok(run),
-                Ok(_) if self.node.evicted.load(Ordering::Relaxed) => {
-                    return Err(StoreError::NotFound { what: "session", id: self.node.session.to_string() });
-                }
                 Err(error) if !error.is_transient() => return Err(error),
                 _ => {}
+            }
+            if let Some(error) = self.node.fatal() {
+                return Err(error.clone());
             }
             let _ = tokio::time::timeout(Duration::from_millis(self.node.settings.poll_ms), ended).await;
         }
@@ -96,14 +100,15 @@ impl Engine {
     /// Graceful stop (B13): nothing new starts, what runs finishes and is archived, then the runs
     /// are left for the next engine.
     pub async fn drain(&self) {
-        self.node.draining.store(true, Ordering::Relaxed);
+        self.node.draining.store(true, Ordering::SeqCst);
         loop {
             let freed = self.node.freed.notified();
+            let claims = self.node.claims.load(Ordering::SeqCst);
             // Again each time: a claim may have been under way when the draining began.
-            for task in self.node.pool.withdraw() {
+            for task in self.node.pool.withdraw(|_| true) {
                 claim::give_back(&self.node, task).await;
             }
-            if self.in_flight() == 0 {
+            if self.in_flight() == 0 && claims == 0 {
                 break;
             }
             let _ = tokio::time::timeout(Duration::from_millis(self.node.settings.poll_ms), freed).await;
@@ -114,15 +119,13 @@ impl Engine {
 
     /// Stops at once: work under way is dropped, its items go back untried.
     pub async fn stop(&self) {
-        self.node.draining.store(true, Ordering::Relaxed);
+        self.node.draining.store(true, Ordering::SeqCst);
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         let flags = self.node.inflight().take();
-        let reports: Arc<[Report]> = flags
-            .iter()
-            .map(|flag| Report { lease: flag.lease, steps: flag.take_pending(), ending: Ending::GiveBack })
-            .collect();
-        if let Err(error) = self.node.store.report(reports, self.node.now()).await {
-            tracing::warn!(%error, "items not given back; their leases will expire");
+        // Behind whatever the items have reported already: a result on its way must not be overtaken.
+        let given_back = flags.iter().map(|flag| self.node.reporter.report(flag, Vec::new(), Ending::GiveBack));
+        if tokio::time::timeout(AT_ONCE, join_all(given_back)).await.is_err() {
+            tracing::warn!("items not given back in time; their leases will expire");
         }
         self.end().await;
     }

@@ -91,9 +91,13 @@ async fn report_until_answered(node: &Node, reports: Arc<[Report]>) -> Vec<Recei
     loop {
         match node.store.report(reports.clone(), node.now()).await {
             Ok(receipts) => return receipts,
-            Err(error) => {
+            Err(error) if error.is_transient() => {
                 tracing::warn!(%error, reports = reports.len(), "reports not stored; trying again");
                 tokio::time::sleep(Duration::from_millis(RETRY_MS)).await;
+            }
+            Err(error) => {
+                node.give_up(error);
+                return vec![Receipt::Stale; reports.len()];
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use windrow_model::{AttemptId, RunId};
+use windrow_model::{AttemptId, Lease, RunId};
 
 use crate::journal::Flag;
 
@@ -16,12 +16,20 @@ pub struct Inflight {
 
 impl Inflight {
     pub fn insert(&mut self, flag: Arc<Flag>) {
+        // Its worker may not have noticed yet that an earlier lease on the same attempt is over.
+        if let Some(old) = self.flags.get(&flag.lease.attempt).map(|old| old.lease) {
+            self.remove(old);
+        }
         *self.by_run.entry(flag.lease.run).or_insert(0) += 1;
         self.flags.insert(flag.lease.attempt, flag);
     }
 
-    pub fn remove(&mut self, attempt: AttemptId) {
-        let Some(flag) = self.flags.remove(&attempt) else { return };
+    /// Nothing if the attempt is in flight under another lease by now.
+    pub fn remove(&mut self, lease: Lease) {
+        if self.flags.get(&lease.attempt).is_none_or(|flag| flag.lease != lease) {
+            return;
+        }
+        let Some(flag) = self.flags.remove(&lease.attempt) else { return };
         let count = self.by_run.get_mut(&flag.lease.run).expect("counted when inserted");
         *count -= 1;
         if *count == 0 {

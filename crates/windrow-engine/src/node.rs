@@ -1,12 +1,12 @@
 //! What all parts of one engine share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
 use windrow_model::record::OutboxEvent;
-use windrow_model::store::{Claimed, Held, Store};
+use windrow_model::store::{Claimed, Held, Store, StoreError};
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Clock, SessionId, Time};
 
@@ -46,10 +46,12 @@ pub struct Node {
     /// A run may have reached its end.
     pub ended: Notify,
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
+    /// Claims being made at this moment.
+    pub claims: AtomicUsize,
     /// No new work is taken.
     pub draining: AtomicBool,
-    /// Somebody buried this session: everything it held is somebody else's.
-    pub evicted: AtomicBool,
+    /// Why this engine can do nothing more: its session was buried, or the store is damaged.
+    fatal: OnceLock<StoreError>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
     inflight: Mutex<Inflight>,
@@ -81,8 +83,9 @@ impl Node {
             look: AtomicBool::new(false),
             ended: Notify::new(),
             events: broadcast::channel(1024).0,
+            claims: AtomicUsize::new(0),
             draining: AtomicBool::new(false),
-            evicted: AtomicBool::new(false),
+            fatal: OnceLock::new(),
             rounds: AtomicU64::new(0),
             inflight: Mutex::default(),
             chance: Mutex::new(fastrand::Rng::with_seed(seed)),
@@ -100,7 +103,20 @@ impl Node {
     }
 
     pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::Relaxed)
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Nothing this engine holds is its own any more: whoever works stops, whoever waits is told.
+    pub fn give_up(&self, error: StoreError) {
+        if self.fatal.set(error.clone()).is_ok() {
+            tracing::error!(session = %self.session, %error, "this engine gives up; its work is left to others");
+        }
+        self.inflight().all().iter().for_each(|flag| flag.lose());
+        self.ended.notify_waiters();
+    }
+
+    pub fn fatal(&self) -> Option<&StoreError> {
+        self.fatal.get()
     }
 
     pub fn inflight(&self) -> MutexGuard<'_, Inflight> {

@@ -4,9 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windrow_model::failure::Failure;
+use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::retry::Decision;
-use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::{PlanPage, Selection, StoreError};
 use windrow_model::workload::SourcePage;
 
@@ -21,9 +20,16 @@ pub async fn plan(node: Arc<Node>, course: Arc<Course>) {
             Ok(Progress::More) => node.wake.notify_one(),
             Ok(Progress::Over) => break,
             Err(StoreError::Stale { .. }) => return,
-            Err(error) => {
+            Err(error) if error.is_transient() => {
                 tracing::warn!(%run, %error, "could not plan a page; trying again");
                 tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+            }
+            Err(error) => {
+                let failure = Failure::new(ErrorClass::Handler, format!("the run cannot be planned: {error}"));
+                if let Err(error) = fail_run(&node, &course.held, &failure).await {
+                    tracing::warn!(%run, %error, "the run could not be failed");
+                }
+                break;
             }
         }
     }
@@ -52,19 +58,9 @@ async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, S
         let SourcePage { items, cursor: to, done } = page;
         node.store.plan_items(PlanPage { ticket, from: run.cursor, to, done, items }, node.now()).await?
     } else {
-        node.store.replan_items(ticket, selection(run.mode), node.settings.page, node.now()).await?
+        node.store.replan_items(ticket, Selection::of(run.mode), node.settings.page, node.now()).await?
     };
     Ok(if planned.done { Progress::Over } else { Progress::More })
-}
-
-/// What the modes without a source take from the job's own items (E9).
-fn selection(mode: Mode) -> Selection {
-    use ItemState::*;
-    match mode {
-        Mode::Rescore => Selection { states: vec![Succeeded], reverse: false },
-        Mode::Rollback => Selection { states: vec![Succeeded], reverse: true },
-        _ => Selection { states: vec![Failed, Cancelled, Queued], reverse: false },
-    }
 }
 
 /// A source may have its moments; it gets as many chances as an item.

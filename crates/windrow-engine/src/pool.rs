@@ -54,11 +54,13 @@ impl<T> Pool<T> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Takes back everything that no worker has begun.
-    pub fn withdraw(&self) -> Vec<T> {
+    /// Takes back those of the wanted tasks that no worker has begun.
+    pub fn withdraw(&self, wanted: impl Fn(&T) -> bool) -> Vec<T> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let taken: Vec<T> = queue.drain(..).collect();
+        let (taken, kept) = queue.drain(..).partition(wanted);
+        *queue = kept;
+        let taken: VecDeque<T> = taken;
         self.waiting.forget_permits(taken.len());
-        taken
+        taken.into()
     }
 }

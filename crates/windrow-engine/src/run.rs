@@ -20,9 +20,9 @@ use crate::node::{Node, Task};
 pub async fn work(node: Arc<Node>) {
     loop {
         let task = node.pool.take().await;
-        let attempt = task.claimed.lease.attempt;
+        let lease = task.claimed.lease;
         run_item(&node, task).await;
-        node.inflight().remove(attempt);
+        node.inflight().remove(lease);
         node.pool.done();
         node.freed.notify_waiters();
         node.wake.notify_one();

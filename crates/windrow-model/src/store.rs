@@ -151,6 +151,19 @@ pub struct Selection {
     pub reverse: bool,
 }
 
+impl Selection {
+    /// What the modes without a source take from the job's own items (E9).
+    pub fn of(mode: Mode) -> Self {
+        use ItemState::*;
+        match mode {
+            Mode::Rescore => Self { states: vec![Succeeded], reverse: false },
+            Mode::Rollback => Self { states: vec![Succeeded], reverse: true },
+            // A closed run leaves nothing queued, so this is all that did not succeed.
+            _ => Self { states: vec![Failed, Cancelled], reverse: false },
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Planned {
     /// Rows the job had not seen.
@@ -228,7 +241,7 @@ pub enum Receipt {
     Repeated,
     /// The lease is not this worker's any more; nothing was written.
     Stale,
-    /// The run is terminating: a step that was to begin must not. Nothing was written.
+    /// The run is terminating: a step that was to begin must not. What was finished is kept.
     Stop,
 }
 

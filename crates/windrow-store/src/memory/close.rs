@@ -1,6 +1,6 @@
 use windrow_model::counters::Counters;
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{AttemptState, JOB, JobEvent, Mode, Outcome, RUN, RunEvent, RunState};
+use windrow_model::state::{AttemptState, JOB, JobEvent, Outcome, RUN, RunEvent};
 use windrow_model::store::{Result, StoreError};
 use windrow_model::{Json, RunId, Ticket, Time};
 
@@ -12,8 +12,7 @@ impl World {
         let (id, job) = (run.id, run.job);
         let state = RUN.next(run.state, RunEvent::Close)?;
         let unread = run.state.dispatches() && !run.planned;
-        let open = run.mode == Mode::Online && run.state == RunState::Running;
-        if run.counters.unsettled() > 0 || unread || open {
+        if run.counters.unsettled() > 0 || unread {
             return Err(StoreError::Unsettled { run: id, unsettled: run.counters.unsettled() });
         }
         let recount = self.recount(id)?;

@@ -1,5 +1,5 @@
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{RUN, RunEvent};
+use windrow_model::state::{Mode, RUN, RunEvent};
 use windrow_model::store::{NewLog, Result, StoreError};
 use windrow_model::{RunId, Time};
 
@@ -28,6 +28,8 @@ impl World {
         let job = run.job;
         let run = self.run_mut(id);
         run.state = state;
+        // A closed intake stays closed, whatever the run's state becomes.
+        run.planned |= event == RunEvent::Drain && run.mode == Mode::Online;
         if let Some(reason) = reason {
             run.reason = Some(reason.to_owned());
         }

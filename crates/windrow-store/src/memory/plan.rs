@@ -86,7 +86,7 @@ impl World {
     pub fn feed_items(&mut self, id: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
         let run = self.run(id)?;
         let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
-        if run.mode != Mode::Online || !open {
+        if run.mode != Mode::Online || run.planned || !open {
             return Err(StoreError::IntakeClosed);
         }
         let job = run.job;

@@ -132,9 +132,12 @@ impl World {
         let mut sums: BTreeMap<String, (f64, i64)> = BTreeMap::new();
         let mut latencies = Vec::new();
         for row in self.items.values().filter(|row| row.run == run) {
-            all.usage += row.usage;
-            if let (ItemState::Succeeded, Some(ms)) = (row.state, row.latency_ms) {
-                latencies.push(ms);
+            // An item that the run has not redone yet still shows its earlier result.
+            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| archived.attempt.run == run);
+            let Some(archived) = archived else { continue };
+            all.usage += archived.usage;
+            if row.state == ItemState::Succeeded {
+                latencies.push(archived.latency_ms);
             }
             for score in &row.scores {
                 let summary: &mut ScoreSummary = all.evaluators.entry(score.name.clone()).or_default();

@@ -18,7 +18,6 @@ impl World {
             if i64::from(losses) > self.runs[&run].limits.max_losses || id.no() >= MAX_TRIES {
                 self.change_attempt(id, AttemptEvent::Abandon, |row| {
                     row.attempt.outcome = Some(Outcome::Failed);
-                    row.attempt.losses = losses;
                     row.attempt.ended_at = Some(now);
                     row.attempt.error = Some((ErrorClass::Lost, format!("its worker disappeared {losses} times")));
                 });

@@ -15,12 +15,14 @@ impl World {
         if !self.holds(lease) {
             return if self.handed_in_before(lease, &ending) { Receipt::Repeated } else { Receipt::Stale };
         }
-        let begins = steps.iter().any(|write| matches!(write, StepWrite::Begin { .. }));
-        if begins && self.runs[&lease.run].state.stops_items() {
-            return Receipt::Stop;
-        }
-        for write in steps {
+        let begins = |write: &StepWrite| matches!(write, StepWrite::Begin { .. });
+        let stop = self.runs[&lease.run].state.stops_items() && steps.iter().any(begins);
+        // What was finished is kept either way; it has been paid for.
+        for write in steps.into_iter().filter(|write| !stop || !begins(write)) {
             self.write_step(lease.attempt, write, now);
+        }
+        if stop {
+            return Receipt::Stop;
         }
         self.end(lease.attempt, ending, now);
         Receipt::Accepted

@@ -45,7 +45,7 @@ impl World {
             limits: s.limits,
             fresh: s.fresh,
             cursor: None,
-            planned: s.mode == Mode::Online,
+            planned: false,
             counters: Counters::default(),
             epoch: 0,
             coordinator: None,

@@ -162,13 +162,12 @@ impl World {
     /// keep the others waiting.
     pub fn free(&mut self, resource: Option<String>) {
         let Some(resource) = resource else { return };
-        let first = (resource.clone(), RunId(i64::MIN), AttemptId(i64::MIN));
-        let mut firsts: BTreeMap<RunId, AttemptId> = BTreeMap::new();
-        for (_, run, id) in self.blocked.range(first..).take_while(|(r, _, _)| *r == resource) {
-            firsts.entry(*run).or_insert(*id);
-        }
-        for id in firsts.into_values() {
+        let mut after = (resource.clone(), RunId(i64::MIN), AttemptId(i64::MIN));
+        loop {
+            let first = self.blocked.range(after.clone()..).next().filter(|(held, _, _)| *held == resource);
+            let Some((_, run, id)) = first.cloned() else { break };
             self.change_attempt(id, AttemptEvent::Unblock, |_| {});
+            after = (resource.clone(), run, AttemptId(i64::MAX));
         }
     }
 

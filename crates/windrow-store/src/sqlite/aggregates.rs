@@ -13,11 +13,13 @@ use super::cells::Cells;
 use super::fault::Result;
 use super::runs;
 
-pub(super) const SNAPSHOT: &str = "SELECT state, latency_ms, tokens_in, tokens_out, cost_nanos FROM items \
-     WHERE job_id = ?1 AND run_id = ?2 ORDER BY id";
-pub(super) const SCORES: &str = "SELECT s.verdict, s.value, s.name FROM items i CROSS JOIN scores s \
-     ON s.attempt_id = i.archived AND s.part = i.archived_part \
-     WHERE i.job_id = ?1 AND i.run_id = ?2 ORDER BY i.id, s.turn, s.name";
+/// An item that the run took on and has not redone still shows its earlier result, which is not this
+/// run's: only results of the run's own attempts count.
+pub(super) const SNAPSHOT: &str = "SELECT i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos FROM items i \
+     CROSS JOIN attempts a ON a.id = i.archived WHERE i.job_id = ?1 AND i.run_id = ?2 AND a.run_id = ?2 ORDER BY i.id";
+pub(super) const SCORES: &str = "SELECT s.verdict, s.value, s.name FROM items i CROSS JOIN attempts a ON a.id = i.archived \
+     CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
+     WHERE i.job_id = ?1 AND i.run_id = ?2 AND a.run_id = ?2 ORDER BY i.id, s.turn, s.name";
 
 pub(super) fn aggregates(conn: &Connection, run: RunId) -> Result<Aggregates> {
     let run = runs::run(conn, run)?;

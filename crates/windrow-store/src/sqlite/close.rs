@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, named_params, params};
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{JOB, JobEvent, JobState, Mode, RUN, RunEvent, RunState};
+use windrow_model::state::{JOB, JobEvent, JobState, RUN, RunEvent};
 use windrow_model::store::StoreError;
 use windrow_model::{Json, Ticket, Time};
 
@@ -44,8 +44,7 @@ pub(super) fn close_run(tx: &Connection, ticket: Ticket, summary: &Json, now: Ti
 fn check_settled(run: &Run) -> Result<()> {
     let unsettled = run.counters.unsettled();
     let unread = run.state.dispatches() && !run.planned;
-    let open = run.mode == Mode::Online && run.state == RunState::Running;
-    if unsettled > 0 || unread || open {
+    if unsettled > 0 || unread {
         return Err(StoreError::Unsettled { run: run.id, unsettled }.into());
     }
     Ok(())

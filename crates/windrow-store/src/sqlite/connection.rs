@@ -2,10 +2,10 @@
 //! bounded here: the page caches are the largest thing the store keeps.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 use windrow_model::store::StoreError;
 
 use super::fault::Result;
@@ -31,7 +31,7 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     conn.busy_timeout(BUSY_TIMEOUT)?;
     // The page size counts only before the first table is made.
     conn.pragma_update(None, "page_size", PAGE_BYTES)?;
-    conn.pragma_update(None, "journal_mode", "wal")?;
+    enter_wal_mode(&conn)?;
     conn.pragma_update(None, "synchronous", "full")?;
     conn.pragma_update(None, "foreign_keys", false)?;
     conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
@@ -42,6 +42,20 @@ pub(super) fn open_writer(path: &Path) -> Result<Connection> {
     keep_plans(&conn)?;
     migrate::migrate(&conn)?;
     Ok(conn)
+}
+
+/// Changing the mode of a new file needs it alone, and SQLite does not wait for that as it waits for a
+/// write: two processes that create the same database would see one of them fail.
+fn enter_wal_mode(conn: &Connection) -> Result<()> {
+    let give_up = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        match conn.pragma_update(None, "journal_mode", "wal") {
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy) && Instant::now() < give_up => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            outcome => return Ok(outcome?),
+        }
+    }
 }
 
 pub(super) fn open_reader(path: &Path) -> Result<Connection> {

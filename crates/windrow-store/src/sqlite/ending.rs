@@ -19,8 +19,8 @@ use super::{steps, unblock};
 
 fn log_sql(event: AttemptEvent) -> String {
     format!(
-        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, losses = ?5, error_class = ?6, \
-         error_message = ?7, latency_ms = ?8, tokens_in = ?9, tokens_out = ?10, cost_nanos = ?11 \
+        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6, \
+         latency_ms = ?7, tokens_in = ?8, tokens_out = ?9, cost_nanos = ?10 \
          WHERE id = ?1 AND fence = ?2 AND {}",
         goal_code(&ATTEMPT, event),
         guard(&ATTEMPT, event)
@@ -81,7 +81,7 @@ impl<'a> HandedIn<'a> {
 }
 
 fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
-    let changed = log_result(batch.hand_in.on(batch.tx)?, batch.now, attempt, attempt.losses, result)?;
+    let changed = log_result(batch.hand_in.on(batch.tx)?, batch.now, attempt, result)?;
     expect_rows(changed, 1, "attempt handed in")?;
     scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
     let_go(batch, attempt)
@@ -92,18 +92,17 @@ pub(super) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let losses = attempt.losses + 1;
     let message = format!("its worker disappeared {losses} times");
     let mut stmt = batch.tx.prepare_cached(&ABANDON)?;
-    let changed = log_result(&mut stmt, batch.now, attempt, losses, &HandedIn::failed((ErrorClass::Lost, &message)))?;
+    let changed = log_result(&mut stmt, batch.now, attempt, &HandedIn::failed((ErrorClass::Lost, &message)))?;
     expect_rows(changed, 1, "abandoned attempt")?;
     let_go(batch, attempt)
 }
 
-fn log_result(stmt: &mut CachedStatement, now: Time, attempt: &Thin, losses: u32, result: &HandedIn) -> Result<usize> {
+fn log_result(stmt: &mut CachedStatement, now: Time, attempt: &Thin, result: &HandedIn) -> Result<usize> {
     let changed = stmt.execute(params![
         attempt.id.0,
         attempt.fence,
         code(result.outcome),
         now.0,
-        losses,
         result.error.map(|(class, _)| code(class)),
         result.error.map(|(_, message)| message),
         result.latency_ms,

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, params};
 use windrow_model::machine::Forbidden;
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{RUN, RunEvent};
+use windrow_model::state::{Mode, RUN, RunEvent};
 use windrow_model::store::NewLog;
 use windrow_model::{RunId, Time};
 
@@ -28,6 +28,11 @@ pub(super) fn intend(
         Err(refused) => return Err(refused.into()),
     };
     runs::set_state(tx, &run, state)?;
+    if event == RunEvent::Drain && run.mode == Mode::Online {
+        // A closed intake stays closed, whatever the run's state becomes.
+        let changed = tx.prepare_cached("UPDATE runs SET planned = 1 WHERE id = ?1")?.execute([id.0])?;
+        expect_rows(changed, 1, "intake of a run")?;
+    }
     if let Some(reason) = &reason {
         let changed = tx.prepare_cached("UPDATE runs SET reason = ?2 WHERE id = ?1")?.execute(params![id.0, reason])?;
         expect_rows(changed, 1, "reason of a run")?;

@@ -44,7 +44,7 @@ pub(super) fn plan_items(tx: &Connection, page: PlanPage, now: Time) -> Result<P
 pub(super) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Time) -> Result<Planned> {
     let run = runs::run(tx, run)?;
     let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
-    if run.mode != Mode::Online || !open {
+    if run.mode != Mode::Online || run.planned || !open {
         return Err(StoreError::IntakeClosed.into());
     }
     let mut intake = Intake::open(tx, &run, now)?;

@@ -89,12 +89,14 @@ impl<'tx> Batch<'tx> {
         if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
             return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
         }
-        let begins = steps.iter().any(|write| matches!(write, StepWrite::Begin { .. }));
-        if begins && self.facts(lease.run)?.state.stops_items() {
-            return Ok(Receipt::Stop);
-        }
-        for write in steps {
+        let begins = |write: &&StepWrite| matches!(write, StepWrite::Begin { .. });
+        let stop = steps.iter().any(|write| begins(&write)) && self.facts(lease.run)?.state.stops_items();
+        // What was finished is kept either way; it has been paid for.
+        for write in steps.iter().filter(|write| !stop || !begins(write)) {
             steps::write(self, attempt.id, write)?;
+        }
+        if stop {
+            return Ok(Receipt::Stop);
         }
         ending::end(self, &attempt, ending)?;
         Ok(Receipt::Accepted)

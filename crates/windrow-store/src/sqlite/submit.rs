@@ -82,7 +82,7 @@ fn insert_run(tx: &Connection, job: JobId, no: i64, s: &Submission, now: Time) -
         ":id": s.run.0, ":job": job.0, ":workspace": s.workspace, ":no": no, ":mode": s.mode.as_str(),
         ":state": RunState::Pending.as_str(), ":spec": s.spec_hash, ":priority": s.priority.get(),
         ":rank": s.priority.rank(now), ":region": s.labels.region, ":concurrency": s.limits.concurrency,
-        ":max_losses": s.limits.max_losses, ":fresh": s.fresh, ":planned": s.mode == Mode::Online,
+        ":max_losses": s.limits.max_losses, ":fresh": s.fresh, ":planned": false,
         ":key": s.idempotency_key, ":now": now.0,
     })?;
     Ok(())

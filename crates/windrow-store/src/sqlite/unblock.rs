@@ -1,7 +1,7 @@
 //! A resource became free: the first waiting try of each run may go on, so that a paused run cannot
 //! keep the others waiting.
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension, params};
 use windrow_model::state::{ATTEMPT, AttemptEvent};
 
 use super::codes::{Sql, goal_code, guard};
@@ -9,7 +9,9 @@ use super::fault::{Result, expect_rows};
 
 pub(super) static FIRST_BLOCKED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
-    format!("SELECT min(id) FROM attempts WHERE {guard} AND resource = ?1 GROUP BY run_id")
+    format!(
+        "SELECT run_id, id FROM attempts WHERE {guard} AND resource = ?1 AND run_id > ?2 ORDER BY run_id, id LIMIT 1"
+    )
 });
 static UNBLOCK: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Unblock), guard(&ATTEMPT, AttemptEvent::Unblock));
@@ -17,9 +19,14 @@ static UNBLOCK: Sql = Sql::new(|| {
 });
 
 pub(super) fn free(tx: &Connection, resource: &str) -> Result<()> {
+    // From run to run by the index: a million waiting in one run are one look.
     let mut stmt = tx.prepare_cached(&FIRST_BLOCKED)?;
-    let firsts: Vec<i64> = stmt.query_map([resource], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for id in firsts {
+    let mut first = |after: i64| {
+        stmt.query_row(params![resource, after], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional()
+    };
+    let mut after = i64::MIN;
+    while let Some((run, id)) = first(after)? {
+        after = run;
         let changed = tx.prepare_cached(&UNBLOCK)?.execute([id])?;
         expect_rows(changed, 1, "unblocked attempt")?;
     }

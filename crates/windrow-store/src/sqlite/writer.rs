@@ -124,9 +124,6 @@ fn serve(conn: &Connection, waiting: &mpsc::Receiver<Box<dyn Request>>, commits:
             request.answer(committed.clone());
         }
     }
-    if let Err(error) = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
-        tracing::debug!(%error, "the write-ahead log was left for the next start");
-    }
 }
 
 fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result<()> {
@@ -139,7 +136,8 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result
     for request in group {
         if request.footing() == Footing::Group {
             let before = conn.total_changes();
-            if !request.run(conn) && conn.total_changes() != before {
+            // Some errors (a full disk) end the transaction by themselves; what follows would run outside any.
+            if !request.run(conn) && (conn.is_autocommit() || conn.total_changes() != before) {
                 return Err(StoreError::Unavailable("a verb failed half way; its group is undone".into()).into());
             }
             continue;

@@ -48,6 +48,9 @@ cases![
     a_buried_session_loses_its_leases_at_once,
     retention_deletes_what_is_over_and_nothing_else,
     aggregates_keep_error_skipped_and_zero_apart,
+    aggregates_are_of_the_runs_own_results,
+    a_drained_intake_stays_closed_through_a_pause,
+    a_first_attempt_given_up_still_counts,
     the_log_tells_who_did_what,
     standing_tells_why,
 ];
@@ -224,9 +227,11 @@ async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
     store.intend(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
     assert!(store.renew(vec![lease], LEASE_MS, T0).await.unwrap()[0].stop);
     assert_eq!(report(store, lease, begin(1), Ending::None, T0).await, Receipt::Stop);
-    let finish = vec![StepWrite::Finish { no: 0, result: done("a") }];
-    report(store, lease, finish, Ending::GiveBack, T0).await.accepted();
-    assert_eq!(store.history(lease.attempt).await.unwrap()[0].state, StepState::Done, "what was paid is kept");
+    let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a") }], begin(1)].concat();
+    assert_eq!(report(store, lease, finish_and_begin, Ending::None, T0).await, Receipt::Stop);
+    report(store, lease, vec![], Ending::GiveBack, T0).await.accepted();
+    let history = store.history(lease.attempt).await.unwrap();
+    assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done], "what was paid is kept");
 }
 
 /// Design rule 4.
@@ -475,6 +480,55 @@ async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
     assert_eq!((exact.distribution[0], exact.distribution[9]), (1, 1));
     assert_eq!(all.usage.tokens_in, 40);
     assert_eq!(all.latency.unwrap().p99, 12);
+}
+
+/// A second run that has not redone an item does not claim the first one's result for its own.
+async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    for claimed in claim(store, ticket.run, 2, T0).await {
+        let scored = hand_in(Outcome::Succeeded, vec![score("exact", 1.0)]);
+        report(store, claimed.lease, vec![], scored, T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    store.plan_items(page(ticket, vec![new_item(1), new_item(2)]), T0).await.unwrap();
+    let untouched = store.aggregates(ticket.run).await.unwrap();
+    assert_eq!((untouched.evaluators.len(), untouched.usage.tokens_in, untouched.latency), (0, 0, None));
+    let first = claim(store, ticket.run, 1, T0).await[0].lease;
+    report(store, first, vec![], hand_in(Outcome::Succeeded, vec![score("exact", 0.0)]), T0).await.accepted();
+    store.archive(ticket, 10, T0).await.unwrap();
+    let half = store.aggregates(ticket.run).await.unwrap();
+    assert_eq!((half.evaluators["exact"].n, half.evaluators["exact"].mean), (1, Some(0.0)));
+    assert_eq!(half.usage.tokens_in, 10);
+}
+
+/// E11.
+async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    let run = RunId(1);
+    store.admit(admission(1, 1), T0).await.unwrap();
+    for event in [RunEvent::Drain, RunEvent::Pause] {
+        store.intend(run, event, "ann", None, T0).await.unwrap();
+    }
+    assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
+    store.intend(run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
+    let held = store.admit(admission(1, 1), T0 + LEASE_MS).await.unwrap();
+    assert!(store.close_run(held[0].ticket, Json::null(), T0).await.is_ok(), "it ends without being drained again");
+}
+
+async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {
+    let strict = Submission { limits: RunLimits { concurrency: 1, max_losses: 0 }, ..submission(100, "a") };
+    let ticket = planned_as(store, strict, vec![new_item(1)]).await;
+    claim(store, ticket.run, 1, T0).await;
+    assert_eq!(store.reap(10, T0 + LEASE_MS).await.unwrap().abandoned, 1);
+    assert_eq!(store.recount(ticket.run).await.unwrap(), store.run(ticket.run).await.unwrap().counters);
+    store.archive(ticket, 10, T0).await.unwrap();
+    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    assert_eq!((run.counters.total, run.counters.failed), (1, 1));
 }
 
 /// T7.

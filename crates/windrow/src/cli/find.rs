@@ -16,6 +16,10 @@ pub async fn job(app: &App, text: &str) -> Result<(Job, Run)> {
         let run = app.store.run(job.latest_run).await?;
         return Ok((job, run));
     }
+    if let Some(job) = app.store.find_job("default", text).await? {
+        let run = app.store.run(job.latest_run).await?;
+        return Ok((job, run));
+    }
     let filter = JobFilter { name_contains: Some(text.into()), limit: LOOKED_AT, ..Default::default() };
     let mut found = app.store.jobs(filter).await?;
     found.retain(|(job, _)| job.name == text);

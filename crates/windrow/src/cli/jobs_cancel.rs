@@ -1,7 +1,7 @@
 //! `windrow jobs cancel`
 
 use windrow_model::record::{Job, Run};
-use windrow_model::state::RunEvent;
+use windrow_model::state::{RUN, RunEvent};
 
 use super::execute::{self, Ending};
 use super::progress::Progress;
@@ -26,7 +26,12 @@ pub struct Args {
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, run) = find::job(app, &args.job).await?;
     let event = if args.now { RunEvent::Terminate } else { RunEvent::Cancel };
-    let run = app.store.intend(run.id, event, &wiring::actor(), args.reason.as_deref(), app.now()).await?;
+    // What is on its way to an end already needs no other wish, only somebody to carry it out.
+    let escalates = event == RunEvent::Terminate && RUN.allows(run.state, event);
+    let run = match run.state.is_stopping() && !escalates {
+        true => run,
+        false => app.store.intend(run.id, event, &wiring::actor(), args.reason.as_deref(), app.now()).await?,
+    };
     if run.state.is_final() {
         say_over(app, &job, &run);
         return Ok(Exit::Passed);

@@ -54,7 +54,8 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
 
 async fn follow(app: &App, job: &LoadedJob, course: &Course, quiet: bool) -> Result<Ending> {
     let progress = Progress::new(&job.name, job.rows, quiet);
-    execute::to_end(app, course.run, job.concurrency, progress).await
+    let concurrency = app.store.run(course.run).await?.limits.concurrency;
+    execute::to_end(app, course.run, concurrency, progress).await
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.

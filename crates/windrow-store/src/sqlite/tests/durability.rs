@@ -76,3 +76,18 @@ async fn two_processes_may_write_the_same_file() {
     let refused = other.submit(submission(1), NOW).await;
     assert!(matches!(refused, Err(StoreError::RunningExisted { run, .. }) if run == first.run), "{refused:?}");
 }
+
+/// Several processes may create the same folder at the same moment.
+#[test]
+fn many_may_open_a_new_file_at_once() {
+    for _ in 0..10 {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        std::thread::scope(|threads| {
+            let opening: Vec<_> = (0..6).map(|_| threads.spawn(|| SqliteStore::open(&path).map(drop))).collect();
+            for opened in opening {
+                opened.join().unwrap().unwrap();
+            }
+        });
+    }
+}

@@ -38,7 +38,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND priority=? AND"),
         ("holder", claim::HOLDER.clone(), "attempts_holding (resource=?)"),
         ("input", claim::ITEM_AND_INPUT.into(), "INTEGER PRIMARY KEY (rowid=?)"),
-        ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=?)"),
+        ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=? AND run_id>?)"),
         ("open steps", steps::OPEN.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("result", archive::RESULT.clone(), "attempts_logged (run_id=? AND id<?)"),
