@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use windrow_model::RunId;
 use windrow_model::store::{Claim, Ending, StoreError};
 
+use crate::inflight::Registered;
 use crate::journal::Flag;
 use crate::node::{Course, Node, Task};
 use crate::pool::QueueFull;
@@ -65,9 +66,8 @@ pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result
     let claimed = node.store.claim(claim, now).await?;
     let n = claimed.len();
     for claimed in claimed {
-        let flag = Arc::new(Flag::new(claimed.lease, now));
-        node.inflight().insert(flag.clone());
-        let task = Task { claimed, course: course.clone(), flag };
+        let registered = Registered::new(&node.registry, Arc::new(Flag::new(claimed.lease, now)));
+        let task = Task { claimed, course: course.clone(), registered };
         if let Err(QueueFull(task)) = node.pool.offer(task) {
             give_back(node, task).await;
         }
@@ -93,8 +93,7 @@ impl Drop for Underway<'_> {
 
 /// An item that no worker began goes back untried.
 pub async fn give_back(node: &Node, task: Task) {
-    node.inflight().remove(task.claimed.lease);
-    let _ = node.reporter.report(&task.flag, Vec::new(), Ending::GiveBack).await;
+    let _ = node.reporter.report(&task.registered.flag, Vec::new(), Ending::GiveBack).await;
 }
 
 #[cfg(test)]

@@ -2,11 +2,37 @@
 //! dispatcher asks for it every round.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use windrow_model::{AttemptId, Lease, RunId};
 
 use crate::journal::Flag;
+
+pub type Shared = Arc<Mutex<Inflight>>;
+
+pub fn lock(inflight: &Shared) -> MutexGuard<'_, Inflight> {
+    inflight.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// In flight for as long as this lives. Whatever happens to the item (handed in, given back, its task
+/// dropped in the middle of anything), its lease is not renewed beyond that, and is reaped.
+pub struct Registered {
+    inflight: Shared,
+    pub flag: Arc<Flag>,
+}
+
+impl Registered {
+    pub fn new(inflight: &Shared, flag: Arc<Flag>) -> Self {
+        lock(inflight).insert(flag.clone());
+        Self { inflight: inflight.clone(), flag }
+    }
+}
+
+impl Drop for Registered {
+    fn drop(&mut self) {
+        lock(&self.inflight).remove(self.flag.lease);
+    }
+}
 
 #[derive(Default)]
 pub struct Inflight {
@@ -15,7 +41,7 @@ pub struct Inflight {
 }
 
 impl Inflight {
-    pub fn insert(&mut self, flag: Arc<Flag>) {
+    fn insert(&mut self, flag: Arc<Flag>) {
         // Its worker may not have noticed yet that an earlier lease on the same attempt is over.
         if let Some(old) = self.flags.get(&flag.lease.attempt).map(|old| old.lease) {
             self.remove(old);
@@ -25,7 +51,7 @@ impl Inflight {
     }
 
     /// Nothing if the attempt is in flight under another lease by now.
-    pub fn remove(&mut self, lease: Lease) {
+    fn remove(&mut self, lease: Lease) {
         if self.flags.get(&lease.attempt).is_none_or(|flag| flag.lease != lease) {
             return;
         }

@@ -11,8 +11,7 @@ use windrow_model::workload::{Program, Workload};
 use windrow_model::{Clock, SessionId, Time};
 
 use crate::hand_in::Reporter;
-use crate::inflight::Inflight;
-use crate::journal::Flag;
+use crate::inflight::{self, Inflight, Registered};
 use crate::pool::Pool;
 use crate::settings::Settings;
 
@@ -20,7 +19,7 @@ use crate::settings::Settings;
 pub struct Task {
     pub claimed: Claimed,
     pub course: Arc<Course>,
-    pub flag: Arc<Flag>,
+    pub registered: Registered,
 }
 
 /// A run as this node executes it: its coordination and its program.
@@ -54,7 +53,7 @@ pub struct Node {
     fatal: OnceLock<StoreError>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
-    inflight: Mutex<Inflight>,
+    pub registry: inflight::Shared,
     chance: Mutex<fastrand::Rng>,
 }
 
@@ -87,7 +86,7 @@ impl Node {
             draining: AtomicBool::new(false),
             fatal: OnceLock::new(),
             rounds: AtomicU64::new(0),
-            inflight: Mutex::default(),
+            registry: inflight::Shared::default(),
             chance: Mutex::new(fastrand::Rng::with_seed(seed)),
             settings,
         }
@@ -120,6 +119,6 @@ impl Node {
     }
 
     pub fn inflight(&self) -> MutexGuard<'_, Inflight> {
-        self.inflight.lock().unwrap_or_else(PoisonError::into_inner)
+        inflight::lock(&self.registry)
     }
 }

@@ -20,9 +20,7 @@ use crate::node::{Node, Task};
 pub async fn work(node: Arc<Node>) {
     loop {
         let task = node.pool.take().await;
-        let lease = task.claimed.lease;
         run_item(&node, task).await;
-        node.inflight().remove(lease);
         node.pool.done();
         node.freed.notify_waiters();
         node.wake.notify_one();
@@ -40,11 +38,12 @@ enum Verdict {
 }
 
 async fn run_item(node: &Arc<Node>, task: Task) {
-    let Task { claimed, course, flag } = task;
+    let Task { claimed, course, registered } = task;
+    let flag = &registered.flag;
     let verdict = if flag.is_stopping() {
         Verdict::Stopped
     } else {
-        match journal(node, &claimed, &flag, course.held.run.fresh).await {
+        match journal(node, &claimed, flag, course.held.run.fresh).await {
             Ok(journal) => {
                 let item = work_item(&claimed, course.held.run.mode);
                 let timeout = Duration::from_millis(course.program.timeout_ms().max(1) as u64);
@@ -80,7 +79,7 @@ async fn run_item(node: &Arc<Node>, task: Task) {
         },
     };
     // A stale receipt means that the item was taken over: whoever has it now reports it.
-    let _ = node.reporter.report(&flag, Vec::new(), ending).await;
+    let _ = node.reporter.report(flag, Vec::new(), ending).await;
 }
 
 async fn journal(
