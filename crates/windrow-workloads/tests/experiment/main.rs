@@ -2,6 +2,7 @@
 //! against a loopback endpoint and a journal in memory.
 
 mod endpoint;
+mod evaluators;
 mod fixture;
 mod journal;
 mod loading;
