@@ -7,4 +7,5 @@ mod fixture;
 mod journal;
 mod loading;
 mod paging;
+mod parity;
 mod running;
