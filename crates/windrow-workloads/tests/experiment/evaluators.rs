@@ -47,7 +47,10 @@ fn a_configuration_that_cannot_work_is_refused_with_its_line() {
 fn a_schema_must_be_one_and_its_file_must_be_there() {
     assert_refused("json_schema: { schema: { type: txt } }", &["job.yaml:6: ", "this is not a JSON Schema", "txt"]);
     assert_refused("json_schema: { schema: no.json }", &["no.json cannot be read", "relative to the job file"]);
-    assert_refused("json_schema: { schema: { $ref: 'https://example.com/x' } }", &["this is not a JSON Schema"]);
+    assert_refused(
+        "json_schema: { schema: { $ref: 'https://example.com/x' } }",
+        &["example.com/x", "nothing is fetched"],
+    );
     let broken = folder("  - json_schema: { schema: s.json }\n");
     broken.write("s.json", "{");
     assert!(broken.report().contains("s.json is not JSON"), "{}", broken.report());

@@ -1,7 +1,7 @@
 //! Our metrics against the implementations that everyone compares with: sacreBLEU, rouge-score,
 //! rapidfuzz and jsonschema from PyPI, on the same pairs, through the whole experiment.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use windrow_model::step::Score;
 use crate::fixture::{Folder, prepare, work_item};
 use crate::journal::MemoryJournal;
 
+const SCRIPTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference");
 const NEAR: f64 = 1e-9;
 
 const PAIRS_JOB: &str = r#"
@@ -74,6 +75,58 @@ async fn json_schema_agrees_with_its_reference() {
     assert_none(&differences);
 }
 
+/// The required cases of draft 2020-12. Those that live in other documents, which the suite serves
+/// from a host of its own, must be refused: an evaluator fetches nothing.
+#[tokio::test]
+async fn json_schema_passes_the_official_suite() {
+    const ELSEWHERE: &str = "http://localhost:1234/";
+    let (mut judged, mut refused, mut differences) = (0, 0, Vec::new());
+    for (file, group) in suite() {
+        let schema = group["schema"].to_string();
+        let tests = group["tests"].as_array().unwrap();
+        let rows: Vec<Value> = tests.iter().map(|test| json!({ "document": test["data"].to_string() })).collect();
+        let rows = rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+        let folder = Folder::new(&[("job.yaml", SUITE_JOB), ("rows.jsonl", &rows), ("schema.json", &schema)]);
+        if schema.contains(ELSEWHERE) && folder.load().is_err() {
+            refused += 1;
+            continue;
+        }
+        for ((_, scores), test) in judge_all(&folder).await.iter().zip(tests) {
+            judged += 1;
+            if scores[0].value != Some(f64::from(test["valid"] == true)) {
+                differences
+                    .push(format!("{file}: {}: {}: {}", group["description"], test["description"], scores[0].reason));
+            }
+        }
+    }
+    assert_none(&differences);
+    // Of the pinned suite.
+    assert_eq!((judged, refused), (1208, 22));
+}
+
+const SUITE_JOB: &str = "
+kind: experiment
+name: suite
+dataset: rows.jsonl
+target: { recorded: { field: document } }
+evaluators:
+  - json_schema: { schema: schema.json }
+";
+
+/// Each group of cases with the name of its file.
+fn suite() -> Vec<(String, Value)> {
+    let folder = environment().join("json-schema-suite/tests/draft2020-12");
+    let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut groups = Vec::new();
+    for file in files.filter(|path| path.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap();
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let all: Vec<Value> = serde_json::from_str(&text).unwrap();
+        groups.extend(all.into_iter().map(|group| (name.clone(), group)));
+    }
+    groups
+}
+
 fn assert_none(differences: &[String]) {
     let shown = differences.iter().take(20).cloned().collect::<Vec<_>>().join("\n");
     assert!(differences.is_empty(), "{} differences:\n{shown}", differences.len());
@@ -99,18 +152,22 @@ async fn judge_all(folder: &Folder) -> Vec<(Value, Vec<Score>)> {
     }
 }
 
-/// What a script in tests/reference prints. Without its Python the test fails: a comparison that
-/// was not made must not look like one that was.
+/// What a script in tests/reference prints.
 fn reference(script: &str) -> String {
-    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let scripts = package.join("tests/reference");
-    let environment = package.join("../../target/python-env");
-    let pinned = std::fs::read_to_string(scripts.join("requirements.txt")).unwrap();
+    let script = Path::new(SCRIPTS).join(script);
+    let run = Command::new(environment().join("bin/python")).arg(&script).output().unwrap();
+    assert!(run.status.success(), "{} failed:\n{}", script.display(), String::from_utf8_lossy(&run.stderr));
+    String::from_utf8(run.stdout).unwrap()
+}
+
+/// What scripts/python-env made. Without it the test fails: a comparison that was not made must not
+/// look like one that was.
+fn environment() -> PathBuf {
+    let environment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-env");
+    let pinned = std::fs::read_to_string(Path::new(SCRIPTS).join("requirements.txt")).unwrap();
     assert!(
         std::fs::read_to_string(environment.join("installed.txt")).is_ok_and(|installed| installed == pinned),
         "the reference implementations are not installed as pinned; run scripts/python-env (`make test` does)"
     );
-    let run = Command::new(environment.join("bin/python")).arg(scripts.join(script)).output().unwrap();
-    assert!(run.status.success(), "{script} failed:\n{}", String::from_utf8_lossy(&run.stderr));
-    String::from_utf8(run.stdout).unwrap()
+    environment
 }

@@ -28,7 +28,7 @@ pub struct JsonSchemaConfig {
 
 impl JsonSchemaConfig {
     fn compile(&self) -> Result<Validator, String> {
-        let options = jsonschema::options().should_validate_formats(self.formats);
+        let options = jsonschema::options().offline().should_validate_formats(self.formats);
         options.build(&self.schema).map_err(|error| format!("this is not a JSON Schema: {error}"))
     }
 }
@@ -55,7 +55,8 @@ impl Config for JsonSchemaConfig {
     }
 
     fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
-        let help = "correct the schema; see https://json-schema.org/understanding-json-schema";
+        let help = "correct the schema (https://json-schema.org/understanding-json-schema); nothing is fetched, so what \
+                    a `$ref` needs must stand in its `$defs`";
         let wrong = self.compile().err();
         wrong.into_iter().map(|reason| component::Finding::problem("schema", reason, help)).collect()
     }
