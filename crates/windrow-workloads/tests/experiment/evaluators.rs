@@ -66,6 +66,7 @@ fn an_evaluator_inside_another_is_checked_like_one_of_its_own() {
     let of = "`evaluators[0].weighted.of[0].regex.pattern`: this is not a regular expression";
     assert_refused("weighted: { of: [{ regex: { pattern: '(' } }] }", &[of]);
     assert_refused("weighted: { of: [{ refusal: , weight: 0 }] }", &["of[0].weight`: must be more than 0"]);
+    assert_refused("weighted: { of: refusal }", &["has a problem", "weighted.of` must be a list, found text"]);
     assert_refused("weighted: { of: [] }", &["`weighted` has no evaluators"]);
     assert_refused("weighted: { treshold: 1, of: [refusal] }", &["did you mean `threshold`?"]);
     assert_refused("weighted: { threshold: 2, of: [refusal] }", &["weighted.threshold`: must be from 0 to 1"]);

@@ -11,7 +11,7 @@ use windrow_model::step::{Usage, Verdict};
 use super::{Bound, Evaluator, Finding, Subject, chosen, thaw};
 use crate::experiment::component::{Checked, Placed, Surroundings};
 use crate::experiment::spec::Component;
-use crate::job_file::Section;
+use crate::job_file::{Content, Section};
 use crate::report::Problems;
 
 const FIELDS: &[&str] = &["of", "threshold"];
@@ -56,13 +56,16 @@ pub fn read(
         Some(given) => read_number(&given, |value| (0.0..=1.0).contains(&value), "must be from 0 to 1", problems),
     };
     let list = list?;
-    let at = list.span.clone();
-    let entries = list.elements(problems);
-    if entries.is_empty() {
-        problems.add(at, "`weighted` has no evaluators", format!("for example: {EXAMPLE}"));
+    let is_empty = match &list.node.content {
+        Content::List(entries) => entries.is_empty(),
+        other => *other == Content::Null,
+    };
+    if is_empty {
+        problems.add(list.span.clone(), "`weighted` has no evaluators", format!("for example: {EXAMPLE}"));
     }
     let mut wants = Wants::default();
-    let parts: Vec<_> = entries.into_iter().map(|entry| read_part(entry, surroundings, &mut wants, problems)).collect();
+    let parts: Vec<_> =
+        list.elements(problems).into_iter().map(|entry| read_part(entry, surroundings, &mut wants, problems)).collect();
     let of = parts.into_iter().collect::<Option<Vec<_>>>();
     let config = WeightedConfig { of: of?, threshold: threshold? };
     let Wants { templates, row_fields, warnings } = wants;
