@@ -3,7 +3,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test check docs sim bench nextest
+.PHONY: menu demo test check docs sim bench nextest python-env
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -17,7 +17,7 @@ demo:
 	cargo build --locked -p windrow
 	python3 scripts/demo.py
 
-test: nextest
+test: nextest python-env
 	cargo nextest run --workspace --locked
 
 check: nextest
@@ -36,3 +36,6 @@ bench:
 
 nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
+
+python-env:
+	@scripts/python-env

@@ -1,6 +1,9 @@
 //! What a target's or evaluator's configuration can be asked before anything runs: which of its
 //! fields are templates, and what is wrong with it beyond its types.
 
+use std::ops::Range;
+use std::path::Path;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -18,6 +21,12 @@ pub trait Config: Serialize + DeserializeOwned {
 
     /// Top-level fields every row (or turn) must have.
     fn row_fields(&self) -> Vec<(&'static str, &str)> {
+        Vec::new()
+    }
+
+    /// Replaces the path of a file, relative to `folder`, by what the file holds, so that the
+    /// frozen definition is whole.
+    fn settle(&mut self, _folder: &Path) -> Vec<Finding> {
         Vec::new()
     }
 
@@ -39,28 +48,49 @@ impl Finding {
     }
 }
 
+/// Where a job file is read: what its references and paths mean.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a> {
+    pub environment: &'a Environment,
+    /// Of the job file.
+    pub folder: &'a Path,
+}
+
+/// A text of the configuration and where it stands in the job file.
+#[derive(Debug, Clone)]
+pub struct Placed {
+    pub path: String,
+    pub span: Range<usize>,
+    pub text: String,
+}
+
 /// A configuration that was read; what is still to be checked against the dataset.
 #[derive(Debug, Clone)]
 pub struct Checked {
     pub config: Value,
-    pub templates: Vec<(&'static str, String)>,
-    pub row_fields: Vec<(&'static str, String)>,
+    pub templates: Vec<Placed>,
+    pub row_fields: Vec<Placed>,
     pub warnings: Vec<String>,
 }
 
 /// How a registry holds [`read`].
-pub type Read = fn(&Section, &[&str], &Environment, &mut Problems) -> Option<Checked>;
+pub type Read = fn(&Section, &[&str], Surroundings<'_>, &mut Problems) -> Option<Checked>;
 
 /// Reads a section as `C`. The registries hold one instance per component.
 pub fn read<C: Config>(
     section: &Section,
     also: &[&str],
-    environment: &Environment,
+    surroundings: Surroundings<'_>,
     problems: &mut Problems,
 ) -> Option<Checked> {
-    let config: C = section.read(also, problems)?;
+    let mut config: C = section.read(also, problems)?;
+    let mut findings = config.settle(surroundings.folder);
+    // What could not be settled would only be found wrong once more.
+    if findings.is_empty() {
+        findings = config.check(surroundings.environment);
+    }
     let mut warnings = Vec::new();
-    for finding in config.check(environment) {
+    for finding in findings {
         match finding {
             Finding::Problem { field, message, help } => {
                 problems.add(section.span_of(field), format!("`{}.{field}`: {message}", section.path), help);
@@ -69,13 +99,18 @@ pub fn read<C: Config>(
         }
     }
     Some(Checked {
-        templates: owned(config.templates()),
-        row_fields: owned(config.row_fields()),
+        templates: placed(section, config.templates()),
+        row_fields: placed(section, config.row_fields()),
         config: serde_json::to_value(&config).expect("a configuration serialises to JSON"),
         warnings,
     })
 }
 
-fn owned(pairs: Vec<(&'static str, &str)>) -> Vec<(&'static str, String)> {
-    pairs.into_iter().map(|(field, text)| (field, text.to_owned())).collect()
+fn placed(section: &Section, pairs: Vec<(&'static str, &str)>) -> Vec<Placed> {
+    let place = |(field, text): (&str, &str)| Placed {
+        path: format!("{}.{field}", section.path),
+        span: section.span_of(field),
+        text: text.to_owned(),
+    };
+    pairs.into_iter().map(place).collect()
 }

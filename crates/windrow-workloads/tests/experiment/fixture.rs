@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, WorkItem, Workload};
 use windrow_model::{AttemptId, Failure, ItemId, Json};
 use windrow_workloads::experiment::ExperimentWorkload;
@@ -74,15 +75,18 @@ pub async fn program(yaml: &str, rows: &str) -> (Folder, Arc<dyn Program>) {
 
 pub async fn items(program: &dyn Program) -> Vec<WorkItem> {
     let page = program.page(None, 1000).await.unwrap();
-    let item = |(no, new): (usize, windrow_model::store::NewItem)| WorkItem {
+    page.items.into_iter().enumerate().map(|(no, new)| work_item(no, new)).collect()
+}
+
+pub fn work_item(no: usize, new: NewItem) -> WorkItem {
+    WorkItem {
         attempt: AttemptId::new(ItemId(no as i64 + 1), 1),
         ordinal: no as i64,
         key: new.key,
         input: new.input,
         retries: 0,
         rollback: false,
-    };
-    page.items.into_iter().enumerate().map(item).collect()
+    }
 }
 
 pub fn json(text: &str) -> Json {

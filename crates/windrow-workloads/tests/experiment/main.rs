@@ -2,8 +2,10 @@
 //! against a loopback endpoint and a journal in memory.
 
 mod endpoint;
+mod evaluators;
 mod fixture;
 mod journal;
 mod loading;
 mod paging;
+mod parity;
 mod running;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::step::Usage;
 
-use super::{Evaluator, Finding, Subject, quote, thaw, unfit};
+use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw};
 use crate::experiment::component::Config;
 use crate::template::Template;
 
@@ -42,8 +42,7 @@ pub struct Exact {
 impl Exact {
     pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
         let ExactConfig { expect, ignore_case, trim } = thaw(config)?;
-        let expect = Template::new(&expect).map_err(|error| unfit(&error.message))?;
-        Ok(Box::new(Self { expect, ignore_case, trim }))
+        Ok(Box::new(Self { expect: template(&expect)?, ignore_case, trim }))
     }
 
     fn equal(&self, output: &str, expected: &str) -> bool {
@@ -55,7 +54,7 @@ impl Exact {
 #[async_trait]
 impl Evaluator for Exact {
     fn expected(&self, variables: &minijinja::Value) -> Result<Option<String>, String> {
-        self.expect.render(variables).map(Some).map_err(|error| error.message)
+        rendered(&self.expect, variables).map(Some)
     }
 
     async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {

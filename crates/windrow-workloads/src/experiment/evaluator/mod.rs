@@ -1,20 +1,43 @@
 //! What an experiment measures. An evaluator is one file here and one line in [`EVALUATORS`]; it
 //! returns a verdict with a value and a reason, and never confuses its own trouble with a low score.
 
+mod bleu;
+mod bound;
+mod choice;
+mod chrf;
+mod contains;
 mod exact;
+mod graded;
+mod jaro_winkler;
+mod json_path;
+mod json_schema;
+mod levenshtein;
+mod ngram;
+mod not;
+mod numeric;
+mod refusal;
 mod regex;
+mod rouge;
+mod starts_with;
+mod weighted;
 
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use windrow_model::step::{ContentKey, Usage, Verdict};
+use windrow_model::step::{Usage, Verdict};
 use windrow_model::{ErrorClass, Failure};
 
-use super::component;
-use super::spec::NamedComponent;
-use crate::canonical::canonical;
+use super::component::{self, read};
+use crate::template::Template;
+use bleu::Bleu;
+pub use bound::Bound;
+pub use choice::chosen;
+use chrf::Chrf;
+use graded::GradedConfig;
+use jaro_winkler::JaroWinkler;
+use levenshtein::Levenshtein;
 
 pub struct EvaluatorKind {
     pub name: &'static str,
@@ -22,22 +45,33 @@ pub struct EvaluatorKind {
     /// being reused.
     version: u32,
     pub read: component::Read,
-    build: fn(Value) -> Result<Box<dyn Evaluator>, Failure>,
+    build: Build,
+}
+
+type Build = fn(Value) -> Result<Box<dyn Evaluator>, Failure>;
+
+impl EvaluatorKind {
+    const fn new(name: &'static str, version: u32, read: component::Read, build: Build) -> Self {
+        Self { name, version, read, build }
+    }
 }
 
 pub const EVALUATORS: &[EvaluatorKind] = &[
-    EvaluatorKind {
-        name: "exact",
-        version: 1,
-        read: component::read::<exact::ExactConfig>,
-        build: exact::Exact::build,
-    },
-    EvaluatorKind {
-        name: "regex",
-        version: 1,
-        read: component::read::<regex::RegexConfig>,
-        build: regex::RegexMatch::build,
-    },
+    EvaluatorKind::new("exact", 1, read::<exact::ExactConfig>, exact::Exact::build),
+    EvaluatorKind::new("contains", 1, read::<contains::ContainsConfig>, contains::Contains::build),
+    EvaluatorKind::new("starts_with", 1, read::<starts_with::StartsWithConfig>, starts_with::StartsWith::build),
+    EvaluatorKind::new("regex", 1, read::<regex::RegexConfig>, regex::RegexMatch::build),
+    EvaluatorKind::new("refusal", 1, read::<refusal::RefusalConfig>, refusal::Refusal::build),
+    EvaluatorKind::new("numeric", 1, read::<numeric::NumericConfig>, numeric::Numeric::build),
+    EvaluatorKind::new("json_schema", 1, read::<json_schema::JsonSchemaConfig>, json_schema::JsonSchema::build),
+    EvaluatorKind::new("json_path", 1, read::<json_path::JsonPathConfig>, json_path::JsonPathEquality::build),
+    EvaluatorKind::new("levenshtein", 1, read::<GradedConfig<Levenshtein>>, graded::build::<Levenshtein>),
+    EvaluatorKind::new("jaro_winkler", 1, read::<GradedConfig<JaroWinkler>>, graded::build::<JaroWinkler>),
+    EvaluatorKind::new("bleu", 1, read::<GradedConfig<Bleu>>, graded::build::<Bleu>),
+    EvaluatorKind::new("chrf", 1, read::<GradedConfig<Chrf>>, graded::build::<Chrf>),
+    EvaluatorKind::new("rouge", 1, read::<rouge::RougeConfig>, rouge::build),
+    EvaluatorKind::new("not", 1, not::read, not::Not::build),
+    EvaluatorKind::new("weighted", 1, weighted::read, weighted::Weighted::build),
 ];
 
 /// What is judged.
@@ -61,6 +95,11 @@ pub trait Evaluator: Send + Sync {
         Ok(None)
     }
 
+    /// The evaluators this one is made of.
+    fn parts(&self) -> &[Bound] {
+        &[]
+    }
+
     /// A failure fails the item's try; an evaluator that can say why returns [`Finding::error`].
     async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure>;
 }
@@ -80,33 +119,14 @@ impl Finding {
         Self { verdict, value: Some(value), reason: reason.into() }
     }
 
+    /// A value from 0 to 1 that passes from `threshold` on.
+    pub fn graded(value: f64, threshold: f64, reason: impl Into<String>) -> Self {
+        let verdict = if value >= threshold { Verdict::Pass } else { Verdict::Fail };
+        Self { verdict, value: Some(value), reason: reason.into() }
+    }
+
     pub fn error(reason: impl Into<String>) -> Self {
         Self { verdict: Verdict::Error, value: None, reason: reason.into() }
-    }
-}
-
-/// An evaluator of a program: built, named, and identified for its content keys.
-pub struct Bound {
-    pub name: String,
-    identity: String,
-    pub evaluator: Box<dyn Evaluator>,
-}
-
-impl Bound {
-    pub fn new(component: NamedComponent) -> Result<Self, Failure> {
-        let NamedComponent { name, kind, config } = component;
-        let found = find(&kind).ok_or_else(|| {
-            let message = format!("this version has no evaluator `{kind}`; use a newer one");
-            Failure::new(ErrorClass::InvalidRequest, message)
-        })?;
-        // Without the name: renaming a column does not compute it again.
-        let identity = canonical(&json!({ "kind": kind, "version": found.version, "config": config }));
-        Ok(Self { name, identity, evaluator: (found.build)(config)? })
-    }
-
-    pub fn key(&self, subject: Subject<'_>) -> ContentKey {
-        let expected = subject.expected.map_or_else(|| "null".to_owned(), |text| json!(text).to_string());
-        ContentKey::of(&[b"evaluator", self.identity.as_bytes(), subject.output.as_bytes(), expected.as_bytes()])
     }
 }
 
@@ -121,6 +141,20 @@ fn thaw<C: DeserializeOwned>(config: Value) -> Result<C, Failure> {
 fn unfit(reason: &str) -> Failure {
     let message = format!("the frozen evaluator does not fit this version: {reason}; submit the job file again");
     Failure::new(ErrorClass::InvalidRequest, message)
+}
+
+fn template(text: &str) -> Result<Template, Failure> {
+    Template::new(text).map_err(|error| unfit(&error.message))
+}
+
+fn rendered(template: &Template, variables: &minijinja::Value) -> Result<String, String> {
+    template.render(variables).map_err(|error| error.message)
+}
+
+/// What is wrong with a threshold that is compared with values from 0 to 1.
+fn check_threshold(threshold: f64) -> Option<component::Finding> {
+    let fits = (0.0..=1.0).contains(&threshold);
+    (!fits).then(|| component::Finding::problem("threshold", "must be from 0 to 1", "for example: threshold: 0.8"))
 }
 
 /// Text for a reason: quoted, and not longer than a person wants to read.

@@ -24,13 +24,12 @@ struct DatasetConfig {
     delimiter: Option<char>,
 }
 
-pub fn read(section: Section, job_file: &Path, problems: &mut Problems) -> Option<DatasetSection> {
+pub fn read(section: Section, folder: &Path, problems: &mut Problems) -> Option<DatasetSection> {
     let config = match section.text() {
         Some(path) => DatasetConfig { path: path.to_owned(), format: None, delimiter: None },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
     let span = if section.is_map() { section.span_of("path") } else { section.node.span.clone() };
-    let folder = job_file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let (shown, path) = located(folder, &config.path);
     if !path.is_file() {
         let what = if path.is_dir() { "is a folder, not a file" } else { "does not exist" };

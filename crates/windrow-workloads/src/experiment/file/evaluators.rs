@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::environment::Environment;
-use crate::experiment::evaluator::{EVALUATORS, find};
+use crate::experiment::component::Surroundings;
+use crate::experiment::evaluator::chosen;
 use crate::experiment::spec::NamedComponent;
 use crate::job_file::Section;
-use crate::report::{Problems, nearest};
+use crate::report::Problems;
 
 use super::fit::{self, Wish};
 
@@ -19,16 +19,15 @@ pub struct EvaluatorsSection {
     pub warnings: Vec<String>,
 }
 
-pub fn read(section: Option<Section>, environment: &Environment, problems: &mut Problems) -> EvaluatorsSection {
+pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: &mut Problems) -> EvaluatorsSection {
     let mut read = EvaluatorsSection::default();
     let mut names = Names::default();
     let mut unnamed = Vec::new();
     for entry in section.map(|list| list.elements(problems)).unwrap_or_default() {
         let Some((kind, mut config)) = chosen(entry, problems) else { continue };
-        let kind = find(&kind).expect("chosen names a registered evaluator");
         let name = names.given(&mut config, problems);
-        let Some(checked) = (kind.read)(&config, &["name"], environment, problems) else { continue };
-        read.wishes.extend(fit::wishes_of(&config, &checked, false, problems));
+        let Some(checked) = (kind.read)(&config, &["name"], surroundings, problems) else { continue };
+        read.wishes.extend(fit::wishes_of(&checked, false, problems));
         read.warnings.extend(checked.warnings);
         if name.is_none() {
             unnamed.push(read.components.len());
@@ -41,34 +40,6 @@ pub fn read(section: Option<Section>, environment: &Environment, problems: &mut 
         read.components[no].name = names.free(&read.components[no].kind);
     }
     read
-}
-
-fn chosen(mut entry: Section, problems: &mut Problems) -> Option<(String, Section)> {
-    let known = || EVALUATORS.iter().map(|kind| kind.name);
-    let list = known().collect::<Vec<_>>().join(", ");
-    let names: Vec<String> = match entry.text() {
-        Some(text) => vec![text.to_owned()],
-        None => entry.field_names().into_iter().map(str::to_owned).collect(),
-    };
-    let [name] = names.as_slice() else {
-        let message = format!("`{}` must name one evaluator", entry.path);
-        problems.add(entry.span, message, format!("write each as `- exact: {{ … }}`; known: {list}"));
-        return None;
-    };
-    if find(name).is_none() {
-        let help = match nearest(name, known()) {
-            Some(meant) => format!("did you mean `{meant}`? Known evaluators: {list}"),
-            None => format!("known evaluators: {list}"),
-        };
-        problems.add(entry.span, format!("there is no evaluator `{name}`"), help);
-        return None;
-    }
-    let config = entry.take(name).unwrap_or_else(|| {
-        // `- exact` alone: an evaluator without fields.
-        let node = crate::job_file::Node { span: entry.span.clone(), content: crate::job_file::Content::Null };
-        Section { path: format!("{}.{name}", entry.path), span: entry.span.clone(), node }
-    });
-    Some((name.clone(), config))
 }
 
 #[derive(Default)]

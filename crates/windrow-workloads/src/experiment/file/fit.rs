@@ -4,10 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dataset::DatasetSection;
-use crate::experiment::component::Checked;
+use crate::experiment::component::{Checked, Placed};
 use crate::experiment::dataset::BadRow;
 use crate::experiment::dataset::survey::{Need, Survey, Unmet};
-use crate::job_file::Section;
 use crate::report::{Excerpt, Problem, Problems, nearest};
 use crate::template::Template;
 
@@ -44,16 +43,13 @@ pub fn wish(path: &str, span: Range<usize>, template: &str, vital: bool, problem
     }
 }
 
-pub fn wishes_of(section: &Section, checked: &Checked, vital: bool, problems: &mut Problems) -> Vec<Wish> {
-    let place = |field: &str| (format!("{}.{field}", section.path), section.span_of(field));
+pub fn wishes_of(checked: &Checked, vital: bool, problems: &mut Problems) -> Vec<Wish> {
     let mut wishes = Vec::new();
-    for (field, template) in &checked.templates {
-        let (path, span) = place(field);
-        wishes.extend(wish(&path, span, template, vital, problems));
+    for Placed { path, span, text } in &checked.templates {
+        wishes.extend(wish(path, span.clone(), text, vital, problems));
     }
-    for (field, name) in &checked.row_fields {
-        let (path, span) = place(field);
-        wishes.push(Wish { path, span, need: Need::Field(name.clone()), vital });
+    for Placed { path, span, text } in &checked.row_fields {
+        wishes.push(Wish { path: path.clone(), span: span.clone(), need: Need::Field(text.clone()), vital });
     }
     wishes
 }

@@ -9,6 +9,7 @@ mod target;
 use std::path::Path;
 
 use super::KIND;
+use super::component::Surroundings;
 use super::spec::ExperimentSpec;
 use crate::LoadedJob;
 use crate::environment::Environment;
@@ -24,9 +25,11 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let evaluators = root.take("evaluators");
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
-    let dataset = dataset.and_then(|section| dataset::read(section, path, problems));
-    let target = target.and_then(|section| target::read(section, environment, problems));
-    let evaluators = evaluators::read(evaluators, environment, problems);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let surroundings = Surroundings { environment, folder };
+    let dataset = dataset.and_then(|section| dataset::read(section, folder, problems));
+    let target = target.and_then(|section| target::read(section, surroundings, problems));
+    let evaluators = evaluators::read(evaluators, surroundings, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes: Vec<_> = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes).cloned().collect();

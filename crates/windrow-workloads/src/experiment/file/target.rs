@@ -1,6 +1,6 @@
 //! `target:` in a job file: one of the registered targets, and what it is asked.
 
-use crate::environment::Environment;
+use crate::experiment::component::Surroundings;
 use crate::experiment::message::{MessageTemplate, Role};
 use crate::experiment::spec::Component;
 use crate::experiment::target::{TARGETS, TargetKind, find};
@@ -18,7 +18,7 @@ pub struct TargetSection {
     pub warnings: Vec<String>,
 }
 
-pub fn read(mut section: Section, environment: &Environment, problems: &mut Problems) -> Option<TargetSection> {
+pub fn read(mut section: Section, surroundings: Surroundings<'_>, problems: &mut Problems) -> Option<TargetSection> {
     let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
     if !section.is_map() {
         let message = format!("`target` must name a target, found {}", section.node.describe());
@@ -45,8 +45,8 @@ pub fn read(mut section: Section, environment: &Environment, problems: &mut Prob
         let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
-    let checked = (kind.read)(&config, &[], environment, problems)?;
-    wishes.extend(fit::wishes_of(&config, &checked, true, problems));
+    let checked = (kind.read)(&config, &[], surroundings, problems)?;
+    wishes.extend(fit::wishes_of(&checked, true, problems));
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
     Some(TargetSection { component, messages, wishes, warnings: checked.warnings })
 }
