@@ -54,6 +54,10 @@ impl From<StoreError> for Error {
             // These messages say what to do themselves.
             StoreError::RunningExisted { .. } | StoreError::KindChanged { .. } | StoreError::IntakeClosed => "",
             StoreError::Stale { .. } => "look who works on it with `windrow jobs why JOB`, then try again",
+            StoreError::NotFound { what: "session", .. } => {
+                let what = "another process took this one for dead (was its lock file in the data folder removed?)";
+                return Error::new(what, "nothing is lost: run the same file again to go on");
+            }
             StoreError::NotFound { .. } => "list what there is with `windrow jobs list`",
             StoreError::Forbidden(_) => "look where it stands with `windrow jobs show JOB`",
             StoreError::Unsettled { .. } => "wait until its items are settled",

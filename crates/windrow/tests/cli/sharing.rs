@@ -47,3 +47,19 @@ fn two_processes_started_at_once_on_one_file_do_the_work_once() {
     let list = place.windrow(&["jobs", "list", "--json"]).ended_with(0).json();
     assert_eq!((list["jobs"].as_array().unwrap().len(), &list["jobs"][0]["status"]), (1, &"success".into()));
 }
+
+/// Its leases are somebody else's from then on: it must end, say so, and leave a run that goes on.
+#[test]
+fn a_process_taken_for_dead_ends_and_says_so() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::with_rows(&endpoint, 20, 4);
+    let run = place.start(&["run", "job.yaml", "--json"]);
+    wait_until("four calls waiting", || endpoint.calls() == 4);
+    std::fs::remove_dir_all(place.data().join("sessions")).unwrap();
+    place.windrow(&["jobs", "list"]).ended_with(0);
+    let said = run.finish().ended_with(1);
+    assert!(said.stderr.contains("took this one for dead") && said.stderr.contains("again"), "{}", said.stderr);
+    endpoint.open_gate();
+    let again = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
+    assert_eq!(again["items"]["succeeded"], 20);
+}
