@@ -2,7 +2,6 @@
 //! caller gives the item back, and nothing is lost.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Semaphore;
@@ -11,7 +10,6 @@ pub struct Pool<T> {
     queue: Mutex<VecDeque<T>>,
     capacity: usize,
     waiting: Semaphore,
-    busy: AtomicUsize,
 }
 
 /// The queue is full; here is the task back.
@@ -20,7 +18,7 @@ pub struct QueueFull<T>(pub T);
 impl<T> Pool<T> {
     pub fn new(capacity: usize) -> Self {
         let queue = Mutex::new(VecDeque::new());
-        Self { queue, capacity, waiting: Semaphore::new(0), busy: AtomicUsize::new(0) }
+        Self { queue, capacity, waiting: Semaphore::new(0) }
     }
 
     pub fn offer(&self, task: T) -> Result<(), QueueFull<T>> {
@@ -33,21 +31,16 @@ impl<T> Pool<T> {
         Ok(())
     }
 
-    /// Waits for a task. The worker counts as busy until it says [`Pool::done`].
+    /// Waits for a task.
     pub async fn take(&self) -> T {
         loop {
             let permit = self.waiting.acquire().await.expect("the pool is never closed");
             permit.forget();
             // Gone if it was withdrawn between the permit and here.
             if let Some(task) = self.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front() {
-                self.busy.fetch_add(1, Ordering::Relaxed);
                 return task;
             }
         }
-    }
-
-    pub fn done(&self) {
-        self.busy.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub fn queued(&self) -> usize {

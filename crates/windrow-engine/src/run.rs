@@ -21,7 +21,6 @@ pub async fn work(node: Arc<Node>) {
     loop {
         let task = node.pool.take().await;
         run_item(&node, task).await;
-        node.pool.done();
         node.freed.notify_waiters();
         node.wake.notify_one();
     }

@@ -2,6 +2,7 @@
 
 use rusqlite::types::{FromSql, Type};
 use rusqlite::{Error, Result, Row};
+use windrow_model::counters::Counters;
 use windrow_model::priority::Priority;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::vocabulary::Word;
@@ -70,6 +71,20 @@ impl<'r, 's> Cells<'r, 's> {
     pub fn priority(&mut self) -> Result<Priority> {
         let value = self.get()?;
         Priority::new(value).ok_or_else(|| self.strange(Type::Integer, format!("priority {value}")))
+    }
+
+    /// In the order of the columns of `runs`.
+    pub fn counters(&mut self) -> Result<Counters> {
+        Ok(Counters {
+            total: self.get()?,
+            queued: self.get()?,
+            running: self.get()?,
+            succeeded: self.get()?,
+            failed: self.get()?,
+            cancelled: self.get()?,
+            skipped: self.get()?,
+            retries: self.get()?,
+        })
     }
 
     pub fn usage(&mut self) -> Result<Usage> {

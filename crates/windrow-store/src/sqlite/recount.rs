@@ -42,18 +42,6 @@ pub(super) static RECOUNT: Sql = Sql::new(|| {
 
 pub(super) fn recount(conn: &Connection, run: RunId) -> Result<Counters> {
     let run = runs::run(conn, run)?;
-    let counted = conn.prepare_cached(&RECOUNT)?.query_row([run.job.0, run.id.0], |row| {
-        let mut c = Cells::of(row);
-        Ok(Counters {
-            total: c.get()?,
-            queued: c.get()?,
-            running: c.get()?,
-            succeeded: c.get()?,
-            failed: c.get()?,
-            cancelled: c.get()?,
-            skipped: c.get()?,
-            retries: c.get()?,
-        })
-    })?;
+    let counted = conn.prepare_cached(&RECOUNT)?.query_row([run.job.0, run.id.0], |row| Cells::of(row).counters())?;
     Ok(counted)
 }
