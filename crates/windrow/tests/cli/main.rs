@@ -5,6 +5,8 @@ mod continuing;
 mod endpoint;
 mod interrupting;
 mod json_contract;
+mod mock_model;
+mod mock_model_answers;
 mod place;
 mod reading;
 mod sharing;
