@@ -8,6 +8,7 @@ mod json_contract;
 mod mock_model;
 mod mock_model_answers;
 mod place;
+mod providers;
 mod reading;
 mod sharing;
 mod steering;

@@ -13,6 +13,10 @@ static PERSONA: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"(?i)(play|simulat|pretend|act|role)\w*\b[^.\n]{0,60}\b(user|customer|person|client)\b")
         .expect("the pattern is valid")
 });
+/// `write exactly [END] and nothing else`.
+static EXACTLY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?i)\bexactly\W*?["`“']?([^\s"`”']+?)["`”']?(?:[.,]?\s|[.,]?$)"#).expect("the pattern is valid")
+});
 /// What is in quotes or marks: `"DONE"`, `<STOP>`, `[[END]]`.
 static STOP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"["`“']([^"`”'\n]{2,60})["`”']|(<\w+>|\[\[\w+\]\]|###\w+###)|\b([A-Z][A-Z_]{3,})\b"#)
@@ -39,8 +43,8 @@ pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
     let said = asked.said_by(Role::Assistant).count();
     let said = if said > 0 { said } else { OWN_LINE.find_iter(asked.question()).count() };
     Some(Said::text(match parts.get(said) {
-        Some(part) if said == 0 => format!("Hello, I would like to {part}."),
-        Some(part) => format!("I also want to {part}."),
+        Some(part) if said == 0 => format!("Hello, this is what I want: {part}."),
+        Some(part) => format!("There is one more thing: {part}."),
         None => match stop_phrase(&told) {
             Some(stop) => format!("Thank you, that is all. {stop}"),
             None => "Thank you, that is all. Goodbye.".to_owned(),
@@ -49,7 +53,7 @@ pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
 }
 
 fn goal(told: &str) -> Option<String> {
-    let labelled = section::find(told, &["your goal", "goal", "task"]).filter(|goal| !goal.is_empty());
+    let labelled = section::find(told, &["what you want", "your goal", "goal", "task"]).filter(|goal| !goal.is_empty());
     let first_line = |goal: String| goal.lines().next().unwrap_or_default().to_owned();
     let in_prose = || {
         let lower = told.to_lowercase();
@@ -63,6 +67,9 @@ fn goal(told: &str) -> Option<String> {
 
 /// The mark in the sentence that speaks of ending.
 fn stop_phrase(told: &str) -> Option<String> {
+    if let Some(found) = EXACTLY.captures(told) {
+        return Some(found[1].to_owned());
+    }
     let ending = ["stop", "end the", "finish", "done", "satisfied", "reached", "achieved", "fulfilled", "met"];
     let sentences = told.split_inclusive(['\n', '.']);
     sentences.filter(|sentence| ending.iter().any(|word| sentence.to_lowercase().contains(word))).find_map(|sentence| {
@@ -88,11 +95,23 @@ mod tests {
         );
         let say = |asked: &Asked| answer(asked, 0).unwrap().text;
         let asked = asked.then(Role::User, "How can I help?");
-        assert_eq!(say(&asked), "Hello, I would like to find order #7.");
+        assert_eq!(say(&asked), "Hello, this is what I want: find order #7.");
         let asked = asked.then(Role::Assistant, "Hello").then(Role::User, "Here it is.");
-        assert_eq!(say(&asked), "I also want to cancel it.");
+        assert_eq!(say(&asked), "There is one more thing: cancel it.");
         let asked = asked.then(Role::Assistant, "Cancel it").then(Role::User, "Done.");
         assert_eq!(say(&asked), "Thank you, that is all. ALL DONE");
+    }
+
+    #[test]
+    fn it_follows_instructions_in_other_words() {
+        let asked = told(
+            "You play a person who talks to an assistant.\n\nWho you are: Ada\nWhat you want: a refund for #7\n\nOnce \
+             you have what you want, write exactly [END] and nothing else.",
+        );
+        let asked = asked.then(Role::User, "(Begin.)");
+        assert_eq!(answer(&asked, 0).unwrap().text, "Hello, this is what I want: a refund for #7.");
+        let asked = asked.then(Role::Assistant, "A refund").then(Role::User, "It is on its way.");
+        assert_eq!(answer(&asked, 0).unwrap().text, "Thank you, that is all. [END]");
     }
 
     #[test]
