@@ -101,13 +101,13 @@ impl Experiment {
         answer: &Answer,
         talking: &mut Talking<'_>,
     ) -> Result<(), Halt> {
-        let case = Case { variables, answer, history: &talking.history };
+        let case = Case { over, variables, answer, history: &talking.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
         let calls: Vec<Calls<'_>> =
             bounds.iter().map(|bound| Calls::new(talking.journal, &bound.name, turn, talking.trial)).collect();
         let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
         let mut trouble = None;
-        for (bound, judged) in bounds.into_iter().zip(judged) {
+        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
             match judged {
                 Ok((score, used)) => {
                     talking.done.usage += used;
@@ -115,6 +115,7 @@ impl Experiment {
                 }
                 Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.retries, 0.0) {
                     Decision::Fail => {
+                        talking.done.usage += calls.used();
                         talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));
                     }
                     Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
