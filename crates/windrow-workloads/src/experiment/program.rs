@@ -65,10 +65,9 @@ impl Experiment {
     /// nothing more to say.
     async fn turn(&self, turn: usize, talking: &mut Talking<'_>) -> Result<Option<Value>, Halt> {
         let calls = Speaker::calls(talking.journal, turn, talking.trial);
-        let Some(variables) = self.speaker.opens(&talking.conversation, &talking.history, &calls).await? else {
-            return Ok(None);
-        };
+        let opened = self.speaker.opens(&talking.conversation, &talking.history, &calls).await?;
         talking.done.usage += calls.used();
+        let Some(variables) = opened else { return Ok(None) };
         if turn > 0 {
             talking.journal.hand_in_partial(talking.done.scores.clone()).await?;
         }

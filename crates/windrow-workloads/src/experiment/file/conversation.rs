@@ -15,7 +15,8 @@ const MAX_TURNS: usize = 1000;
 
 #[derive(Debug, Default)]
 pub struct ConversationSection {
-    pub talk: Talk,
+    /// `None` when something is wrong with it.
+    pub talk: Option<Talk>,
     pub wishes: Vec<Wish>,
     pub warnings: Vec<String>,
 }
@@ -55,22 +56,19 @@ fn default_stop() -> String {
     "[END]".to_owned()
 }
 
-pub fn read(
-    section: Option<Section>,
-    surroundings: Surroundings<'_>,
-    problems: &mut Problems,
-) -> Option<ConversationSection> {
-    let Some(mut section) = section else { return Some(ConversationSection::default()) };
+pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: &mut Problems) -> ConversationSection {
+    let scripted = || ConversationSection { talk: Some(Talk::Scripted), ..ConversationSection::default() };
+    let Some(mut section) = section else { return scripted() };
     let kind = section.text().map(str::to_owned);
     let taken: Vec<(&str, Section)> = KINDS.iter().filter_map(|kind| Some((*kind, section.take(kind)?))).collect();
     match (kind.as_deref(), <[_; 1]>::try_from(taken)) {
-        (Some("scripted"), _) | (None, Ok([("scripted", _)])) => Some(ConversationSection::default()),
-        (None, Ok([("forced", config)])) => read_forced(&config, problems),
-        (None, Ok([("simulated", config)])) => read_simulated(config, surroundings, problems),
+        (Some("scripted"), _) | (None, Ok([("scripted", _)])) => scripted(),
+        (None, Ok([("forced", config)])) => read_forced(&config, problems).unwrap_or_default(),
+        (None, Ok([("simulated", config)])) => read_simulated(config, surroundings, problems).unwrap_or_default(),
         _ => {
             let message = "`conversation` must be one of scripted, forced and simulated";
             problems.add(section.span, message, format!("for example: {EXAMPLE}"));
-            None
+            ConversationSection::default()
         }
     }
 }
@@ -81,7 +79,7 @@ fn read_forced(section: &Section, problems: &mut Problems) -> Option<Conversatio
     let field = Placed { path, span: section.span_of("reply"), text: reply.clone(), given: &[] };
     let wants = Checked { row_fields: vec![field], ..Checked::default() };
     let wishes = fit::wishes_of(&wants, true, problems);
-    Some(ConversationSection { talk: Talk::Forced { reply }, wishes, warnings: Vec::new() })
+    Some(ConversationSection { talk: Some(Talk::Forced { reply }), wishes, warnings: Vec::new() })
 }
 
 fn read_simulated(
@@ -106,7 +104,7 @@ fn read_simulated(
         let placed = Placed { path, span: section.span_of(field), text: text.clone(), given: &[] };
         wishes.extend(fit::wish(&placed, true, problems));
     }
-    let user = user?;
+    let Some(user) = user else { return Some(ConversationSection { wishes, ..ConversationSection::default() }) };
     let talk = Talk::Simulated(Simulated { user: user.component, persona, goal, max_turns, stop });
-    Some(ConversationSection { talk, wishes, warnings: user.warnings })
+    Some(ConversationSection { talk: Some(talk), wishes, warnings: user.warnings })
 }

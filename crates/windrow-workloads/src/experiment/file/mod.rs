@@ -31,22 +31,22 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let surroundings = Surroundings { environment, folder };
     let dataset = dataset.and_then(|section| dataset::read(section, folder, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
-    let talk = conversation.as_ref().map(|conversation| conversation.talk.clone()).unwrap_or_default();
+    let talk = conversation.talk.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
-    let wishes: Vec<_> = wishes.chain(conversation.iter().flat_map(|talk| &talk.wishes)).cloned().collect();
+    let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, &wishes, problems)?;
 
-    let (header, target, conversation) = (header?, target?, conversation?);
+    let (header, target, talk) = (header?, target?, conversation.talk?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
-        conversation: conversation.talk,
+        conversation: talk,
         evaluators: evaluators.components,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
