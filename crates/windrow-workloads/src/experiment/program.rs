@@ -41,6 +41,8 @@ struct Talking<'a> {
     conversation: Conversation,
     trial: u32,
     history: Vec<Message>,
+    /// All answers together, for what looks at the whole conversation.
+    whole: Answer,
     done: Done,
 }
 
@@ -77,6 +79,7 @@ impl Experiment {
         talking.history.push(Message { role: Role::Assistant, content });
         talking.done.usage += answer.used;
         talking.done.latency_ms += answer.latency_ms;
+        talking.whole.add(&answer);
         self.judge(Over::Turn, turn, &variables, &answer, talking).await?;
         Ok(Some(variables))
     }
@@ -130,12 +133,8 @@ impl Experiment {
         if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
             return Ok(());
         }
-        let answer = Answer {
-            content: transcript(&talking.history),
-            latency_ms: talking.done.latency_ms,
-            used: talking.done.usage,
-            ..Answer::default()
-        };
+        let content = transcript(&talking.history);
+        let answer = Answer { content, ..talking.whole.clone() };
         self.judge(Over::Conversation, last, variables, &answer, talking).await
     }
 }
@@ -158,8 +157,8 @@ impl Program for Experiment {
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
-        let (history, done) = (Vec::new(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial: 1, history, done };
+        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
+        let mut talking = Talking { item, journal, conversation, trial: 1, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };

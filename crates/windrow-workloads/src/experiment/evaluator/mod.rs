@@ -13,7 +13,9 @@ mod jaro_winkler;
 mod json_path;
 mod json_schema;
 mod judge;
+mod label;
 mod levenshtein;
+mod limit;
 mod ngram;
 mod not;
 mod numeric;
@@ -23,6 +25,7 @@ mod refusal;
 mod regex;
 mod rouge;
 mod starts_with;
+mod tool_calls;
 mod weighted;
 
 use async_trait::async_trait;
@@ -46,6 +49,7 @@ use chrf::Chrf;
 use graded::GradedConfig;
 use jaro_winkler::JaroWinkler;
 use levenshtein::Levenshtein;
+use limit::{Cost, Latency, LimitConfig, Tokens};
 pub use page::page;
 
 /// An evaluator's part of `docs/evaluators.md`.
@@ -129,6 +133,17 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
         judge::asking::read::<pairwise::PairwiseConfig>,
         pairwise::Pairwise::build,
     ),
+    EvaluatorKind::new("label", 1, label::DOC, read::<label::LabelConfig>, label::Label::build),
+    EvaluatorKind::new(
+        "tool_calls",
+        1,
+        tool_calls::DOC,
+        read::<tool_calls::ToolCallsConfig>,
+        tool_calls::ToolCalls::build,
+    ),
+    EvaluatorKind::new("latency", 1, limit::LATENCY, read::<LimitConfig<Latency>>, limit::build::<Latency>),
+    EvaluatorKind::new("cost", 1, limit::COST, read::<LimitConfig<Cost>>, limit::build::<Cost>),
+    EvaluatorKind::new("tokens", 1, limit::TOKENS, read::<LimitConfig<Tokens>>, limit::build::<Tokens>),
     EvaluatorKind::new("not", 1, not::DOC, not::read, not::Not::build),
     EvaluatorKind::new("weighted", 1, weighted::DOC, weighted::read, weighted::Weighted::build),
 ];
