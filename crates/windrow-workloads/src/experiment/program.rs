@@ -42,6 +42,8 @@ struct Talking<'a> {
     conversation: Conversation,
     trial: u32,
     history: Vec<Message>,
+    /// All answers together, for what looks at the whole conversation.
+    whole: Answer,
     done: Done,
 }
 
@@ -79,6 +81,7 @@ impl Experiment {
         talking.history.push(Message { role: Role::Assistant, content });
         talking.done.usage += answer.used;
         talking.done.latency_ms += answer.latency_ms;
+        talking.whole.add(&answer);
         self.judge(Over::Turn, turn, &variables, &answer, talking).await?;
         Ok(Some(variables))
     }
@@ -110,12 +113,12 @@ impl Experiment {
         answer: &Answer,
         talking: &mut Talking<'_>,
     ) -> Result<(), Halt> {
-        let case = Case { variables, answer, history: &talking.history };
+        let case = Case { over, variables, answer, history: &talking.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
         let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, talking)).collect();
         let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
         let mut trouble = None;
-        for (bound, judged) in bounds.into_iter().zip(judged) {
+        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
             match judged {
                 Ok((score, used)) => {
                     talking.done.usage += used;
@@ -123,6 +126,7 @@ impl Experiment {
                 }
                 Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.retries, 0.0) {
                     Decision::Fail => {
+                        talking.done.usage += calls.used();
                         talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));
                     }
                     Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
@@ -138,12 +142,8 @@ impl Experiment {
         if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
             return Ok(());
         }
-        let answer = Answer {
-            content: transcript(&talking.history),
-            latency_ms: talking.done.latency_ms,
-            used: talking.done.usage,
-            ..Answer::default()
-        };
+        let content = transcript(&talking.history);
+        let answer = Answer { content, ..talking.whole.clone() };
         self.judge(Over::Conversation, last, variables, &answer, talking).await
     }
 }
@@ -166,8 +166,8 @@ impl Program for Experiment {
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
-        let (history, done) = (Vec::new(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial: 1, history, done };
+        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
+        let mut talking = Talking { item, journal, conversation, trial: 1, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };

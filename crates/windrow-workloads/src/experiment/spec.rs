@@ -42,7 +42,7 @@ pub struct NamedComponent {
     pub name: String,
     pub kind: String,
     pub config: Value,
-    #[serde(default, skip_serializing_if = "Over::is_turn")]
+    #[serde(default = "Over::turn", skip_serializing_if = "Over::is_turn")]
     pub over: Over,
     /// An expression over the row; where it does not hold the evaluator is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -59,13 +59,11 @@ windrow_model::vocabulary! {
     }
 }
 
-impl Default for Over {
-    fn default() -> Self {
+impl Over {
+    fn turn() -> Self {
         Over::Turn
     }
-}
 
-impl Over {
     fn is_turn(&self) -> bool {
         *self == Over::Turn
     }

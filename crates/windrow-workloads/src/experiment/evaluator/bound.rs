@@ -15,6 +15,9 @@ use crate::experiment::step::perform;
 use crate::experiment::target::Setting;
 use crate::template::Template;
 
+/// What is expected, and what else is looked at.
+type Looked = (Option<String>, Option<Value>);
+
 const EVALUATOR: &str = "evaluator";
 
 pub struct Bound {
@@ -77,7 +80,7 @@ impl Bound {
     }
 
     /// What is expected and what else is looked at; `None` when the evaluator does not apply.
-    fn look_at(&self, case: &Case<'_>) -> Result<Option<(Option<String>, Option<Value>)>, String> {
+    fn look_at(&self, case: &Case<'_>) -> Result<Option<Looked>, String> {
         if let Some(when) = &self.when
             && super::rendered(when, case.variables)?.is_empty()
         {
