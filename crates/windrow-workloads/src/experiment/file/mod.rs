@@ -18,7 +18,7 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "prices"];
+const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache", "prices"];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -27,6 +27,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
     let own_prices = root.take("prices");
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -52,6 +53,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         conversation: talk,
         evaluators: evaluators.components,
         prices: prices.own,
+        cache,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
