@@ -5,6 +5,7 @@ mod conversations;
 mod endpoint;
 mod evaluators;
 mod fixture;
+mod http;
 mod journal;
 mod judging;
 mod loading;

@@ -2,6 +2,7 @@
 //! here and one line in [`TARGETS`].
 
 mod chat;
+mod http;
 mod recorded;
 mod wire;
 
@@ -52,6 +53,12 @@ pub const TARGETS: &[TargetKind] = &[
     model::<16>(),
     model::<17>(),
     TargetKind {
+        name: "http",
+        needs_prompt: false,
+        read: component::read::<http::HttpConfig>,
+        build: http::Http::build,
+    },
+    TargetKind {
         name: "recorded",
         needs_prompt: false,
         read: component::read::<recorded::RecordedConfig>,
@@ -101,6 +108,28 @@ pub trait Target: Send + Sync {
     /// The request as it is recorded and sent. Together with the identity it determines the answer.
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure>;
     async fn call(&self, request: &Json, key: &ContentKey) -> Result<Answer, Failure>;
+    /// Given by a target whose `call` only hands work in, and whose answer comes later.
+    fn later(&self) -> Option<&dyn Later> {
+        None
+    }
+}
+
+/// The second half of a target that answers later. A step of its own: handing in costs and must not
+/// be repeated, waiting is harmless and may be, so a crash between them must leave them apart.
+#[async_trait]
+pub trait Later: Send + Sync {
+    /// Waits for the answer to what was handed in under `key`. An error leaves it handed in: the next
+    /// attempt waits again.
+    async fn collect(&self, request: &Json, handed_in: &Answer, key: &ContentKey) -> Result<Collected, Failure>;
+}
+
+/// What became of what was handed in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Collected {
+    Answer(Answer),
+    /// No answer will ever come of it; the next attempt hands it in anew.
+    Lost(Failure),
 }
 
 /// What a target said. Recorded whole, so that a reused step yields the same.
