@@ -3,13 +3,13 @@
 
 mod component;
 mod conversation;
-mod dataset;
 mod evaluator;
 pub(crate) mod file;
 mod message;
 mod program;
 mod spec;
 mod step;
+mod survey;
 mod target;
 
 use std::path::Path;

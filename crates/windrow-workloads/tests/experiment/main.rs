@@ -4,8 +4,10 @@
 mod endpoint;
 mod evaluators;
 mod fixture;
+mod formats;
 mod journal;
 mod loading;
 mod paging;
 mod parity;
 mod running;
+mod shapes;
