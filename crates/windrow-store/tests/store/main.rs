@@ -2,5 +2,6 @@
 //! drives the same random history through the specification and an adapter and compares everything.
 
 mod conformance;
+mod datasets;
 mod differential;
 mod fixture;
