@@ -6,6 +6,7 @@ mod archive;
 mod claim;
 mod clean_up;
 mod close;
+mod datasets;
 mod intend;
 mod plan;
 mod read;
@@ -33,6 +34,7 @@ use world::World;
 #[derive(Default)]
 pub struct MemoryStore {
     world: Mutex<World>,
+    shelf: Mutex<datasets::Shelf>,
 }
 
 impl MemoryStore {
@@ -44,6 +46,10 @@ impl MemoryStore {
     /// simulation would rather see the damaged world than a poisoned lock.
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, datasets::Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,10 +6,10 @@ use serde_json::Value;
 use windrow_model::Json;
 use windrow_model::retry::RetryPolicy;
 
-use super::dataset::Dataset;
 use super::message::MessageTemplate;
 use super::talk::Talk;
 use crate::canonical::canonical;
+use crate::dataset::Dataset;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
