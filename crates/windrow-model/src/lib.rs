@@ -5,6 +5,7 @@
 //! [`store::Store`] (the database) and [`workload::Workload`] (what an item of a kind means).
 
 pub mod aggregate;
+pub mod compare;
 pub mod counters;
 pub mod docs;
 pub mod failure;

@@ -11,6 +11,7 @@ mod plan;
 mod read;
 mod reap;
 mod report;
+mod results;
 mod session;
 mod submit;
 mod world;
@@ -19,8 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
+use windrow_model::record::{BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, Session, Step};
 use windrow_model::state::RunEvent;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
@@ -152,6 +154,15 @@ impl Store for MemoryStore {
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         self.world().aggregates(run)
+    }
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.world().results(run, after, limit)
+    }
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.world().worst(run, limit)
+    }
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.world().compare(before, after, limit)
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)

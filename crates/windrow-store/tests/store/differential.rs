@@ -88,6 +88,8 @@ fn item(row: u8, now: Time) -> NewItem {
         priority: Priority::new(1 + i64::from(row % 9)).unwrap(),
         resource: row.is_multiple_of(3).then(|| format!("r{}", row % 2)),
         not_before: row.is_multiple_of(5).then_some(now + 700),
+        // Rows 12 to 23 are trials of three rows, and rows below 3 their first ones.
+        group: (row >= 12 || row < 3).then(|| ContentKey::of(&[&[row % 3]])),
     }
 }
 
@@ -109,7 +111,7 @@ fn ending(n: u8, now: Time) -> Ending {
     match n {
         0 => Ending::None,
         1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
-        2 => hand_in(Outcome::Succeeded, vec![score("exact", 1.0), score("regex", 0.0)]),
+        2 => hand_in(Outcome::Succeeded, vec![score("exact", (now.0 % 7) as f64 / 7.0), score("regex", 0.0)]),
         3 => hand_in(Outcome::Failed, vec![]),
         4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
         _ => Ending::GiveBack,
@@ -245,6 +247,11 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             assert_eq!(run.counters, recount, "counters equal a recount at any time");
             lines.push(format!("{:?}", store.standing(run.id, now).await));
             lines.push(format!("{:?}", store.aggregates(run.id).await));
+            lines.push(format!("{:?}", store.results(run.id, None, 1000).await));
+            lines.push(format!("{:?}", store.worst(run.id, 3).await));
+            for other in &seen.runs {
+                lines.push(format!("{:?}", store.compare(*other, run.id, 2).await));
+            }
         }
         let filter = ItemFilter { job: job.id, run: None, state: None, after: None, limit: 1000 };
         for item in store.items(filter).await.unwrap() {

@@ -171,6 +171,7 @@ fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage
             priority: Priority::NORMAL,
             resource: None,
             not_before: None,
+            group: None,
         });
     }
     let done = rows.at_end().map_err(failed)?;

@@ -5,7 +5,7 @@ use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
     admit, aggregates, archive, cancel, claim, clean_up, connection, items, jobs, journal, plan, reap, recount,
-    requeue, sessions, standing, steps, submit, unblock,
+    requeue, results, sessions, standing, steps, submit, unblock,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -57,8 +57,10 @@ fn every_hot_statement_is_served_by_an_index() {
         ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
         ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
         ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
-        ("aggregates", aggregates::SNAPSHOT.into(), "items_by_job (job_id=?)"),
-        ("scores", aggregates::SCORES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("aggregates", aggregates::SINGLE.clone(), "items_by_job (job_id=?)"),
+        ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
+        ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
