@@ -10,7 +10,7 @@ use crate::template::{Fields, Variables};
 
 pub const TURNS: &str = "turns";
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Conversation {
     shared: Arc<Fields>,
     turns: Vec<Arc<Fields>>,
@@ -32,14 +32,15 @@ impl Conversation {
         self.turns.len()
     }
 
-    /// What the templates of a turn see.
+    /// What the templates of a turn see. A turn beyond the script has only what all turns share.
     pub fn variables(&self, turn: usize, history: &[Message]) -> Variables {
-        Variables { own: self.turns[turn].clone(), shared: self.shared.clone(), history: history_value(history) }
+        let own = self.turns.get(turn).cloned().unwrap_or_default();
+        Variables { given: Vec::new(), own, shared: self.shared.clone(), history: history_value(history) }
     }
 
     /// A field of a turn, or one shared by all.
     pub fn field(&self, turn: usize, name: &str) -> Option<&serde_json::Value> {
-        self.turns[turn].get(name).or_else(|| self.shared.get(name))
+        self.turns.get(turn).and_then(|own| own.get(name)).or_else(|| self.shared.get(name))
     }
 
     /// Names of the fields of every turn and of those shared, without order.

@@ -1,6 +1,7 @@
 //! `kind: experiment`: every row of a dataset is put to a target and its output judged by
 //! evaluators. Turns, calls and findings are steps, so none is ever made twice.
 
+mod calls;
 mod component;
 mod conversation;
 mod dataset;
@@ -10,6 +11,7 @@ mod message;
 mod program;
 mod spec;
 mod step;
+mod talk;
 mod target;
 
 use std::path::Path;

@@ -8,6 +8,7 @@ use windrow_model::retry::RetryPolicy;
 
 use super::dataset::Dataset;
 use super::message::MessageTemplate;
+use super::talk::Talk;
 use crate::canonical::canonical;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,6 +18,8 @@ pub struct ExperimentSpec {
     pub target: Component,
     /// Empty for targets that need none.
     pub messages: Vec<MessageTemplate>,
+    #[serde(default, skip_serializing_if = "Talk::is_scripted")]
+    pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
@@ -36,6 +39,33 @@ pub struct NamedComponent {
     pub name: String,
     pub kind: String,
     pub config: Value,
+    #[serde(default, skip_serializing_if = "Over::is_turn")]
+    pub over: Over,
+    /// An expression over the row; where it does not hold the evaluator is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+}
+
+windrow_model::vocabulary! {
+    /// What an evaluator looks at.
+    pub enum Over {
+        #[doc = "Each answer, as soon as it is there."]
+        Turn = "turn",
+        #[doc = "The whole conversation, once it is over: its output is the transcript."]
+        Conversation = "conversation",
+    }
+}
+
+impl Default for Over {
+    fn default() -> Self {
+        Over::Turn
+    }
+}
+
+impl Over {
+    fn is_turn(&self) -> bool {
+        *self == Over::Turn
+    }
 }
 
 impl ExperimentSpec {

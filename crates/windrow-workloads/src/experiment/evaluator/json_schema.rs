@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, thaw, unfit};
+use super::{Calls, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 
@@ -67,7 +67,7 @@ pub struct JsonSchema {
 }
 
 impl JsonSchema {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let config: JsonSchemaConfig = thaw(config)?;
         Ok(Box::new(Self { validator: config.compile().map_err(|reason| unfit(&reason))? }))
     }
@@ -95,8 +95,8 @@ impl JsonSchema {
 
 #[async_trait]
 impl Evaluator for JsonSchema {
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        Ok((self.validate(subject.output), Usage::default()))
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        Ok(self.validate(subject.output))
     }
 }
 

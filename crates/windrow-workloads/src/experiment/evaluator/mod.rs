@@ -27,12 +27,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::step::{Usage, Verdict};
+use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
+use super::calls::Calls;
 use super::component::{self, read};
+use super::message::Message;
+use super::target::{Answer, Setting};
 use crate::template::Template;
 use bleu::Bleu;
-pub use bound::Bound;
+pub use bound::{Bound, condition_template};
 pub use choice::chosen;
 use chrf::Chrf;
 use graded::GradedConfig;
@@ -48,7 +52,7 @@ pub struct EvaluatorKind {
     build: Build,
 }
 
-type Build = fn(Value) -> Result<Box<dyn Evaluator>, Failure>;
+type Build = fn(Value, &Setting) -> Result<Box<dyn Evaluator>, Failure>;
 
 impl EvaluatorKind {
     const fn new(name: &'static str, version: u32, read: component::Read, build: Build) -> Self {
@@ -74,24 +78,42 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::new("weighted", 1, weighted::read, weighted::Weighted::build),
 ];
 
-/// What is judged.
+/// What is judged: all that a finding may depend on. It is recorded, and it is what the content key
+/// of the evaluation is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub output: &'a str,
     /// What the evaluator asked for with [`Evaluator::expected`].
     pub expected: Option<&'a str>,
+    /// What it asked for with [`Evaluator::evidence`].
+    pub evidence: Option<&'a Value>,
+}
+
+impl<'a> Subject<'a> {
+    pub fn new(output: &'a str, expected: Option<&'a str>) -> Self {
+        Self { output, expected, evidence: None }
+    }
+}
+
+/// Where an evaluator takes its evidence from: one turn, or the whole conversation.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    pub variables: &'a minijinja::Value,
+    pub answer: &'a Answer,
+    /// Everything said so far, the answer included.
+    pub history: &'a [Message],
 }
 
 #[async_trait]
 pub trait Evaluator: Send + Sync {
-    /// Whether judging costs something, so that its intent is recorded before it.
-    fn is_paid(&self) -> bool {
-        false
-    }
-
     /// What the output is compared with, from the turn's variables. An error becomes the verdict
     /// `error`: it says nothing about the output.
     fn expected(&self, _variables: &minijinja::Value) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// What else is looked at beside the output: latency, tool calls, the conversation, the row.
+    fn evidence(&self, _case: &Case<'_>) -> Result<Option<Value>, String> {
         Ok(None)
     }
 
@@ -100,8 +122,9 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
-    /// A failure fails the item's try; an evaluator that can say why returns [`Finding::error`].
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure>;
+    /// Whatever costs goes through `calls`. A failure is tried again as the job's retry policy says,
+    /// and then becomes the verdict `error`.
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt>;
 }
 
 /// The outcome of one evaluation, as it is recorded.
@@ -110,23 +133,38 @@ pub struct Finding {
     pub verdict: Verdict,
     pub value: Option<f64>,
     pub reason: String,
+    /// What the evaluator's calls used up; it stands in their steps as well.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub usage: Usage,
+}
+
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 impl Finding {
+    pub fn new(verdict: Verdict, value: Option<f64>, reason: impl Into<String>) -> Self {
+        Self { verdict, value, reason: reason.into(), usage: Usage::default() }
+    }
+
     /// 1 for a pass, 0 for a fail.
     pub fn binary(pass: bool, reason: impl Into<String>) -> Self {
         let (verdict, value) = if pass { (Verdict::Pass, 1.0) } else { (Verdict::Fail, 0.0) };
-        Self { verdict, value: Some(value), reason: reason.into() }
+        Self::new(verdict, Some(value), reason)
     }
 
     /// A value from 0 to 1 that passes from `threshold` on.
     pub fn graded(value: f64, threshold: f64, reason: impl Into<String>) -> Self {
         let verdict = if value >= threshold { Verdict::Pass } else { Verdict::Fail };
-        Self { verdict, value: Some(value), reason: reason.into() }
+        Self::new(verdict, Some(value), reason)
+    }
+
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::Skipped, None, reason)
     }
 
     pub fn error(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Error, value: None, reason: reason.into() }
+        Self::new(Verdict::Error, None, reason)
     }
 }
 
@@ -164,4 +202,10 @@ fn quote(text: &str) -> String {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
     }
+}
+
+/// For evaluators that call nothing.
+#[cfg(test)]
+fn no_calls() -> Calls<'static> {
+    Calls::new(&super::calls::NoJournal, "test", 0, 1)
 }

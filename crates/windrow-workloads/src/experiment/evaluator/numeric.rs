@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw};
+use super::{Calls, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
@@ -90,7 +90,7 @@ pub struct Numeric {
 }
 
 impl Numeric {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let NumericConfig { expect, extract, tolerance, relative_tolerance } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, extract, tolerance, relative_tolerance }))
     }
@@ -117,8 +117,8 @@ impl Evaluator for Numeric {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        Ok((self.compare(subject.output, subject.expected.unwrap_or_default()), Usage::default()))
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        Ok(self.compare(subject.output, subject.expected.unwrap_or_default()))
     }
 }
 

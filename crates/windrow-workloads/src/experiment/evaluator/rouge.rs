@@ -7,7 +7,7 @@ use serde_json::Value;
 use windrow_model::Failure;
 
 use super::graded::Graded;
-use super::{Evaluator, check_threshold, ngram, thaw};
+use super::{Evaluator, Setting, check_threshold, ngram, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 
@@ -51,7 +51,7 @@ impl Config for RougeConfig {
     }
 }
 
-pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
     let RougeConfig { expect, variant, threshold } = thaw(config)?;
     let score = match variant {
         Variant::Words => |output: &str, expected: &str| by_runs(output, expected, 1),

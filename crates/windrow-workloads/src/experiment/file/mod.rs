@@ -1,10 +1,11 @@
 //! An experiment's job file: reads its sections, checks them against each other and against the
 //! whole dataset, and freezes the definition.
 
+mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
-mod target;
+pub mod target;
 
 use std::path::Path;
 
@@ -16,37 +17,43 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "evaluators"];
+const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators"];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
+    let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let surroundings = Surroundings { environment, folder };
     let dataset = dataset.and_then(|section| dataset::read(section, folder, problems));
-    let target = target.and_then(|section| target::read(section, surroundings, problems));
+    let conversation = conversation::read(conversation, surroundings, problems);
+    let talk = conversation.talk.clone().unwrap_or_default();
+    let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
-    let wishes: Vec<_> = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes).cloned().collect();
+    let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
+    let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, &wishes, problems)?;
 
-    let (header, target) = (header?, target?);
+    let (header, target, talk) = (header?, target?, conversation.talk?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
+        conversation: talk,
         evaluators: evaluators.components,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
     let (spec, spec_hash) = spec.freeze();
-    fit.warnings.splice(0..0, target.warnings.into_iter().chain(evaluators.warnings));
+    let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    fit.warnings.splice(0..0, warnings);
     Some(LoadedJob {
         name: header.name,
         description: header.description,

@@ -51,6 +51,14 @@ pub struct Setting {
     pub timeout: Duration,
 }
 
+#[cfg(test)]
+impl Setting {
+    /// For what needs nothing.
+    pub fn plain() -> Self {
+        Self { environment: Environment::new(|_| None), timeout: Duration::from_secs(5) }
+    }
+}
+
 /// One question of one turn.
 pub struct Question<'a> {
     pub messages: &'a [Message],
