@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
-use crate::aggregate::{Clustered, Interval, LEVEL, Spread};
+use crate::aggregate::{Clustered, Interval, LEVEL, Spread, student};
 use crate::ids::ItemId;
 use crate::step::{ContentKey, Verdict};
 
@@ -146,7 +146,7 @@ impl PairedSums {
             after: self.after / n,
             difference: spread.mean,
             std_error: spread.std_error,
-            interval: spread.interval(LEVEL),
+            interval: student(spread.mean, spread.std_error.unwrap_or(0.0), spread.clusters - 1, LEVEL),
             p: t_test(&spread),
         })
     }

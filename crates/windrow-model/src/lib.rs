@@ -9,6 +9,7 @@ pub mod compare;
 pub mod counters;
 pub mod docs;
 pub mod failure;
+pub mod gate;
 pub mod ids;
 pub mod json;
 pub mod machine;

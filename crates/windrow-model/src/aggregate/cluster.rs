@@ -2,7 +2,7 @@
 //! independent, so the spread between rows is what counts. With one value per row it is the
 //! textbook formula.
 
-use super::interval::{Interval, student};
+use super::interval::{Interval, share_interval};
 
 /// Sums over clusters. Values are taken relative to the first one, so that squares of large values
 /// that differ little lose no digits.
@@ -35,7 +35,7 @@ pub struct Spread {
 
 impl Spread {
     pub fn interval(&self, level: f64) -> Option<Interval> {
-        student(self.mean, self.std_error?, self.clusters - 1, level)
+        share_interval(self.mean, self.std_error?, self.clusters, level)
     }
 }
 

@@ -33,6 +33,15 @@ pub fn student(mean: f64, std_error: f64, freedom: i64, level: f64) -> Option<In
     (freedom > 0).then(|| Interval::around(mean, quantile(level, Some(freedom as f64)) * std_error))
 }
 
+/// As [`student`]; but values that are all the same have no spread to go by. Where they may be a share
+/// (0 to 1) their number still says something, and Wilson's interval says how much.
+pub fn share_interval(mean: f64, std_error: f64, clusters: i64, level: f64) -> Option<Interval> {
+    match std_error == 0.0 && (0.0..=1.0).contains(&mean) {
+        true => wilson(mean, clusters as f64, level),
+        false => student(mean, std_error, clusters - 1, level),
+    }
+}
+
 /// Wilson's score interval for a share seen in `n` independent observations.
 pub fn wilson(share: f64, n: f64, level: f64) -> Option<Interval> {
     if n <= 0.0 {

@@ -13,7 +13,7 @@ use crate::step::{Usage, Verdict};
 
 pub use agreement::PairAgreement;
 pub use cluster::{Clustered, Spread};
-pub use interval::{Interval, student, wilson};
+pub use interval::{Interval, share_interval, student, wilson};
 pub use tally::{Latencies, Tally};
 pub use trials::{PassAt, TrialSummary};
 
@@ -56,7 +56,7 @@ pub struct ScoreSummary {
     pub effective_n: f64,
     /// Over passes and fails only; `None` where there are none.
     pub mean: Option<f64>,
-    /// Student's, from the standard error clustered by row.
+    /// Student's, from the standard error clustered by row; Wilson's where all values are the same.
     pub mean_interval: Option<Interval>,
     pub variance: Option<f64>,
     pub std_error: Option<f64>,

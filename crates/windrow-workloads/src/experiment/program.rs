@@ -7,25 +7,25 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
 
-use windrow_model::priority::Priority;
 use windrow_model::retry::{Decision, RetryPolicy};
-use windrow_model::store::NewItem;
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
-use super::dataset::{Dataset, Place, ReadError, Row};
+use super::dataset::{Dataset, Place, ReadError};
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
 use super::talk::Speaker;
 use super::target::{self, Answer, Question, Setting, Target};
+use super::trials;
 use crate::duration::Duration;
 use crate::environment::Environment;
 
 pub struct Experiment {
     dataset: Dataset,
+    trials: u32,
     prompt: Prompt,
     target: Arc<dyn Target>,
     speaker: Speaker,
@@ -52,6 +52,7 @@ impl Experiment {
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
             dataset: spec.dataset,
+            trials: spec.trials,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
@@ -146,8 +147,8 @@ impl Program for Experiment {
             None => Place::START,
             Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
         };
-        let dataset = self.dataset.clone();
-        let read = tokio::task::spawn_blocking(move || read_page(&dataset, place, limit));
+        let (dataset, trials) = (self.dataset.clone(), self.trials);
+        let read = tokio::task::spawn_blocking(move || read_page(&dataset, trials, place, limit));
         read.await.map_err(|error| Failure::new(ErrorClass::Handler, format!("reading the dataset: {error}")))?
     }
 
@@ -156,9 +157,10 @@ impl Program for Experiment {
             return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
         let conversation = Conversation::of(row).map_err(invalid)?;
         let (history, done) = (Vec::new(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial: 1, history, done };
+        let mut talking = Talking { item, journal, conversation, trial, history, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };
@@ -182,7 +184,7 @@ impl Program for Experiment {
 /// A page of long rows is shorter, so that memory does not depend on what is in them.
 const PAGE_BYTES: usize = 4 << 20;
 
-fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage, Failure> {
+fn read_page(dataset: &Dataset, trials: u32, place: Place, limit: usize) -> Result<SourcePage, Failure> {
     let failed = |error: ReadError| {
         let path = dataset.path.display();
         invalid(match error {
@@ -193,18 +195,12 @@ fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage
     let mut rows = dataset.open(place).map_err(failed)?;
     let mut items = Vec::with_capacity(limit.min(1024));
     let mut bytes = 0;
-    while items.len() < limit && bytes < PAGE_BYTES {
+    // All trials of a row are on one page.
+    while (items.is_empty() || items.len() + trials as usize <= limit) && bytes < PAGE_BYTES {
         let Some(row) = rows.next_row() else { break };
-        let Row { fields, text, .. } = row.map_err(failed)?;
-        bytes += text.len();
-        items.push(NewItem {
-            key: Row::key(fields),
-            input: Json::from_text(text),
-            priority: Priority::NORMAL,
-            resource: None,
-            not_before: None,
-            group: None,
-        });
+        let row = row.map_err(failed)?;
+        bytes += row.text.len() * trials as usize;
+        items.extend(trials::items_of(row, trials));
     }
     let done = rows.at_end().map_err(failed)?;
     Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })

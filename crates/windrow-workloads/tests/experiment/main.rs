@@ -9,4 +9,5 @@ mod journal;
 mod loading;
 mod paging;
 mod parity;
+mod quality;
 mod running;
