@@ -383,6 +383,8 @@ pub trait Store: Send + Sync {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, job: Option<JobId>) -> Result<Stats>;
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// Over all the job's items as they stand, whichever run made them what they are.
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
     /// What the run made of its items, also where a later run has redone them; by item.
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>>;
     /// The run's findings that are no pass: fails by value, then errors, each in the order of the items.

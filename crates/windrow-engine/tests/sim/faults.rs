@@ -314,6 +314,9 @@ impl Store for FaultyStore {
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
     }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        pass_on!(self, self.inner.job_aggregates(job))
+    }
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         pass_on!(self, self.inner.results(run, after, limit))
     }

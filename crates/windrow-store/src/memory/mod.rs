@@ -153,7 +153,13 @@ impl Store for MemoryStore {
         Ok(self.world().stats(job))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.world().aggregates(run)
+        let world = self.world();
+        let run = world.run(run)?.id;
+        // An item that the run has not redone yet still shows its earlier result.
+        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+    }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        Ok(self.world().tally(|row| row.job == job, |_| true))
     }
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.world().results(run, after, limit)

@@ -1,6 +1,6 @@
 use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
-use windrow_model::record::{BadScore, ItemResult};
+use windrow_model::record::{Attempt, BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
 use windrow_model::store::Result;
@@ -9,14 +9,13 @@ use windrow_model::{ItemId, RunId};
 use super::world::{AttemptRow, ItemRow, World};
 
 impl World {
-    pub fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        let run = self.run(run)?.id;
+    /// Over items and the attempts that made them what they are.
+    pub fn tally(&self, wanted: impl Fn(&ItemRow) -> bool, counts: impl Fn(&Attempt) -> bool) -> Aggregates {
         let mut tally = Tally::default();
-        let mut rows: Vec<(&ItemId, &ItemRow)> = self.items.iter().filter(|(_, row)| row.run == run).collect();
+        let mut rows: Vec<(&ItemId, &ItemRow)> = self.items.iter().filter(|(_, row)| wanted(row)).collect();
         rows.sort_by_key(|(id, row)| (row.group, **id));
         for (_, row) in rows {
-            // An item that the run has not redone yet still shows its earlier result.
-            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| archived.attempt.run == run);
+            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| counts(&archived.attempt));
             let Some(archived) = archived else { continue };
             tally.item(row.group, row.state, Some(archived.latency_ms), archived.usage);
             if let (ItemState::Failed, Some((class, _))) = (row.state, &row.error) {
@@ -26,7 +25,7 @@ impl World {
                 tally.score(score.turn, &score.name, score.verdict, score.value);
             }
         }
-        Ok(tally.finish())
+        tally.finish()
     }
 
     /// What the run handed in for good, by item: at most one attempt each.

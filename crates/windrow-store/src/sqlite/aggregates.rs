@@ -1,11 +1,10 @@
 //! Aggregates over a run's items: one walk over the snapshot and its scores, row by row. The tally
 //! keeps sums, never items.
 
-use rusqlite::{Connection, Row};
+use rusqlite::{Connection, Row, params};
 use windrow_model::aggregate::{Aggregates, Tally};
-use windrow_model::record::Run;
 use windrow_model::state::ItemState;
-use windrow_model::{ErrorClass, RunId};
+use windrow_model::{ErrorClass, JobId, RunId};
 
 use super::cells::Cells;
 use super::codes::Sql;
@@ -19,7 +18,7 @@ fn walk(condition: &str, order: &str) -> String {
         "SELECT i.id, i.group_key, i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, i.error_class, \
          s.turn, s.name, s.verdict, s.value FROM items i CROSS JOIN attempts a ON a.id = i.archived \
          LEFT JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
-         WHERE i.job_id = ?1 AND {condition} AND i.run_id = ?2 AND a.run_id = ?2 ORDER BY {order}, s.turn, s.name"
+         WHERE i.job_id = ?1 AND {condition} AND (?2 IS NULL OR i.run_id = ?2 AND a.run_id = ?2) ORDER BY {order}, s.turn, s.name"
     )
 }
 
@@ -28,16 +27,24 @@ pub(super) static GROUPED: Sql = Sql::new(|| walk("i.group_key IS NOT NULL", "i.
 
 pub(super) fn aggregates(conn: &Connection, run: RunId) -> Result<Aggregates> {
     let run = runs::run(conn, run)?;
+    over(conn, run.job, Some(run.id))
+}
+
+pub(super) fn job_aggregates(conn: &Connection, job: JobId) -> Result<Aggregates> {
+    over(conn, job, None)
+}
+
+fn over(conn: &Connection, job: JobId, run: Option<RunId>) -> Result<Aggregates> {
     let mut tally = Tally::default();
     for sql in [&SINGLE, &GROUPED] {
-        feed(conn, sql, &run, &mut tally)?;
+        feed(conn, sql, job, run, &mut tally)?;
     }
     Ok(tally.finish())
 }
 
-fn feed(conn: &Connection, sql: &str, run: &Run, tally: &mut Tally) -> Result<()> {
+fn feed(conn: &Connection, sql: &str, job: JobId, run: Option<RunId>, tally: &mut Tally) -> Result<()> {
     let mut stmt = conn.prepare_cached(sql)?;
-    let mut rows = stmt.query([run.job.0, run.id.0])?;
+    let mut rows = stmt.query(params![job.0, run.map(|run| run.0)])?;
     let mut last = None;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;

@@ -240,6 +240,10 @@ impl Store for SqliteStore {
         self.read(move |conn| aggregates::aggregates(conn, run)).await
     }
 
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        self.read(move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.read(move |conn| results::results(conn, run, after, limit)).await
     }

@@ -503,6 +503,8 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     store.archive(ticket, 10, T0).await.unwrap();
     let half = store.aggregates(ticket.run).await.unwrap();
     assert_eq!((half.evaluators["exact"].n, half.evaluators["exact"].mean), (1, Some(0.0)));
+    let whole = store.job_aggregates(store.run(ticket.run).await.unwrap().job).await.unwrap();
+    assert_eq!((whole.evaluators["exact"].n, whole.evaluators["exact"].mean), (2, Some(0.5)), "of both runs");
     assert_eq!(half.usage.tokens_in, 10);
 }
 

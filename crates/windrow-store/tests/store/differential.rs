@@ -240,6 +240,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
         lines.push(format!("{job:?} {:?}", store.stats(Some(job.id)).await));
         lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
+        lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
         for run in store.runs(job.id).await.unwrap() {
             lines.push(format!("{run:?} {:?}", store.spec(&run.spec_hash).await));
