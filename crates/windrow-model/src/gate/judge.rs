@@ -41,8 +41,10 @@ pub struct Judged {
     pub gate: String,
     pub verdict: GateVerdict,
     pub actual: Option<f64>,
-    /// At the gate's own level; of the difference to the baseline where it is about that.
+    /// At the gate's own level.
     pub interval: Option<Interval>,
+    /// The interval is that of the difference to the baseline.
+    pub of_difference: bool,
     pub bound: Option<f64>,
     /// Of `actual` and `bound`.
     pub unit: Unit,
@@ -94,6 +96,7 @@ fn enough_items(least: i64, counters: &Counters) -> Judged {
         verdict: if enough { GateVerdict::Passed } else { GateVerdict::Undecided },
         actual: Some(counters.succeeded as f64),
         interval: None,
+        of_difference: false,
         bound: Some(least as f64),
         unit: Unit::Number,
         note: (!enough).then(|| "too few items succeeded to decide anything".to_owned()),
@@ -104,7 +107,8 @@ impl Judged {
     fn undecided(gate: &str, unit: Unit, note: impl Into<String>) -> Self {
         let note = Some(note.into());
         let verdict = GateVerdict::Undecided;
-        Self { gate: gate.to_owned(), verdict, actual: None, interval: None, bound: None, unit, note }
+        let (actual, interval, bound) = (None, None, None);
+        Self { gate: gate.to_owned(), verdict, actual, interval, of_difference: false, bound, unit, note }
     }
 }
 
@@ -150,6 +154,7 @@ impl Gate {
             return;
         };
         judged.interval = Some(interval);
+        judged.of_difference = self.uses_baseline();
         let (worst, best) = match self.comparison {
             Comparison::More | Comparison::AtLeast => (interval.low, interval.high),
             _ => (interval.high, interval.low),
