@@ -6,11 +6,13 @@
 //! item of a kind means).
 
 pub mod aggregate;
+pub mod compare;
 pub mod counters;
 pub mod cron;
 pub mod dataset;
 pub mod docs;
 pub mod failure;
+pub mod gate;
 pub mod ids;
 pub mod json;
 pub mod machine;

@@ -12,6 +12,7 @@ mod plan;
 mod read;
 mod reap;
 mod report;
+mod results;
 mod schedule;
 mod session;
 mod submit;
@@ -21,8 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step};
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
 use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
@@ -175,7 +179,22 @@ impl Store for MemoryStore {
         Ok(self.world().stats(job))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.world().aggregates(run)
+        let world = self.world();
+        let run = world.run(run)?.id;
+        // An item that the run has not redone yet still shows its earlier result.
+        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+    }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        Ok(self.world().tally(|row| row.job == job, |_| true))
+    }
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.world().results(run, after, limit)
+    }
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.world().worst(run, limit)
+    }
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.world().compare(before, after, limit)
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)

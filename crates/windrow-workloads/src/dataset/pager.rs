@@ -4,7 +4,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windrow_model::priority::Priority;
 use windrow_model::store::NewItem;
 use windrow_model::workload::SourcePage;
 use windrow_model::{ErrorClass, Failure, Json};
@@ -16,12 +15,15 @@ const PAGE_BYTES: usize = 4 << 20;
 
 pub struct Pager {
     file: Arc<DatasetFile>,
+    /// A row becomes this many items, all on one page.
+    per_row: usize,
+    items_of: ItemsOf,
     open: Arc<Mutex<Option<Box<dyn Rows>>>>,
 }
 
 impl Pager {
-    pub fn new(file: DatasetFile) -> Self {
-        Self { file: Arc::new(file), open: Arc::default() }
+    pub fn new(file: DatasetFile, per_row: usize, items_of: ItemsOf) -> Self {
+        Self { file: Arc::new(file), per_row, items_of, open: Arc::default() }
     }
 
     pub async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
@@ -29,10 +31,12 @@ impl Pager {
             None => Place::START,
             Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
         };
-        let (file, open) = (self.file.clone(), self.open.clone());
+        let (file, open, per_row, items_of) = (self.file.clone(), self.open.clone(), self.per_row, self.items_of);
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let (page, rows) = read_page(&file, kept, place, limit)?;
+            let mut rows = open_at(&file, kept, place)?;
+            let page = read_page(&file, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
+            let rows = (!page.done).then_some(rows);
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
             Ok(page)
         });
@@ -40,41 +44,42 @@ impl Pager {
     }
 }
 
-type Page = (SourcePage, Option<Box<dyn Rows>>);
+/// What a row becomes.
+pub type ItemsOf = fn(Row, usize) -> Vec<NewItem>;
 
-fn read_page(file: &DatasetFile, kept: Option<Box<dyn Rows>>, place: Place, limit: usize) -> Result<Page, Failure> {
-    let failed = |error: ReadError| {
-        let path = file.path.display();
-        invalid(match error {
-            ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
-            ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
-        })
-    };
-    let mut rows = match kept {
-        Some(rows) if rows.place() == place && place != Place::START => rows,
-        _ => file.open(place).map_err(failed)?,
-    };
-    let mut items = Vec::with_capacity(limit.min(1024));
-    let mut bytes = 0;
-    while items.len() < limit && bytes < PAGE_BYTES {
-        let Some(row) = rows.next_row() else { break };
-        let row = row.map_err(failed)?;
-        bytes += row.text.len();
-        items.push(item(row));
+/// Where the last page ended, or anywhere else.
+fn open_at(file: &DatasetFile, kept: Option<Box<dyn Rows>>, place: Place) -> Result<Box<dyn Rows>, Failure> {
+    match kept {
+        Some(rows) if rows.place() == place && place != Place::START => Ok(rows),
+        _ => file.open(place).map_err(|error| unreadable(file, error)),
     }
-    let done = rows.at_end().map_err(failed)?;
-    let page = SourcePage { items, cursor: Some(Json::of(&rows.place())), done };
-    Ok((page, (!done).then_some(rows)))
 }
 
-fn item(row: Row) -> NewItem {
-    NewItem {
-        key: Row::key(row.fields),
-        input: Json::from_text(row.text),
-        priority: Priority::NORMAL,
-        resource: None,
-        not_before: None,
+fn read_page(
+    file: &DatasetFile,
+    rows: &mut dyn Rows,
+    limit: usize,
+    items_of: impl Fn(Row) -> Vec<NewItem>,
+    per_row: usize,
+) -> Result<SourcePage, Failure> {
+    let mut items = Vec::with_capacity(limit.min(1024));
+    let mut bytes = 0;
+    while (items.is_empty() || items.len() + per_row <= limit) && bytes < PAGE_BYTES {
+        let Some(row) = rows.next_row() else { break };
+        let row = row.map_err(|error| unreadable(file, error))?;
+        bytes += row.text.len() * per_row;
+        items.extend(items_of(row));
     }
+    let done = rows.at_end().map_err(|error| unreadable(file, error))?;
+    Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
+}
+
+fn unreadable(file: &DatasetFile, error: ReadError) -> Failure {
+    let path = file.path.display();
+    invalid(match error {
+        ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
+        ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
+    })
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

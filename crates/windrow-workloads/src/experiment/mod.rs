@@ -13,6 +13,7 @@ mod step;
 mod survey;
 mod talk;
 mod target;
+mod trials;
 
 use std::path::Path;
 use std::sync::Arc;

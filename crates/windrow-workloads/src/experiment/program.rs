@@ -18,6 +18,7 @@ use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
+use super::trials;
 use crate::dataset::{Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
@@ -25,6 +26,7 @@ use crate::environment::Environment;
 pub struct Experiment {
     pager: Pager,
     reading: Reading,
+    trials: u32,
     prompt: Prompt,
     target: Arc<dyn Target>,
     speaker: Speaker,
@@ -53,8 +55,9 @@ impl Experiment {
         let setting = Setting { environment, timeout };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            pager: Pager::new(spec.dataset.file),
+            pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
+            trials: spec.trials,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
@@ -159,11 +162,12 @@ impl Program for Experiment {
             return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
         let row =
             self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial: 1, history, whole, done };
+        let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };

@@ -11,5 +11,6 @@ mod judging;
 mod loading;
 mod paging;
 mod parity;
+mod quality;
 mod running;
 mod shapes;

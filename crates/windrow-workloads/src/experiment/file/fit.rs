@@ -1,5 +1,6 @@
 //! Whether the dataset has what the templates and the target want of it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,6 +23,8 @@ pub struct Wish {
 
 pub struct Fit {
     pub rows: u64,
+    /// Names seen in the rows and their turns.
+    pub fields: BTreeSet<String>,
     pub warnings: Vec<String>,
 }
 
@@ -101,7 +104,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
             dataset.shown
         ));
     }
-    Some(Fit { rows: survey.rows, warnings })
+    Some(Fit { rows: survey.rows, fields: survey.fields, warnings })
 }
 
 /// The job file is wrong rather than the data: a misspelt name, most often.

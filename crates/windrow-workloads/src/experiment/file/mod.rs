@@ -5,7 +5,9 @@ mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
+mod quality;
 pub mod target;
+mod trials;
 
 use std::path::Path;
 
@@ -17,7 +19,18 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache"];
+const FIELDS: &[&str] = &[
+    "dataset",
+    "target",
+    "conversation",
+    "evaluators",
+    "trials",
+    "cache",
+    "gates",
+    "baseline",
+    "max_errors",
+    "min_items",
+];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -26,6 +39,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
+    let trials = root.take("trials");
+    let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -36,11 +51,16 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
 
+    let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
+    let trials = trials::read(trials, problems);
+    let quality = quality::read(quality, &names, trials.count, problems);
+
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, &wishes, problems)?;
+    trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk) = (header?, target?, conversation.talk?);
     let spec = ExperimentSpec {
@@ -50,6 +70,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         conversation: talk,
         evaluators: evaluators.components,
         cache,
+        trials: trials.count,
+        quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
@@ -66,7 +88,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         concurrency: header.concurrency,
         spec,
         spec_hash,
-        rows: fit.rows,
+        rows: fit.rows * u64::from(trials.count),
         warnings: fit.warnings,
     })
 }
