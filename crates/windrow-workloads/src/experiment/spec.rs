@@ -11,6 +11,7 @@ use super::message::MessageTemplate;
 use super::talk::Talk;
 use crate::canonical::canonical;
 use crate::dataset::Dataset;
+use crate::prices::PriceList;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,6 +23,9 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Talk::is_scripted")]
     pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
+    /// What the user says models cost, before our own table.
+    #[serde(default, skip_serializing_if = "PriceList::is_empty")]
+    pub prices: PriceList,
     /// Calls are taken over from other items and jobs that made the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,

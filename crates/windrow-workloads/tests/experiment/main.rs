@@ -11,6 +11,7 @@ mod judging;
 mod loading;
 mod paging;
 mod parity;
+mod providers;
 mod quality;
 mod running;
 mod shapes;
