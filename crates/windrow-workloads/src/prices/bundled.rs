@@ -17,8 +17,8 @@ pub fn list() -> PriceList {
 type Row = (&'static str, f64, f64, f64);
 
 const TABLE: &[Row] = &[
-    // The endpoint that comes with Windrow; small enough to show that money is counted.
-    ("mock*", 0.1, 0.05, 0.4),
+    // The endpoint that comes with Windrow costs nothing; a price shows that money is counted.
+    ("mock*", 2.5, 1.25, 10.0),
     ("gpt-5", 1.25, 0.125, 10.0),
     ("gpt-5-mini", 0.25, 0.025, 2.0),
     ("gpt-5-nano", 0.05, 0.005, 0.4),

@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(prices.cost("openai/gpt-4o", &tokens), prices.cost("gpt-4o", &tokens));
         assert_ne!(prices.cost("gpt-4o-mini", &tokens), prices.cost("gpt-4o", &tokens));
         assert_eq!(prices.cost("gpt-4o-audio", &tokens), None);
-        assert_eq!(prices.cost("mock", &Tokens { input: 10, cached_input: 0, output: 10 }), Some(1_000 + 4_000));
+        assert_eq!(prices.cost("mock", &Tokens { input: 10, cached_input: 0, output: 10 }), Some(25_000 + 100_000));
     }
 
     #[test]

@@ -179,7 +179,7 @@ async fn a_stream_that_breaks_off_or_reports_an_error_is_a_failure() {
     let cut = failure(&target("openai", &half)).await;
     assert_eq!((cut.class, cut.message.as_str()), (ErrorClass::Network, "the stream ended before the answer did"));
     let overloaded = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "Overloaded" } });
-    let endpoint = Endpoint::start(move |_| events(&[overloaded.clone()])).await;
+    let endpoint = Endpoint::start(move |_| events(std::slice::from_ref(&overloaded))).await;
     let failure = failure(&target("anthropic", &endpoint)).await;
     assert_eq!(failure.class, ErrorClass::Server, "{failure}");
     assert!(failure.message.contains("Overloaded"), "{failure}");

@@ -35,8 +35,8 @@ fn every_dialect_gives_the_same_results_whole_and_streamed() {
                 (&json!(2), &json!(6), &json!(2)),
                 "{name}: {result:#}"
             );
-            // 6 tokens at $0.10 and 2 at $0.40 per million.
-            assert_eq!(used["cost_nanos"], 600 + 800, "{name}");
+            // 6 tokens at $2.50 and 2 at $10 per million.
+            assert_eq!(used["cost_nanos"], 15_000 + 20_000, "{name}");
             let item = place.windrow(&["jobs", "item", &name, "1", "--json"]).ended_with(0).json();
             assert_eq!(item.to_string().contains("first_token_ms"), stream, "{name}: {item:#}");
         }
