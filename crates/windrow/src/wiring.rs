@@ -52,6 +52,10 @@ impl App {
         self.clock.now()
     }
 
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
     /// Releases at once what processes that were killed still hold.
     async fn bury_the_dead(&self) -> Result<()> {
         for session in self.store.sessions().await? {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
+use serde::{Deserialize, Serialize};
 
 use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
@@ -28,6 +29,7 @@ pub struct Experiment {
     pager: Pager,
     reading: Reading,
     trials: u32,
+    first: Option<u64>,
     prompt: Prompt,
     target: Arc<dyn Target>,
     speaker: Speaker,
@@ -35,6 +37,13 @@ pub struct Experiment {
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
+}
+
+/// Where the planning of a trial run stands.
+#[derive(Default, Serialize, Deserialize)]
+struct FirstRows {
+    items: usize,
+    cursor: Option<Json>,
 }
 
 /// One item at work.
@@ -60,6 +69,7 @@ impl Experiment {
             pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
             trials: spec.trials,
+            first: spec.first,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
@@ -156,7 +166,16 @@ impl Experiment {
 #[async_trait]
 impl Program for Experiment {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
-        self.pager.page(cursor, limit).await
+        let Some(first) = self.first else { return self.pager.page(cursor, limit).await };
+        let read: FirstRows = match cursor {
+            None => FirstRows::default(),
+            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
+        };
+        let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.trials as usize);
+        let page = self.pager.page(read.cursor.as_ref(), limit.min(wanted.saturating_sub(read.items))).await?;
+        let items = read.items + page.items.len();
+        let cursor = Some(Json::of(&FirstRows { items, cursor: page.cursor }));
+        Ok(SourcePage { done: page.done || items >= wanted, cursor, ..page })
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {

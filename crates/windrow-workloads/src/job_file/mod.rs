@@ -10,7 +10,7 @@ use std::path::Path;
 
 use windrow_model::Json;
 use windrow_model::priority::Priority;
-use windrow_model::record::Labels;
+use windrow_model::record::{Labels, RunLimits};
 
 pub use header::{FIELDS as HEADER_FIELDS, Header};
 pub use node::{Content, Node};
@@ -29,8 +29,10 @@ pub struct LoadedJob {
     pub workspace: String,
     pub labels: Labels,
     pub priority: Priority,
-    /// Items at work at the same time.
-    pub concurrency: i64,
+    /// Items at work at the same time, and what it may cost.
+    pub limits: RunLimits,
+    /// When the job starts again by itself, as a cron pattern.
+    pub schedule: Option<String>,
     /// The frozen definition: all that is needed to run, secrets as references only.
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.

@@ -3,14 +3,17 @@
 
 mod assess;
 mod baseline;
+mod budget;
 mod choose;
 mod compare;
 mod execute;
 mod find;
+mod follow;
 mod gates;
 mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
+mod jobs_clone;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
@@ -19,13 +22,17 @@ mod jobs_resume;
 mod jobs_retry;
 mod jobs_show;
 mod jobs_stats;
+mod jobs_unschedule;
 mod jobs_why;
 mod mock_model;
+mod online;
 mod output;
 mod progress;
 mod report;
 mod result;
 mod run;
+mod scheduled;
+mod start;
 mod tables;
 mod text;
 
@@ -103,6 +110,10 @@ enum Jobs {
     Cancel(jobs_cancel::Args),
     /// Try again what failed or was cancelled, and only that
     Retry(jobs_retry::Args),
+    /// Run another job with the definition of this one
+    Clone(jobs_clone::Args),
+    /// Let a job no longer start by itself
+    Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
@@ -139,7 +150,9 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Item(args) => item_show::perform(app, args).await,
         Jobs::Logs(args) => jobs_logs::perform(app, args).await,
         Jobs::Pause(args) => jobs_pause::perform(app, args).await,
-        Jobs::Resume(args) => jobs_resume::perform(app, args).await,
+        Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
+        Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
+        Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,

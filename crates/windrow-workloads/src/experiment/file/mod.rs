@@ -79,11 +79,13 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
+        first: None,
     };
     let (spec, spec_hash) = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
     let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
     fit.warnings.splice(0..0, warnings);
+    let limits = header.limits();
     Some(LoadedJob {
         name: header.name,
         description: header.description,
@@ -91,7 +93,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         workspace: header.workspace,
         labels: header.labels,
         priority: header.priority,
-        concurrency: header.concurrency,
+        limits,
+        schedule: header.schedule,
         spec,
         spec_hash,
         rows: fit.rows * u64::from(trials.count),
