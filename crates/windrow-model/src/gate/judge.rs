@@ -129,7 +129,7 @@ impl Gate {
                 match evidence.baseline.and_then(|baseline| self.metric.value(&baseline, unit)) {
                     Some(value) => value * factor + shift,
                     None => {
-                        let note = "passed: there is no baseline yet".to_owned();
+                        let note = "there is no baseline yet".to_owned();
                         return Judged { verdict: GateVerdict::Passed, note: Some(note), ..judged };
                     }
                 }

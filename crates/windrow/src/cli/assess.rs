@@ -16,6 +16,8 @@ use crate::wiring::App;
 
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
+/// How many findings of one row are expected among the worst.
+const FINDINGS_PER_ROW: usize = 20;
 
 /// What is asked beside the run itself.
 #[derive(Debug, Clone, Default)]
@@ -131,10 +133,14 @@ pub async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     }
 }
 
+/// One finding per row: further evaluators and trials that failed on it would only push others out.
 async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
-    let mut rows = Vec::new();
-    if limit > 0 {
-        for bad in app.store.worst(run.id, limit).await? {
+    let mut rows: Vec<BadRow> = Vec::new();
+    if limit == 0 {
+        return Ok(rows);
+    }
+    for bad in app.store.worst(run.id, limit.saturating_mul(FINDINGS_PER_ROW)).await? {
+        if rows.len() < limit && rows.iter().all(|row| row.row != bad.ordinal + 1) {
             rows.push(BadRow::of(&bad, &app.store.item(bad.item).await?));
         }
     }
