@@ -7,6 +7,7 @@
 pub mod aggregate;
 pub mod compare;
 pub mod counters;
+pub mod cron;
 pub mod docs;
 pub mod failure;
 pub mod gate;
@@ -16,6 +17,7 @@ pub mod machine;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod selection;
 pub mod state;
 pub mod step;
 pub mod store;

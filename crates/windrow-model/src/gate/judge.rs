@@ -249,7 +249,7 @@ impl Measure {
 
     fn interval(self, summary: &ScoreSummary, level: f64) -> Option<Interval> {
         match self {
-            Measure::Mean => share_interval(summary.mean?, summary.std_error?, summary.rows, level),
+            Measure::Mean => summary.mean_interval_at(level),
             Measure::PassRate => wilson(summary.pass_rate?, summary.effective_n, level),
             Measure::AnyOf(k) => {
                 let at = pass_at(summary, k)?;

@@ -4,14 +4,14 @@
 use rusqlite::{Connection, params};
 use windrow_model::record::{BadScore, ItemResult};
 use windrow_model::state::{AttemptState, Outcome};
-use windrow_model::step::{Score, Verdict};
+use windrow_model::step::Verdict;
 use windrow_model::{AttemptId, ItemId, RunId};
 
 use super::cells::Cells;
 use super::codes::{Sql, attempts_per_item, code, in_states};
 use super::fault::Result;
 use super::runs;
-use super::scores::{self, Part};
+use super::scores::{self, OWN_COLUMN, Part};
 
 /// Items of job `?1` with the attempt that run `?2` handed in for good: at most one each.
 pub(super) fn handed_in() -> String {
@@ -59,8 +59,9 @@ pub(super) fn results(conn: &Connection, run: RunId, after: Option<ItemId>, limi
 /// SQLite keeps only the best `?3` while it sorts.
 pub(super) static WORST: Sql = Sql::new(|| {
     format!(
-        "SELECT i.id, i.ordinal, a.id, s.name, s.turn, s.verdict, s.value, s.reason FROM {} \
+        "SELECT i.id, i.ordinal, a.id, s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM {} \
          CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} WHERE i.job_id = ?1 AND s.verdict IN ({}, {error}) \
+         AND {OWN_COLUMN} \
          ORDER BY s.verdict = {error}, s.value, i.id, s.turn, s.name LIMIT ?3",
         handed_in(),
         Part::Whole as i64,
@@ -78,7 +79,7 @@ pub(super) fn worst(conn: &Connection, run: RunId, limit: usize) -> Result<Vec<B
             item: ItemId(c.get()?),
             ordinal: c.get()?,
             attempt: AttemptId(c.get()?),
-            score: Score { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()?, reason: c.get()? },
+            score: scores::from_cells(&mut c)?,
         })
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)

@@ -29,6 +29,8 @@ use crate::report::Report;
 use program::Experiment;
 use spec::ExperimentSpec;
 
+pub use evaluator::page as evaluators_page;
+
 pub const KIND: &str = "experiment";
 
 /// Loads a job file; the same entry as [`job_file::load`], which finds out the kind by itself.

@@ -17,7 +17,7 @@ use super::dataset::{Dataset, Place, ReadError};
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
-use super::talk::Speaker;
+use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use super::trials;
 use crate::duration::Duration;
@@ -30,6 +30,7 @@ pub struct Experiment {
     target: Arc<dyn Target>,
     speaker: Speaker,
     evaluators: Vec<Bound>,
+    cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
 }
@@ -41,6 +42,8 @@ struct Talking<'a> {
     conversation: Conversation,
     trial: u32,
     history: Vec<Message>,
+    /// All answers together, for what looks at the whole conversation.
+    whole: Answer,
     done: Done,
 }
 
@@ -57,6 +60,7 @@ impl Experiment {
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
+            cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
         })
@@ -65,7 +69,7 @@ impl Experiment {
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
     /// nothing more to say.
     async fn turn(&self, turn: usize, talking: &mut Talking<'_>) -> Result<Option<Value>, Halt> {
-        let calls = Speaker::calls(talking.journal, turn, talking.trial);
+        let calls = self.calls(USER, turn, talking);
         let opened = self.speaker.opens(&talking.conversation, &talking.history, &calls).await?;
         talking.done.usage += calls.used();
         let Some(variables) = opened else { return Ok(None) };
@@ -78,6 +82,7 @@ impl Experiment {
         talking.history.push(Message { role: Role::Assistant, content });
         talking.done.usage += answer.used;
         talking.done.latency_ms += answer.latency_ms;
+        talking.whole.add(&answer);
         self.judge(Over::Turn, turn, &variables, &answer, talking).await?;
         Ok(Some(variables))
     }
@@ -88,7 +93,15 @@ impl Experiment {
         let messages = rendered.map_err(|error| invalid(error.message))?;
         let question = Question { messages: &messages, conversation: &talking.conversation, turn };
         let request = self.target.request(&question)?;
-        Calls::new(talking.journal, "", turn, talking.trial).send(TARGET, &*self.target, request).await
+        let calls = self.calls("", turn, talking);
+        if talking.item.rescore && !calls.knows(&*self.target, &request) {
+            return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
+        }
+        calls.send(TARGET, &*self.target, request).await
+    }
+
+    fn calls<'a>(&self, caller: &'a str, turn: usize, talking: &Talking<'a>) -> Calls<'a> {
+        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache)
     }
 
     /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
@@ -101,13 +114,12 @@ impl Experiment {
         answer: &Answer,
         talking: &mut Talking<'_>,
     ) -> Result<(), Halt> {
-        let case = Case { variables, answer, history: &talking.history };
+        let case = Case { over, variables, answer, history: &talking.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
-        let calls: Vec<Calls<'_>> =
-            bounds.iter().map(|bound| Calls::new(talking.journal, &bound.name, turn, talking.trial)).collect();
+        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, talking)).collect();
         let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
         let mut trouble = None;
-        for (bound, judged) in bounds.into_iter().zip(judged) {
+        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
             match judged {
                 Ok((score, used)) => {
                     talking.done.usage += used;
@@ -115,6 +127,7 @@ impl Experiment {
                 }
                 Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.retries, 0.0) {
                     Decision::Fail => {
+                        talking.done.usage += calls.used();
                         talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));
                     }
                     Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
@@ -130,12 +143,8 @@ impl Experiment {
         if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
             return Ok(());
         }
-        let answer = Answer {
-            content: transcript(&talking.history),
-            latency_ms: talking.done.latency_ms,
-            used: talking.done.usage,
-            ..Answer::default()
-        };
+        let content = transcript(&talking.history);
+        let answer = Answer { content, ..talking.whole.clone() };
         self.judge(Over::Conversation, last, variables, &answer, talking).await
     }
 }
@@ -159,8 +168,8 @@ impl Program for Experiment {
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
         let trial = trials::number(&row, self.trials);
         let conversation = Conversation::of(row).map_err(invalid)?;
-        let (history, done) = (Vec::new(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial, history, done };
+        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
+        let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };

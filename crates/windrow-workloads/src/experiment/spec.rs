@@ -28,6 +28,9 @@ pub struct ExperimentSpec {
     /// What makes a run good enough.
     #[serde(default, skip_serializing_if = "Quality::is_empty")]
     pub quality: Quality,
+    /// Calls are taken over from other items and jobs that made the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }
@@ -54,7 +57,7 @@ pub struct NamedComponent {
     pub name: String,
     pub kind: String,
     pub config: Value,
-    #[serde(default, skip_serializing_if = "Over::is_turn")]
+    #[serde(default = "Over::turn", skip_serializing_if = "Over::is_turn")]
     pub over: Over,
     /// An expression over the row; where it does not hold the evaluator is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -71,13 +74,11 @@ windrow_model::vocabulary! {
     }
 }
 
-impl Default for Over {
-    fn default() -> Self {
+impl Over {
+    fn turn() -> Self {
         Over::Turn
     }
-}
 
-impl Over {
     fn is_turn(&self) -> bool {
         *self == Over::Turn
     }

@@ -6,6 +6,7 @@ mod endpoint;
 mod evaluators;
 mod fixture;
 mod journal;
+mod judging;
 mod loading;
 mod paging;
 mod parity;

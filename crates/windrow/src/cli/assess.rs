@@ -86,7 +86,8 @@ impl Assessment {
     }
 }
 
-/// A retry does a few items only; what its gates are about is the whole job as it now stands.
+/// A run that takes on a part of the items (a retry, an append) is judged by all of the job as it now
+/// stands, together with what was good before.
 struct Whole {
     counters: Counters,
     aggregates: Aggregates,
@@ -94,7 +95,7 @@ struct Whole {
 
 impl Whole {
     async fn of(app: &App, run: &Run, own: &Aggregates) -> Result<Self> {
-        if run.mode != Mode::FailRetry {
+        if run.mode == Mode::Submit {
             return Ok(Self { counters: run.counters, aggregates: own.clone() });
         }
         let stats = app.store.stats(Some(run.job)).await?;

@@ -43,8 +43,8 @@ async fn previous(app: &App, run: &Run) -> Result<Option<(Job, Run)>> {
     }
 }
 
-/// A retry covers only what had failed, so it stands for nothing but itself.
+/// Only a run over all rows can stand for the job; a retry covers only what had failed.
 fn serves(other: &Run, run: &Run) -> bool {
     let earlier = other.job != run.job || other.no < run.no;
-    earlier && other.state == RunState::Completed && other.mode != Mode::FailRetry
+    earlier && other.state == RunState::Completed && other.mode == Mode::Submit
 }

@@ -7,10 +7,23 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "has a text in it, or any or all of several",
+    value: "0 or 1",
+    text: r##"One of `expect` (*template*), `any` and `all` (lists of *templates*); `ignore_case` (false). An
+expectation that renders to nothing is an `error`, since every output contains that.
+
+```yaml
+- contains: { expect: "{{ capital }}" }
+- contains: { any: ["{{ capital }}", "I don't know"], ignore_case: true }
+- contains: { all: ["{{ capital }}", "{{ country }}"], name: both_names }
+```"##,
+};
 
 /// Exactly one of `expect`, `any` and `all` is given.
 #[derive(Debug, Clone, Serialize, Deserialize)]

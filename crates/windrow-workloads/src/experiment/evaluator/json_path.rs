@@ -8,10 +8,23 @@ use serde_json_path::JsonPath;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "is JSON with the expected value in a place",
+    value: "0 or 1",
+    text: r##"`path` is a JSONPath query ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535)), `expect` a value or a
+*template*. A rendered text equals a text, and any other value whose JSON it is: `"36"` equals 36 then.
+Several selected values are compared as a list. A query that selects nothing fails.
+
+```yaml
+- json_path: { path: $.city.name, expect: "{{ capital }}" }
+- json_path: { path: "$.cities[*].id", expect: [1, 2, 3] }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -11,9 +11,23 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "is JSON that a schema allows",
+    value: "0 or 1",
+    text: r##"`schema`: the schema itself, or the path of a JSON file with it, relative to the job file. The file is
+read when the job is loaded; later changes need a new run. Draft 2020-12, unless `$schema` names another.
+A `$ref` to another document is refused: nothing is fetched. `formats` (false) also checks `format`.
+An output that is not JSON fails.
+
+```yaml
+- json_schema: { schema: { type: object, required: [city], properties: { city: { type: string } } } }
+- json_schema: { schema: city.schema.json, formats: true, name: schema_from_a_file }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

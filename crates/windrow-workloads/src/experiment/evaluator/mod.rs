@@ -3,6 +3,7 @@
 
 mod bleu;
 mod bound;
+mod case;
 mod choice;
 mod chrf;
 mod contains;
@@ -11,14 +12,20 @@ mod graded;
 mod jaro_winkler;
 mod json_path;
 mod json_schema;
+mod judge;
+mod label;
 mod levenshtein;
+mod limit;
 mod ngram;
 mod not;
 mod numeric;
+mod page;
+mod pairwise;
 mod refusal;
 mod regex;
 mod rouge;
 mod starts_with;
+mod tool_calls;
 mod weighted;
 
 use async_trait::async_trait;
@@ -32,16 +39,29 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::calls::Calls;
 use super::component::{self, read};
-use super::message::Message;
-use super::target::{Answer, Setting};
+use super::target::Setting;
 use crate::template::Template;
 use bleu::Bleu;
 pub use bound::{Bound, condition_template};
+pub use case::Case;
 pub use choice::chosen;
 use chrf::Chrf;
 use graded::GradedConfig;
 use jaro_winkler::JaroWinkler;
 use levenshtein::Levenshtein;
+use limit::{Cost, Latency, LimitConfig, Tokens};
+pub use page::page;
+
+/// An evaluator's part of `docs/evaluators.md`.
+#[derive(Debug, Clone, Copy)]
+pub struct Doc {
+    /// Ends the sentence "passes when the output …".
+    pub passes: &'static str,
+    /// What values it gives.
+    pub value: &'static str,
+    /// Fields and examples, in Markdown. Every example is loaded by a test.
+    pub text: &'static str,
+}
 
 pub struct EvaluatorKind {
     pub name: &'static str,
@@ -50,32 +70,82 @@ pub struct EvaluatorKind {
     version: u32,
     pub read: component::Read,
     build: Build,
+    pub doc: Doc,
 }
 
 type Build = fn(Value, &Setting) -> Result<Box<dyn Evaluator>, Failure>;
 
 impl EvaluatorKind {
-    const fn new(name: &'static str, version: u32, read: component::Read, build: Build) -> Self {
-        Self { name, version, read, build }
+    const fn new(name: &'static str, version: u32, doc: Doc, read: component::Read, build: Build) -> Self {
+        Self { name, version, read, build, doc }
     }
 }
 
 pub const EVALUATORS: &[EvaluatorKind] = &[
-    EvaluatorKind::new("exact", 1, read::<exact::ExactConfig>, exact::Exact::build),
-    EvaluatorKind::new("contains", 1, read::<contains::ContainsConfig>, contains::Contains::build),
-    EvaluatorKind::new("starts_with", 1, read::<starts_with::StartsWithConfig>, starts_with::StartsWith::build),
-    EvaluatorKind::new("regex", 1, read::<regex::RegexConfig>, regex::RegexMatch::build),
-    EvaluatorKind::new("refusal", 1, read::<refusal::RefusalConfig>, refusal::Refusal::build),
-    EvaluatorKind::new("numeric", 1, read::<numeric::NumericConfig>, numeric::Numeric::build),
-    EvaluatorKind::new("json_schema", 1, read::<json_schema::JsonSchemaConfig>, json_schema::JsonSchema::build),
-    EvaluatorKind::new("json_path", 1, read::<json_path::JsonPathConfig>, json_path::JsonPathEquality::build),
-    EvaluatorKind::new("levenshtein", 1, read::<GradedConfig<Levenshtein>>, graded::build::<Levenshtein>),
-    EvaluatorKind::new("jaro_winkler", 1, read::<GradedConfig<JaroWinkler>>, graded::build::<JaroWinkler>),
-    EvaluatorKind::new("bleu", 1, read::<GradedConfig<Bleu>>, graded::build::<Bleu>),
-    EvaluatorKind::new("chrf", 1, read::<GradedConfig<Chrf>>, graded::build::<Chrf>),
-    EvaluatorKind::new("rouge", 1, read::<rouge::RougeConfig>, rouge::build),
-    EvaluatorKind::new("not", 1, not::read, not::Not::build),
-    EvaluatorKind::new("weighted", 1, weighted::read, weighted::Weighted::build),
+    EvaluatorKind::new("exact", 1, exact::DOC, read::<exact::ExactConfig>, exact::Exact::build),
+    EvaluatorKind::new("contains", 1, contains::DOC, read::<contains::ContainsConfig>, contains::Contains::build),
+    EvaluatorKind::new(
+        "starts_with",
+        1,
+        starts_with::DOC,
+        read::<starts_with::StartsWithConfig>,
+        starts_with::StartsWith::build,
+    ),
+    EvaluatorKind::new("regex", 1, regex::DOC, read::<regex::RegexConfig>, regex::RegexMatch::build),
+    EvaluatorKind::new("refusal", 1, refusal::DOC, read::<refusal::RefusalConfig>, refusal::Refusal::build),
+    EvaluatorKind::new("numeric", 1, numeric::DOC, read::<numeric::NumericConfig>, numeric::Numeric::build),
+    EvaluatorKind::new(
+        "json_schema",
+        1,
+        json_schema::DOC,
+        read::<json_schema::JsonSchemaConfig>,
+        json_schema::JsonSchema::build,
+    ),
+    EvaluatorKind::new(
+        "json_path",
+        1,
+        json_path::DOC,
+        read::<json_path::JsonPathConfig>,
+        json_path::JsonPathEquality::build,
+    ),
+    EvaluatorKind::new(
+        "levenshtein",
+        1,
+        levenshtein::DOC,
+        read::<GradedConfig<Levenshtein>>,
+        graded::build::<Levenshtein>,
+    ),
+    EvaluatorKind::new(
+        "jaro_winkler",
+        1,
+        jaro_winkler::DOC,
+        read::<GradedConfig<JaroWinkler>>,
+        graded::build::<JaroWinkler>,
+    ),
+    EvaluatorKind::new("bleu", 1, bleu::DOC, read::<GradedConfig<Bleu>>, graded::build::<Bleu>),
+    EvaluatorKind::new("chrf", 1, chrf::DOC, read::<GradedConfig<Chrf>>, graded::build::<Chrf>),
+    EvaluatorKind::new("rouge", 1, rouge::DOC, read::<rouge::RougeConfig>, rouge::build),
+    EvaluatorKind::new("judge", 1, judge::DOC, judge::asking::read::<judge::JudgeConfig>, judge::Judge::build),
+    EvaluatorKind::new(
+        "pairwise",
+        1,
+        pairwise::DOC,
+        judge::asking::read::<pairwise::PairwiseConfig>,
+        pairwise::Pairwise::build,
+    ),
+    EvaluatorKind::new("label", 1, label::DOC, read::<label::LabelConfig>, label::Label::build),
+    EvaluatorKind::new(
+        "tool_calls",
+        1,
+        tool_calls::DOC,
+        read::<tool_calls::ToolCallsConfig>,
+        tool_calls::ToolCalls::build,
+    ),
+    EvaluatorKind::new("latency", 1, limit::LATENCY, read::<LimitConfig<Latency>>, limit::build::<Latency>),
+    EvaluatorKind::new("cost", 1, limit::COST, read::<LimitConfig<Cost>>, limit::build::<Cost>),
+    EvaluatorKind::new("tokens", 1, limit::TOKENS, read::<LimitConfig<Tokens>>, limit::build::<Tokens>),
+    EvaluatorKind::new("not", 1, not::DOC, not::read, not::Not::build),
+    EvaluatorKind::new("weighted", 1, weighted::DOC, weighted::read, weighted::Weighted::build),
 ];
 
 /// What is judged: all that a finding may depend on. It is recorded, and it is what the content key
@@ -89,19 +159,11 @@ pub struct Subject<'a> {
     pub evidence: Option<&'a Value>,
 }
 
+#[cfg(test)]
 impl<'a> Subject<'a> {
     pub fn new(output: &'a str, expected: Option<&'a str>) -> Self {
         Self { output, expected, evidence: None }
     }
-}
-
-/// Where an evaluator takes its evidence from: one turn, or the whole conversation.
-#[derive(Debug, Clone, Copy)]
-pub struct Case<'a> {
-    pub variables: &'a minijinja::Value,
-    pub answer: &'a Answer,
-    /// Everything said so far, the answer included.
-    pub history: &'a [Message],
 }
 
 #[async_trait]

@@ -8,11 +8,21 @@ use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
-use super::{Bound, Calls, Case, Evaluator, Finding, Setting, Subject, chosen, thaw};
+use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
 use crate::experiment::component::{Checked, Surroundings};
 use crate::experiment::spec::Component;
 use crate::job_file::Section;
 use crate::report::Problems;
+
+pub const DOC: Doc = Doc {
+    passes: "fails another evaluator",
+    value: "1 − the other's",
+    text: r##"Names one evaluator and turns its verdict and value round. `error` and `skipped` stay what they are.
+
+```yaml
+- not: { contains: { any: [sorry, cannot], ignore_case: true } }
+```"##,
+};
 
 /// `not: { exact: { … } }`: the section names one evaluator.
 pub fn read(

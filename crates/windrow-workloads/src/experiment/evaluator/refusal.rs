@@ -9,9 +9,22 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, thaw};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "declines to do what was asked",
+    value: "0 or 1",
+    text: r##"Finds the phrases with which models open a refusal in English, in the first 200 characters.
+`phrases` (none) adds more. To ask for an answer instead, use `not`.
+
+```yaml
+- refusal
+- refusal: { phrases: ["das kann ich nicht", "je ne peux pas"], name: refusal_in_three_languages }
+- not: refusal
+```"##,
+};
 
 /// How many characters of the output count as its opening.
 const OPENING: usize = 200;

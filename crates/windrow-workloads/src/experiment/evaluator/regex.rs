@@ -8,9 +8,20 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "matches a regular expression",
+    value: "0 or 1",
+    text: r##"`pattern` in the [syntax of Rust's regex](https://docs.rs/regex/latest/regex/#syntax), found anywhere in
+the output; `ignore_case` (false).
+
+```yaml
+- regex: { pattern: '^\d{4}-\d{2}-\d{2}$' }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

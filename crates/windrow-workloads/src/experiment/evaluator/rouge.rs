@@ -7,9 +7,22 @@ use serde_json::Value;
 use windrow_model::Failure;
 
 use super::graded::Graded;
-use super::{Evaluator, Setting, check_threshold, ngram, thaw};
+use super::{Doc, Evaluator, Setting, check_threshold, ngram, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "is near a reference summary",
+    value: "graded, threshold 0.5",
+    text: r##"The F-measure of ROUGE, equal to PyPI's rouge-score without its stemmer. `expect` (*template*), `variant`
+(`rouge1`, `rouge2` or `rougeL`, the default), `threshold` (0.5). Only ASCII letters and digits make words,
+as there.
+
+```yaml
+- rouge: { expect: "{{ capital }}" }
+- rouge: { expect: "{{ capital }}", variant: rouge2, threshold: 0.2, name: rouge2 }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

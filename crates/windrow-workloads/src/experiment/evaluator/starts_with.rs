@@ -7,9 +7,20 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
 use crate::experiment::component::Config;
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "begins with a text",
+    value: "0 or 1",
+    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space before the output and around the
+expected text does not count).
+
+```yaml
+- starts_with: { expect: "Yes" }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

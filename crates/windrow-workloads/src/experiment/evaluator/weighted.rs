@@ -9,11 +9,27 @@ use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
-use super::{Bound, Calls, Case, Evaluator, Finding, Setting, Subject, chosen, thaw};
+use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
 use crate::experiment::component::{Checked, Placed, Surroundings};
 use crate::experiment::spec::Component;
 use crate::job_file::{Content, Section};
 use crate::report::Problems;
+
+pub const DOC: Doc = Doc {
+    passes: "does well in several evaluators together",
+    value: "graded, threshold 0.5",
+    text: r##"`of` lists evaluators, each with a `weight` (1); the value is the weighted mean of theirs. `threshold`
+(0.5). An `error` of one is an `error` of the whole; one that is skipped does not count.
+
+```yaml
+- weighted:
+    of:
+      - { exact: { expect: "{{ capital }}" }, weight: 3 }
+      - chrf: { expect: "{{ capital }}" }
+      - not: refusal
+    threshold: 0.7
+```"##,
+};
 
 const FIELDS: &[&str] = &["of", "threshold"];
 const EXAMPLE: &str = "weighted: { of: [{ exact: { expect: \"{{ answer }}\" }, weight: 2 }, refusal], threshold: 0.5 }";

@@ -28,7 +28,7 @@ pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: 
     for entry in section.map(|list| list.elements(problems)).unwrap_or_default() {
         let Some((kind, mut config)) = chosen(entry, problems) else { continue };
         let name = names.given(&mut config, problems);
-        let over = config.take("over").and_then(|over| over.read::<Over>(&[], problems)).unwrap_or_default();
+        let over = config.take("over").and_then(|over| over.read::<Over>(&[], problems)).unwrap_or(Over::Turn);
         let when = config.take("when").and_then(|when| read_condition(&when, &mut read.wishes, problems));
         let Some(checked) = (kind.read)(&config, COMMON, surroundings, problems) else { continue };
         read.wishes.extend(fit::wishes_of(&checked, false, problems));

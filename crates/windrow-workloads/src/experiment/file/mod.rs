@@ -19,8 +19,18 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] =
-    &["dataset", "target", "conversation", "evaluators", "trials", "gates", "baseline", "max_errors", "min_items"];
+const FIELDS: &[&str] = &[
+    "dataset",
+    "target",
+    "conversation",
+    "evaluators",
+    "trials",
+    "cache",
+    "gates",
+    "baseline",
+    "max_errors",
+    "min_items",
+];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -30,6 +40,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let evaluators = root.take("evaluators");
     let trials = root.take("trials");
     let quality = quality::Sections::take(&mut root);
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -60,6 +71,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         evaluators: evaluators.components,
         trials: trials.count,
         quality,
+        cache,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };

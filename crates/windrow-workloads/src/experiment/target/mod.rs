@@ -99,6 +99,18 @@ pub struct Answer {
     pub used: Usage,
 }
 
+impl Answer {
+    /// Adds what another answer of the same conversation took and called.
+    pub fn add(&mut self, other: &Answer) {
+        self.latency_ms += other.latency_ms;
+        self.used += other.used;
+        let list = |calls: &Option<Json>| calls.as_ref().and_then(|calls| calls.parse::<Vec<Value>>().ok());
+        if let Some(more) = list(&other.tool_calls) {
+            self.tool_calls = Some(Json::of(&[list(&self.tool_calls).unwrap_or_default(), more].concat()));
+        }
+    }
+}
+
 pub fn find(name: &str) -> Option<&'static TargetKind> {
     TARGETS.iter().find(|kind| kind.name == name)
 }
