@@ -22,7 +22,6 @@ pub enum Ending {
     /// Somebody stopped the process; the run can be continued.
     Interrupted {
         run: Run,
-        pace: Pace,
     },
 }
 
@@ -54,7 +53,7 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     settled?;
     let run = app.store.run(id).await?;
     let pace = Pace { items: run.counters.executed() - before, elapsed: started.elapsed() };
-    Ok(if run.state.is_final() { Ending::Settled { run, pace } } else { Ending::Interrupted { run, pace } })
+    Ok(if run.state.is_final() { Ending::Settled { run, pace } } else { Ending::Interrupted { run } })
 }
 
 /// True when the run has settled, false when a signal came first.
