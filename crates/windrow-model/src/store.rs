@@ -52,6 +52,8 @@ pub enum StoreError {
     Unsettled { run: RunId, unsettled: i64 },
     #[error("item {item} has used up all {max} tries it may ever have")]
     TriesExhausted { item: ItemId, max: u32 },
+    #[error("another import of the same dataset has begun, or this one was dropped; nothing of it is kept")]
+    StaleImport,
     /// The database cannot be reached or did not answer; the verb may or may not have happened.
     #[error("the database did not answer: {0}")]
     Unavailable(String),

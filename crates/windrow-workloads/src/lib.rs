@@ -5,11 +5,13 @@
 //! [`workloads`]. A kind is added in one place, [`kind`].
 
 pub mod canonical;
+pub mod dataset;
 pub mod duration;
 pub mod environment;
 pub mod experiment;
 pub mod job_file;
 pub mod kind;
+pub mod prices;
 pub mod report;
 pub mod template;
 

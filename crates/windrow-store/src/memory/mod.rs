@@ -6,6 +6,7 @@ mod archive;
 mod claim;
 mod clean_up;
 mod close;
+mod datasets;
 mod intend;
 mod plan;
 mod read;
@@ -37,6 +38,7 @@ use world::World;
 #[derive(Default)]
 pub struct MemoryStore {
     world: Mutex<World>,
+    shelf: Mutex<datasets::Shelf>,
 }
 
 impl MemoryStore {
@@ -48,6 +50,10 @@ impl MemoryStore {
     /// simulation would rather see the damaged world than a poisoned lock.
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, datasets::Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -4,13 +4,13 @@
 mod calls;
 mod component;
 mod conversation;
-mod dataset;
 mod evaluator;
 pub(crate) mod file;
 mod message;
 mod program;
 mod spec;
 mod step;
+mod survey;
 mod talk;
 mod target;
 mod trials;

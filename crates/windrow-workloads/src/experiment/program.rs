@@ -13,18 +13,20 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
-use super::dataset::{Dataset, Place, ReadError};
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use super::trials;
+use crate::dataset::{Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
+use crate::prices::Prices;
 
 pub struct Experiment {
-    dataset: Dataset,
+    pager: Pager,
+    reading: Reading,
     trials: u32,
     prompt: Prompt,
     target: Arc<dyn Target>,
@@ -51,10 +53,12 @@ impl Experiment {
     pub fn prepare(spec: ExperimentSpec, environment: Environment) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
-        let setting = Setting { environment, timeout };
+        let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
+        let setting = Setting { environment, timeout, prices: Arc::new(prices) };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            dataset: spec.dataset,
+            pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
+            reading: spec.dataset.reading,
             trials: spec.trials,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
@@ -152,13 +156,7 @@ impl Experiment {
 #[async_trait]
 impl Program for Experiment {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
-        let place = match cursor {
-            None => Place::START,
-            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
-        };
-        let (dataset, trials) = (self.dataset.clone(), self.trials);
-        let read = tokio::task::spawn_blocking(move || read_page(&dataset, trials, place, limit));
-        read.await.map_err(|error| Failure::new(ErrorClass::Handler, format!("reading the dataset: {error}")))?
+        self.pager.page(cursor, limit).await
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
@@ -167,6 +165,8 @@ impl Program for Experiment {
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
         let trial = trials::number(&row, self.trials);
+        let row =
+            self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
         let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
@@ -188,31 +188,6 @@ impl Program for Experiment {
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
     }
-}
-
-/// A page of long rows is shorter, so that memory does not depend on what is in them.
-const PAGE_BYTES: usize = 4 << 20;
-
-fn read_page(dataset: &Dataset, trials: u32, place: Place, limit: usize) -> Result<SourcePage, Failure> {
-    let failed = |error: ReadError| {
-        let path = dataset.path.display();
-        invalid(match error {
-            ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
-            ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
-        })
-    };
-    let mut rows = dataset.open(place).map_err(failed)?;
-    let mut items = Vec::with_capacity(limit.min(1024));
-    let mut bytes = 0;
-    // All trials of a row are on one page.
-    while (items.is_empty() || items.len() + trials as usize <= limit) && bytes < PAGE_BYTES {
-        let Some(row) = rows.next_row() else { break };
-        let row = row.map_err(failed)?;
-        bytes += row.text.len() * trials as usize;
-        items.extend(trials::items_of(row, trials));
-    }
-    let done = rows.at_end().map_err(failed)?;
-    Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

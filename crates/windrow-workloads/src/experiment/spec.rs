@@ -7,10 +7,11 @@ use windrow_model::Json;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
-use super::dataset::Dataset;
 use super::message::MessageTemplate;
 use super::talk::Talk;
 use crate::canonical::canonical;
+use crate::dataset::Dataset;
+use crate::prices::PriceList;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,15 +23,18 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Talk::is_scripted")]
     pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
+    /// What the user says models cost, before our own table.
+    #[serde(default, skip_serializing_if = "PriceList::is_empty")]
+    pub prices: PriceList,
+    /// Calls are taken over from other items and jobs that made the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
     /// How often each row is tried.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub trials: u32,
     /// What makes a run good enough.
     #[serde(default, skip_serializing_if = "Quality::is_empty")]
     pub quality: Quality,
-    /// Calls are taken over from other items and jobs that made the same.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cache: bool,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }

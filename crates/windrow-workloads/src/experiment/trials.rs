@@ -6,7 +6,7 @@ use windrow_model::priority::Priority;
 use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
 
-use super::dataset::Row;
+use crate::dataset::Row;
 use crate::template::Fields;
 
 /// The field that tells a row's trials apart, from 1.
@@ -15,7 +15,7 @@ pub const TRIAL: &str = "trial";
 pub const MAX_TRIALS: u32 = 100;
 
 /// The row's items, in order.
-pub fn items_of(row: Row, trials: u32) -> Vec<NewItem> {
+pub fn items_of(row: Row, trials: usize) -> Vec<NewItem> {
     let Row { fields, text, .. } = row;
     let key = Row::key(fields.clone());
     if trials == 1 {
@@ -26,7 +26,7 @@ pub fn items_of(row: Row, trials: u32) -> Vec<NewItem> {
         fields.insert(TRIAL.to_owned(), no.into());
         item(of_trial(key, no), Some(key), Json::of(&fields))
     };
-    (1..=trials).map(trial).collect()
+    (1..=trials as u32).map(trial).collect()
 }
 
 fn item(key: ContentKey, group: Option<ContentKey>, input: Json) -> NewItem {

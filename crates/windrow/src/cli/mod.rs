@@ -20,6 +20,7 @@ mod jobs_retry;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_why;
+mod mock_model;
 mod output;
 mod progress;
 mod report;
@@ -78,6 +79,8 @@ enum Command {
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
+    /// A model endpoint on this machine, for examples and tests
+    MockModel(mock_model::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -113,12 +116,14 @@ fn after_help() -> String {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
-    if let Command::Run(args) = cli.command {
-        return Box::pin(run::perform(&cli.data, args)).await;
-    }
+    let command = match cli.command {
+        Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::MockModel(args) => return mock_model::perform(args).await,
+        command => command,
+    };
     let app = App::open(&cli.data).await?;
-    match cli.command {
-        Command::Run(_) => unreachable!("performed above"),
+    match command {
+        Command::Run(_) | Command::MockModel(_) => unreachable!("performed above"),
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dataset::DatasetSection;
+use crate::dataset::BadRow;
 use crate::experiment::component::{Checked, Placed};
-use crate::experiment::dataset::BadRow;
-use crate::experiment::dataset::survey::{Need, Survey, Unmet};
+use crate::experiment::survey::{Need, Survey, Unmet};
 use crate::report::{Excerpt, Problem, Problems, nearest};
 use crate::template::Template;
 
@@ -63,7 +63,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
     let survey = match Survey::of(&dataset.dataset, &needs) {
         Ok(survey) => survey,
         Err(error) => {
-            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.path.display());
+            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.file.path.display());
             problems.add(dataset.span.clone(), message, "check the file and its permissions");
             return None;
         }
@@ -80,7 +80,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
         );
     }
     if survey.rows == 0 && survey.bad_rows == 0 {
-        let message = format!("the dataset {} has no rows", dataset.dataset.path.display());
+        let message = format!("the dataset {} has no rows", dataset.dataset.file.path.display());
         problems.add(dataset.span.clone(), message, "add at least one row");
     }
     let mut warnings = Vec::new();

@@ -5,6 +5,7 @@ mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
+mod prices;
 mod quality;
 pub mod target;
 mod trials;
@@ -26,6 +27,7 @@ const FIELDS: &[&str] = &[
     "evaluators",
     "trials",
     "cache",
+    "prices",
     "gates",
     "baseline",
     "max_errors",
@@ -38,9 +40,10 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
+    let own_prices = root.take("prices");
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     let trials = root.take("trials");
     let quality = quality::Sections::take(&mut root);
-    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -50,6 +53,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let talk = conversation.talk.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
+    let prices = prices::read(own_prices, environment, problems);
 
     let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
     let trials = trials::read(trials, problems);
@@ -62,21 +66,23 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let mut fit = fit::check(&dataset, &wishes, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
-    let (header, target, talk) = (header?, target?, conversation.talk?);
+    let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
         conversation: talk,
         evaluators: evaluators.components,
+        prices: prices.own,
+        cache,
         trials: trials.count,
         quality,
-        cache,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
     let (spec, spec_hash) = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
     fit.warnings.splice(0..0, warnings);
     Some(LoadedJob {
         name: header.name,
