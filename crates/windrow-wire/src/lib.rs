@@ -4,6 +4,7 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod dataset;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -12,6 +13,7 @@ pub mod run;
 pub mod status;
 pub mod time;
 
+pub use dataset::{DatasetDetail, DatasetSummary, VersionView};
 pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
 pub use job::{JobDetail, JobRow};
 pub use log::LogLine;

@@ -9,19 +9,20 @@ use windrow_model::store::NewItem;
 use windrow_model::workload::SourcePage;
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{DatasetFile, Place, ReadError, Row, Rows};
+use super::{Library, Place, ReadError, Row, Rows, Source};
 
 /// A page of long rows is shorter, so that memory does not depend on what is in them.
 const PAGE_BYTES: usize = 4 << 20;
 
 pub struct Pager {
-    file: Arc<DatasetFile>,
+    source: Arc<Source>,
+    library: Option<Library>,
     open: Arc<Mutex<Option<Box<dyn Rows>>>>,
 }
 
 impl Pager {
-    pub fn new(file: DatasetFile) -> Self {
-        Self { file: Arc::new(file), open: Arc::default() }
+    pub fn new(source: Source, library: Option<Library>) -> Self {
+        Self { source: Arc::new(source), library, open: Arc::default() }
     }
 
     pub async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
@@ -29,10 +30,14 @@ impl Pager {
             None => Place::START,
             Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
         };
-        let (file, open) = (self.file.clone(), self.open.clone());
+        let (source, library, open) = (self.source.clone(), self.library.clone(), self.open.clone());
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let (page, rows) = read_page(&file, kept, place, limit)?;
+            let rows = match kept {
+                Some(rows) if rows.place() == place && place != Place::START => rows,
+                _ => source.open(library.as_ref(), place).map_err(|error| failed(&source, error))?,
+            };
+            let (page, rows) = read_page(rows, limit).map_err(|error| failed(&source, error))?;
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
             Ok(page)
         });
@@ -42,27 +47,16 @@ impl Pager {
 
 type Page = (SourcePage, Option<Box<dyn Rows>>);
 
-fn read_page(file: &DatasetFile, kept: Option<Box<dyn Rows>>, place: Place, limit: usize) -> Result<Page, Failure> {
-    let failed = |error: ReadError| {
-        let path = file.path.display();
-        invalid(match error {
-            ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
-            ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
-        })
-    };
-    let mut rows = match kept {
-        Some(rows) if rows.place() == place && place != Place::START => rows,
-        _ => file.open(place).map_err(failed)?,
-    };
+fn read_page(mut rows: Box<dyn Rows>, limit: usize) -> Result<Page, ReadError> {
     let mut items = Vec::with_capacity(limit.min(1024));
     let mut bytes = 0;
     while items.len() < limit && bytes < PAGE_BYTES {
         let Some(row) = rows.next_row() else { break };
-        let row = row.map_err(failed)?;
+        let row = row?;
         bytes += row.text.len();
         items.push(item(row));
     }
-    let done = rows.at_end().map_err(failed)?;
+    let done = rows.at_end()?;
     let page = SourcePage { items, cursor: Some(Json::of(&rows.place())), done };
     Ok((page, (!done).then_some(rows)))
 }
@@ -75,6 +69,13 @@ fn item(row: Row) -> NewItem {
         resource: None,
         not_before: None,
     }
+}
+
+fn failed(source: &Source, error: ReadError) -> Failure {
+    invalid(match error {
+        ReadError::Row(bad) => format!("{source}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
+        ReadError::File(error) => format!("{source}: the dataset cannot be read: {error}"),
+    })
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

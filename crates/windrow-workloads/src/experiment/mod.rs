@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::job_file::{self, LoadedJob};
 use crate::report::Report;
@@ -35,11 +36,17 @@ pub fn load(path: &Path) -> Result<LoadedJob, Report> {
 
 pub struct ExperimentWorkload {
     environment: Environment,
+    library: Option<Library>,
 }
 
 impl ExperimentWorkload {
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, library: None }
+    }
+
+    /// With datasets that have a name.
+    pub fn with_library(self, library: Library) -> Self {
+        Self { library: Some(library), ..self }
     }
 }
 
@@ -55,6 +62,6 @@ impl Workload for ExperimentWorkload {
                 format!("the frozen definition does not fit this version: {error}; submit the job file again");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
-        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone())?))
+        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone(), self.library.clone())?))
     }
 }

@@ -17,7 +17,7 @@ use super::message::{Message, Prompt, Role};
 use super::spec::ExperimentSpec;
 use super::step::perform;
 use super::target::{self, Answer, Question, Setting, Target};
-use crate::dataset::{Pager, Reading};
+use crate::dataset::{Library, Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
 
@@ -32,12 +32,12 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    pub fn prepare(spec: ExperimentSpec, environment: Environment) -> Result<Self, Failure> {
+    pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let setting = Setting { environment, timeout };
         Ok(Self {
-            pager: Pager::new(spec.dataset.file),
+            pager: Pager::new(spec.dataset.source, library),
             reading: spec.dataset.reading,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,

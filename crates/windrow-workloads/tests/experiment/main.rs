@@ -7,6 +7,7 @@ mod fixture;
 mod formats;
 mod journal;
 mod loading;
+mod named;
 mod paging;
 mod parity;
 mod running;

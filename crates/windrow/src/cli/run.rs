@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use windrow_workloads::{LoadedJob, job_file};
+use windrow_workloads::dataset::Library;
+use windrow_workloads::{Environment, LoadedJob, job_file};
 
 use super::choose::{self, Course};
 use super::execute::{self, Ending};
@@ -34,11 +35,16 @@ pub struct Args {
 }
 
 pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let job = load(args.file.clone()).await?;
+    // A folder is made only for a file that is in order, but what is there may hold its dataset.
+    let existing = App::open_if_there(data).await?;
+    let job = load(args.file.clone(), existing.as_ref().map(App::library)).await?;
     for warning in &job.warnings {
         eprintln!("warning: {warning}");
     }
-    let app = App::create(data).await?;
+    let app = match existing {
+        Some(app) => app,
+        None => App::create(data).await?,
+    };
     let course = choose::course(&app, &job, args.new).await?;
     if let (Some(note), false) = (&course.note, args.quiet) {
         eprintln!("{note}");
@@ -59,8 +65,9 @@ async fn follow(app: &App, job: &LoadedJob, course: &Course, quiet: bool) -> Res
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-async fn load(file: PathBuf) -> Result<LoadedJob> {
-    let loaded = tokio::task::spawn_blocking(move || job_file::load(&file)).await;
+async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
+    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+    let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?
         .map_err(Error::from)

@@ -2,6 +2,7 @@
 
 mod broken_files;
 mod continuing;
+mod datasets;
 mod endpoint;
 mod interrupting;
 mod json_contract;

@@ -12,13 +12,20 @@ use super::KIND;
 use super::component::Surroundings;
 use super::spec::ExperimentSpec;
 use crate::LoadedJob;
+use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
 const FIELDS: &[&str] = &["dataset", "target", "evaluators"];
 
-pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
+pub fn load(
+    path: &Path,
+    mut root: Section,
+    environment: &Environment,
+    library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
@@ -27,14 +34,15 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let surroundings = Surroundings { environment, folder };
-    let dataset = dataset.and_then(|section| dataset::read(section, folder, problems));
+    let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
+    let dataset = dataset.and_then(|section| dataset::read(section, folder, shelf, problems));
     let target = target.and_then(|section| target::read(section, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes: Vec<_> = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes).cloned().collect();
     let dataset = dataset?;
-    let mut fit = fit::check(&dataset, &wishes, problems)?;
+    let mut fit = fit::check(&dataset, library, &wishes, problems)?;
 
     let (header, target) = (header?, target?);
     let spec = ExperimentSpec {
