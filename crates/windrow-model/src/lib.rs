@@ -6,16 +6,20 @@
 //! item of a kind means).
 
 pub mod aggregate;
+pub mod compare;
 pub mod counters;
+pub mod cron;
 pub mod dataset;
 pub mod docs;
 pub mod failure;
+pub mod gate;
 pub mod ids;
 pub mod json;
 pub mod machine;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod selection;
 pub mod state;
 pub mod step;
 pub mod store;

@@ -62,16 +62,23 @@ impl Template {
     }
 }
 
-/// What a template sees: the turn's own fields before those shared by all turns, and the history.
-/// Fields are converted when they are looked up, so a large unused field costs nothing.
-#[derive(Debug)]
+/// What a template sees: what it is given (the output to judge), then the turn's own fields before
+/// those shared by all turns, and the history. Fields are converted when they are looked up, so a
+/// large unused field costs nothing.
+#[derive(Debug, Clone, Default)]
 pub struct Variables {
+    pub given: Vec<(&'static str, Value)>,
     pub own: Arc<Fields>,
     pub shared: Arc<Fields>,
     pub history: Value,
 }
 
 impl Variables {
+    pub fn with(mut self, name: &'static str, value: impl Into<Value>) -> Self {
+        self.given.push((name, value.into()));
+        self
+    }
+
     fn field(&self, name: &str) -> Option<&serde_json::Value> {
         self.own.get(name).or_else(|| self.shared.get(name))
     }
@@ -83,6 +90,9 @@ impl Object for Variables {
     }
 
     fn get_value_by_str(self: &Arc<Self>, name: &str) -> Option<Value> {
+        if let Some((_, value)) = self.given.iter().find(|(given, _)| *given == name) {
+            return Some(value.clone());
+        }
         match self.field(name) {
             Some(value) => Some(Value::from(Serde(value))),
             None if name == HISTORY => Some(self.history.clone()),
@@ -91,8 +101,9 @@ impl Object for Variables {
     }
 
     fn enumerate(self: &Arc<Self>) -> Enumerator {
-        let names: BTreeSet<&String> = self.own.keys().chain(self.shared.keys()).collect();
-        Enumerator::Values(names.into_iter().map(|name| Value::from(name.as_str())).collect())
+        let fields = self.own.keys().chain(self.shared.keys()).map(String::as_str);
+        let names: BTreeSet<&str> = self.given.iter().map(|(name, _)| *name).chain(fields).collect();
+        Enumerator::Values(names.into_iter().map(Value::from).collect())
     }
 }
 
@@ -102,7 +113,7 @@ mod tests {
 
     fn variables(json: serde_json::Value) -> Value {
         let serde_json::Value::Object(fields) = json else { panic!("an object") };
-        Value::from_object(Variables { own: Arc::new(fields), shared: Arc::default(), history: Value::from(()) })
+        Value::from_object(Variables { own: Arc::new(fields), ..Variables::default() })
     }
 
     #[test]

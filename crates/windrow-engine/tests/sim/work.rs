@@ -101,6 +101,7 @@ pub fn row(spec: &Spec, n: u64) -> NewItem {
         priority: Priority::new(1 + (n % 9) as i64).unwrap(),
         resource: (spec.resources > 0).then(|| format!("r{}", n % spec.resources)),
         not_before: None,
+        group: None,
     }
 }
 
@@ -123,9 +124,10 @@ impl Program for SimProgram {
                 turn: n,
                 input: Json::of(&n),
                 on_unknown: OnUnknown::Repeat,
+                shared: false,
             };
             if let Some(Recalled::Done { from, .. }) = journal.recall(&key) {
-                journal.reuse(intent, from);
+                journal.reuse(intent, from, None);
                 continue;
             }
             let no = journal.begin(intent).await?;

@@ -12,6 +12,8 @@ mod plan;
 mod read;
 mod reap;
 mod report;
+mod results;
+mod schedule;
 mod session;
 mod submit;
 mod world;
@@ -20,9 +22,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
-use windrow_model::state::RunEvent;
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
+use windrow_model::state::{RunEvent, StepState};
+use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
@@ -86,12 +92,19 @@ impl Store for MemoryStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         Ok(self.world().history(attempt))
     }
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+        let world = self.world();
+        let found = world.shared.get(&key).and_then(|id| world.steps.get(id));
+        Ok(found.filter(|step| step.state == StepState::Done).cloned())
+    }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         Ok(self.world().renew(&leases, lease_ms, now))
     }
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut world = self.world();
-        Ok(reports.iter().map(|report| world.report(report.clone(), now)).collect())
+        let receipts: Vec<Receipt> = reports.iter().map(|report| world.report(report.clone(), now)).collect();
+        world.pause_spent(&reports, &receipts, now);
+        Ok(receipts)
     }
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
         self.world().archive(ticket, limit, now)
@@ -105,11 +118,17 @@ impl Store for MemoryStore {
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
         self.world().yield_run(ticket)
     }
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
-        self.world().close_run(ticket, summary, now)
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.world().close_run(ticket, closing, now)
     }
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         self.world().intend(run, event, actor, reason, now)
+    }
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        self.world().amend(run, limits, actor, now)
+    }
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        self.world().schedule(job, schedule, actor, now)
     }
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
         let mut world = self.world();
@@ -135,6 +154,9 @@ impl Store for MemoryStore {
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         Ok(self.world().list_jobs(&filter))
     }
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        Ok(self.world().due_jobs(limit, now))
+    }
     async fn run(&self, id: RunId) -> Result<Run> {
         self.world().run(id).cloned()
     }
@@ -157,7 +179,22 @@ impl Store for MemoryStore {
         Ok(self.world().stats(job))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.world().aggregates(run)
+        let world = self.world();
+        let run = world.run(run)?.id;
+        // An item that the run has not redone yet still shows its earlier result.
+        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+    }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        Ok(self.world().tally(|row| row.job == job, |_| true))
+    }
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.world().results(run, after, limit)
+    }
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.world().worst(run, limit)
+    }
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.world().compare(before, after, limit)
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)

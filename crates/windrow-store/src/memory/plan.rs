@@ -2,7 +2,7 @@ use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
 use windrow_model::state::{AttemptState, ITEM, ItemEvent, ItemState, Mode, RunState};
-use windrow_model::step::{ContentKey, Usage};
+use windrow_model::step::{ContentKey, Usage, Verdict};
 use windrow_model::store::{NewItem, PlanPage, Planned, Result, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
 
@@ -33,13 +33,14 @@ impl World {
             match self.place(id, job, mode, item.key) {
                 Placing::Skip => planned.skipped += 1,
                 Placing::Create(key) => {
-                    self.create_item(id, job, NewItem { key, ..item }, now);
+                    self.create_item(id, job, item, key, now);
                     planned.created += 1;
                 }
                 Placing::Requeue(known) => {
                     let row = self.items.get_mut(&known).expect("item exists");
                     row.priority = item.priority;
                     row.resource = item.resource;
+                    row.group = item.group;
                     self.requeue_item(id, known, item.not_before.unwrap_or(now));
                     planned.requeued += 1;
                 }
@@ -59,8 +60,13 @@ impl World {
             return Ok(Planned { done: run.planned, ..Default::default() });
         }
         let after = run.cursor.as_ref().and_then(|cursor| cursor.value()["after"].as_i64());
-        let chosen =
-            |(_, row): &(&ItemId, &ItemRow)| row.job == job && row.run != id && selection.states.contains(&row.state);
+        let chosen = |(item, row): &(&ItemId, &ItemRow)| {
+            let errored = row.scores.iter().filter(|score| score.verdict == Verdict::Error);
+            let error = row.error.as_ref().map(|(class, _)| *class);
+            row.job == job
+                && row.run != id
+                && selection.takes(**item, row.state, error, errored.map(|score| score.name.as_str()))
+        };
         let page: Vec<ItemId> = if selection.reverse {
             let below = ItemId(after.unwrap_or(i64::MAX));
             self.items.range(..below).rev().filter(chosen).map(|(item, _)| *item).take(limit).collect()
@@ -95,7 +101,8 @@ impl World {
             if self.keys.contains_key(&(job, item.key)) {
                 planned.skipped += 1;
             } else {
-                self.create_item(id, job, item, now);
+                let key = item.key;
+                self.create_item(id, job, item, key, now);
                 planned.created += 1;
             }
         }
@@ -117,18 +124,23 @@ impl World {
         unreachable!("some number is free")
     }
 
-    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, now: Time) {
+    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, key: ContentKey, now: Time) {
         self.item_seq += 1;
         let id = ItemId(self.item_seq);
-        let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
-        let ordinal = *ordinals;
-        *ordinals += 1;
-        self.keys.insert((job, new.key), id);
+        // A further trial stands where its row stands.
+        let row = new.group.filter(|group| *group != new.key).and_then(|group| self.keys.get(&(job, group)));
+        let ordinal = row.map(|row| self.items[row].ordinal).unwrap_or_else(|| {
+            let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
+            *ordinals += 1;
+            *ordinals - 1
+        });
+        self.keys.insert((job, key), id);
         let row = ItemRow {
             job,
             run,
             ordinal,
-            key: new.key,
+            key,
+            group: new.group,
             priority: new.priority,
             resource: new.resource.clone(),
             state: ItemState::Queued,

@@ -4,6 +4,7 @@
 
 mod admit;
 mod aggregates;
+mod amend;
 mod archive;
 mod attempts;
 mod cancel;
@@ -12,6 +13,7 @@ mod claim;
 mod clean_up;
 mod close;
 mod codes;
+mod compare;
 mod connection;
 mod dataset_drop;
 mod dataset_import;
@@ -31,9 +33,12 @@ mod recount;
 mod renew;
 mod report;
 mod requeue;
+mod results;
 mod runs;
+mod schedules;
 mod scores;
 mod sessions;
+mod shared;
 mod standing;
 mod stats;
 mod steps;
@@ -49,9 +54,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
 use windrow_model::state::RunEvent;
+use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
@@ -146,6 +155,10 @@ impl Store for SqliteStore {
         self.read(move |conn| steps::history(conn, attempt)).await
     }
 
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+        self.read(move |conn| shared::shared_step(conn, key)).await
+    }
+
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         self.write_hot(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
     }
@@ -170,13 +183,23 @@ impl Store for SqliteStore {
         self.write(move |tx| sessions::yield_run(tx, ticket)).await
     }
 
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
-        self.write(move |tx| close::close_run(tx, ticket, &summary, now)).await
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.write(move |tx| close::close_run(tx, ticket, &closing, now)).await
     }
 
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
         self.write(move |tx| intend::intend(tx, run, event, actor, reason, now)).await
+    }
+
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write(move |tx| amend::amend(tx, run, limits, actor, now)).await
+    }
+
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        let actor = actor.to_owned();
+        self.write(move |tx| schedules::schedule(tx, job, schedule, actor, now)).await
     }
 
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
@@ -206,6 +229,10 @@ impl Store for SqliteStore {
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         self.read(move |conn| jobs::jobs(conn, &filter)).await
+    }
+
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        self.read(move |conn| schedules::due_jobs(conn, limit, now)).await
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {
@@ -239,6 +266,22 @@ impl Store for SqliteStore {
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         self.read(move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        self.read(move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.read(move |conn| results::results(conn, run, after, limit)).await
+    }
+
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.read(move |conn| results::worst(conn, run, limit)).await
+    }
+
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.read(move |conn| compare::compare(conn, before, after, limit)).await
     }
 
     async fn recount(&self, run: RunId) -> Result<Counters> {

@@ -9,17 +9,6 @@ use windrow_model::{Json, RunId, SessionId, StepId};
 
 use crate::fixture::*;
 
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod memory {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::memory().await.store).await } )+
-        }
-        mod sqlite {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::sqlite().await.store).await } )+
-        }
-    };
-}
-
 cases![
     a_second_live_run_is_refused,
     an_idempotency_key_answers_with_the_first_run,
@@ -49,6 +38,8 @@ cases![
     retention_deletes_what_is_over_and_nothing_else,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
+    trials_of_a_row_share_its_place_and_are_grouped,
+    a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
     a_first_attempt_given_up_still_counts,
     the_log_tells_who_did_what,
@@ -105,7 +96,7 @@ async fn a_page_planned_twice_creates_nothing_twice(store: &dyn Store) {
     let ticket = planned(store, "a", vec![]).await;
     let run = ticket.run;
     assert_eq!(store.run(run).await.unwrap().counters.total, 0);
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
     let first = PlanPage { done: false, ..page(ticket, (0..3).map(new_item).collect()) };
@@ -227,7 +218,7 @@ async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
     store.intend(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
     assert!(store.renew(vec![lease], LEASE_MS, T0).await.unwrap()[0].stop);
     assert_eq!(report(store, lease, begin(1), Ending::None, T0).await, Receipt::Stop);
-    let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a") }], begin(1)].concat();
+    let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }], begin(1)].concat();
     assert_eq!(report(store, lease, finish_and_begin, Ending::None, T0).await, Receipt::Stop);
     report(store, lease, vec![], Ending::GiveBack, T0).await.accepted();
     let history = store.history(lease.attempt).await.unwrap();
@@ -240,7 +231,7 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let steps = vec![
         StepWrite::Begin { no: 0, intent: intent("paid") },
-        StepWrite::Finish { no: 0, result: done("paid") },
+        StepWrite::Finish { no: 0, result: done("paid"), shared: false },
         StepWrite::Begin { no: 1, intent: intent("open") },
     ];
     report(store, lease, steps, Ending::None, T0).await.accepted();
@@ -327,14 +318,14 @@ async fn a_stale_coordinator_changes_nothing(store: &dyn Store) {
     assert_eq!(store.plan_items(page(old, vec![new_item(2)]), later).await.unwrap_err(), stale);
     assert_eq!(store.cancel_items(old, 1, later).await.unwrap_err(), stale);
     assert_eq!(store.yield_run(old, later).await.unwrap_err(), stale);
-    assert_eq!(store.close_run(old, Json::null(), later).await.unwrap_err(), stale);
+    assert_eq!(store.close_run(old, Closing::default(), later).await.unwrap_err(), stale);
     assert!(store.beat(SessionId(1), LEASE_MS, later).await.unwrap().is_empty(), "it is not the first one's any more");
     assert_eq!(store.run(old.run).await.unwrap().coordinator, Some(SessionId(2)));
 }
 
 async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    let refused = store.close_run(ticket, Json::null(), T0).await.unwrap_err();
+    let refused = store.close_run(ticket, Closing::default(), T0).await.unwrap_err();
     assert_eq!(refused, StoreError::Unsettled { run: ticket.run, unsettled: 1 });
     finish_all(store, ticket, Outcome::Succeeded).await;
     let run = store.run(ticket.run).await.unwrap();
@@ -352,10 +343,10 @@ async fn cancelling_settles_what_waits(store: &dyn Store) {
     assert!(claim(store, ticket.run, 10, T0).await.is_empty());
     assert_eq!(store.cancel_items(ticket, 1, T0).await.unwrap(), 1);
     assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 1);
-    assert!(store.close_run(ticket, Json::null(), T0).await.is_err());
+    assert!(store.close_run(ticket, Closing::default(), T0).await.is_err());
     succeed(store, running, T0).await.accepted();
     store.archive(ticket, 10, T0).await.unwrap();
-    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    let run = store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert_eq!(run.state, RunState::Cancelled);
     assert_eq!((run.counters.succeeded, run.counters.cancelled), (1, 2));
     assert_eq!(run.reason.as_deref(), Some("enough"));
@@ -367,15 +358,17 @@ async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
     let claimed = claim(store, ticket.run, 4, T0).await;
     for (n, claimed) in claimed.iter().enumerate() {
         let outcome = if n % 2 == 0 { Outcome::Succeeded } else { Outcome::Failed };
-        let steps =
-            vec![StepWrite::Begin { no: 0, intent: intent("paid") }, StepWrite::Finish { no: 0, result: done("paid") }];
+        let steps = vec![
+            StepWrite::Begin { no: 0, intent: intent("paid") },
+            StepWrite::Finish { no: 0, result: done("paid"), shared: false },
+        ];
         report(store, claimed.lease, steps, hand_in(outcome, vec![]), T0).await.accepted();
     }
     store.archive(ticket, 10, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(Submission { mode: Mode::FailRetry, ..submission(2, "a") }, T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
-    let selection = Selection { states: vec![ItemState::Failed, ItemState::Cancelled], reverse: false };
+    let selection = Selection::of(Mode::FailRetry);
     let planned = store.replan_items(ticket, selection.clone(), 1, T0).await.unwrap();
     assert_eq!((planned.requeued, planned.done), (1, false));
     let planned = store.replan_items(ticket, selection.clone(), 5, T0).await.unwrap();
@@ -385,7 +378,7 @@ async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
     assert_eq!(again.iter().map(|c| c.ordinal).collect::<Vec<_>>(), [1, 3]);
     let history = store.history(again[0].lease.attempt).await.unwrap();
     assert_eq!(history[0].state, StepState::Done, "what was paid can be reused");
-    let reuse = vec![StepWrite::Reuse { no: 0, intent: intent("paid"), from: history[0].id }];
+    let reuse = vec![StepWrite::Reuse { no: 0, intent: intent("paid"), from: history[0].id, taken: None }];
     report(store, again[0].lease, reuse, hand_in(Outcome::Succeeded, vec![]), T0).await.accepted();
     let steps = store.item(again[0].lease.attempt.item()).await.unwrap().steps;
     assert_eq!((steps[1].state, steps[1].reused_from), (StepState::Reused, Some(history[0].id)));
@@ -405,10 +398,10 @@ async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
         succeed(store, claimed.lease, T0).await.accepted();
     }
     store.archive(ticket, 9, T0).await.unwrap();
-    assert!(store.close_run(ticket, Json::null(), T0).await.is_err(), "it waits for more");
+    assert!(store.close_run(ticket, Closing::default(), T0).await.is_err(), "it waits for more");
     store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(3)], T0).await.unwrap_err(), StoreError::IntakeClosed);
-    assert_eq!(store.close_run(ticket, Json::null(), T0).await.unwrap().state, RunState::Completed);
+    assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
 async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
@@ -490,7 +483,7 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
         report(store, claimed.lease, vec![], scored, T0).await.accepted();
     }
     store.archive(ticket, 10, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
     store.plan_items(page(ticket, vec![new_item(1), new_item(2)]), T0).await.unwrap();
@@ -501,7 +494,85 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     store.archive(ticket, 10, T0).await.unwrap();
     let half = store.aggregates(ticket.run).await.unwrap();
     assert_eq!((half.evaluators["exact"].n, half.evaluators["exact"].mean), (1, Some(0.0)));
+    let whole = store.job_aggregates(store.run(ticket.run).await.unwrap().job).await.unwrap();
+    assert_eq!((whole.evaluators["exact"].n, whole.evaluators["exact"].mean), (2, Some(0.5)), "of both runs");
     assert_eq!(half.usage.tokens_in, 10);
+}
+
+/// Trial 1 has the row's own key, so that trying more often later takes it over.
+async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
+    let trial = |row: u64, no: u64| NewItem {
+        key: if no == 1 { new_item(row).key } else { new_item(100 * row + no).key },
+        group: Some(new_item(row).key),
+        ..new_item(row)
+    };
+    let first = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    for claimed in claim(store, first.run, 2, T0).await {
+        succeed(store, claimed.lease, T0).await.accepted();
+    }
+    store.archive(first, 10, T0).await.unwrap();
+    store.close_run(first, Closing::default(), T0).await.unwrap();
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let rows = [1, 2, 3].iter().flat_map(|row| [1, 2, 3].map(|no| trial(*row, no)));
+    let planned = store.plan_items(page(ticket, rows.collect()), T0).await.unwrap();
+    assert_eq!((planned.created, planned.requeued), (7, 2), "the first trials are the rows known before");
+    for claimed in claim(store, ticket.run, 10, T0).await {
+        // The first trial of every row fails, and of row 2 (ordinal 1) all of them do.
+        let item = store.item(claimed.lease.attempt.item()).await.unwrap().item;
+        assert_eq!(item.group, Some(new_item(item.ordinal as u64 + 1).key), "its place is its row's");
+        let passes = item.ordinal != 1 && item.group != Some(item.key);
+        let scores = vec![score("exact", f64::from(u8::from(passes)))];
+        report(store, claimed.lease, vec![], hand_in(Outcome::Succeeded, scores), T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    let exact = store.aggregates(ticket.run).await.unwrap().evaluators.remove("exact").unwrap();
+    let trials = exact.trials.unwrap();
+    assert_eq!((exact.n, exact.rows, trials.histogram), (9, 3, vec![(3, 0, 1), (3, 2, 2)]));
+    assert_eq!(trials.pass.iter().map(|at| at.k).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!((trials.pass[1].any - 2.0 / 3.0).abs() < 1e-12 && (trials.pass[1].all - 2.0 / 9.0).abs() < 1e-12);
+}
+
+/// E1: the run-log layer answers for every run, the snapshot for the latest.
+async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store) {
+    let values = [[1.0, 0.25, 0.0], [1.0, 1.0, 0.5]];
+    let mut runs = Vec::new();
+    for (no, values) in values.iter().enumerate() {
+        let items = (1..=4).map(new_item).collect();
+        let ticket = planned_as(store, submission(100 + no as i64, "a"), items).await;
+        for (claimed, n) in claim(store, ticket.run, 4, T0).await.iter().zip(0..) {
+            let ending = match values.get(n) {
+                Some(value) => hand_in(Outcome::Succeeded, vec![score("exact", *value)]),
+                None => hand_in(Outcome::Failed, vec![]),
+            };
+            report(store, claimed.lease, vec![], ending, T0).await.accepted();
+        }
+        store.archive(ticket, 10, T0).await.unwrap();
+        store.close_run(ticket, Closing::default(), T0).await.unwrap();
+        runs.push(ticket.run);
+    }
+    let first = store.results(runs[0], None, 3).await.unwrap();
+    let rest = store.results(runs[0], Some(first[2].item), 3).await.unwrap();
+    let values = |results: &[windrow_model::record::ItemResult]| {
+        results.iter().map(|result| result.scores.first().and_then(|score| score.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&first), [Some(1.0), Some(0.25), Some(0.0)]);
+    assert_eq!((values(&rest), rest[0].outcome), (vec![None], Outcome::Failed));
+    assert_eq!(rest[0].error.as_ref().map(|(class, _)| *class), Some(ErrorClass::Server));
+
+    let worst = store.worst(runs[0], 2).await.unwrap();
+    assert_eq!(
+        worst.iter().map(|bad| (bad.ordinal, bad.score.value)).collect::<Vec<_>>(),
+        [(2, Some(0.0)), (1, Some(0.25))]
+    );
+    assert_eq!(store.worst(runs[1], 2).await.unwrap(), []);
+
+    let exact = store.compare(runs[0], runs[1], 10).await.unwrap().evaluators.remove("exact").unwrap();
+    assert_eq!((exact.rows, exact.broken, exact.fixed), (3, 0, 2));
+    assert!((exact.mean.unwrap().difference - 1.25 / 3.0).abs() < 1e-12);
+    assert_eq!(exact.fixed_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [1, 2]);
+    let classes = store.aggregates(runs[1]).await.unwrap().errors;
+    assert_eq!(classes.into_iter().collect::<Vec<_>>(), [("server".to_owned(), 1)]);
 }
 
 /// E11.
@@ -517,17 +588,23 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
     store.intend(run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     let held = store.admit(admission(1, 1), T0 + LEASE_MS).await.unwrap();
-    assert!(store.close_run(held[0].ticket, Json::null(), T0).await.is_ok(), "it ends without being drained again");
+    assert!(
+        store.close_run(held[0].ticket, Closing::default(), T0).await.is_ok(),
+        "it ends without being drained again"
+    );
 }
 
 async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {
-    let strict = Submission { limits: RunLimits { concurrency: 1, max_losses: 0 }, ..submission(100, "a") };
+    let strict = Submission {
+        limits: RunLimits { concurrency: 1, max_losses: 0, ..RunLimits::default() },
+        ..submission(100, "a")
+    };
     let ticket = planned_as(store, strict, vec![new_item(1)]).await;
     claim(store, ticket.run, 1, T0).await;
     assert_eq!(store.reap(10, T0 + LEASE_MS).await.unwrap().abandoned, 1);
     assert_eq!(store.recount(ticket.run).await.unwrap(), store.run(ticket.run).await.unwrap().counters);
     store.archive(ticket, 10, T0).await.unwrap();
-    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    let run = store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert_eq!((run.counters.total, run.counters.failed), (1, 1));
 }
 
@@ -562,7 +639,7 @@ async fn finish_all(store: &dyn Store, ticket: windrow_model::Ticket, outcome: O
         report(store, claimed.lease, vec![], hand_in(outcome, vec![]), T0).await.accepted();
     }
     store.archive(ticket, 100, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
 }
 
 trait Accepted {

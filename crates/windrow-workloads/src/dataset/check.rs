@@ -8,6 +8,7 @@ use jsonschema::Validator;
 use serde_json::Value;
 
 use windrow_model::Json;
+use windrow_model::dataset::Digest;
 
 use super::{BadRow, DatasetFile, Place, Profile, ReadError, Row};
 use crate::report::{About, Problem, Report};
@@ -68,12 +69,13 @@ impl RowSchema {
 
 pub struct Checked {
     pub rows: u64,
+    pub digest: Digest,
     pub profile: Profile,
 }
 
 /// Blocks. `shown` is the file as a person would name it; `seen` counts the rows as they pass.
 pub fn check(file: &DatasetFile, shown: &str, schema: Option<&RowSchema>, seen: &AtomicU64) -> Result<Checked, Report> {
-    let mut checked = Checked { rows: 0, profile: Profile::default() };
+    let mut checked = Checked { rows: 0, digest: Digest::default(), profile: Profile::default() };
     let (mut bad, mut bad_rows) = (Vec::new(), 0_usize);
     let mut add = |row: BadRow| {
         bad_rows += 1;
@@ -94,6 +96,7 @@ pub fn check(file: &DatasetFile, shown: &str, schema: Option<&RowSchema>, seen: 
                     Ok(row) => {
                         checked.rows += 1;
                         checked.profile.add(&row.fields);
+                        checked.digest.add(&Row::key(row.fields));
                     }
                     Err(ReadError::Row(row)) => add(row),
                     Err(ReadError::File(error)) => return Err(unreadable(shown, &error)),

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windrow_model::dataset::{DatasetStore, Imported, NewImport, NewRow};
+use windrow_model::dataset::{DatasetStore, DatasetVersion, Imported, NewImport, NewRow};
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetVersionId, Json, Time};
 
@@ -45,7 +45,7 @@ impl From<Report> for ImportError {
     }
 }
 
-/// Stores what was checked.
+/// Stores what was checked, unless the newest version is that already.
 pub async fn import(
     store: &dyn DatasetStore,
     file: Arc<ImportFile>,
@@ -57,6 +57,11 @@ pub async fn import(
     progress.total.store(checked.rows, Ordering::Relaxed);
     let version = import.version;
     let import = NewImport { schema: file.schema.as_ref().map(|schema| schema.text.clone()), ..import };
+    if let Some(version) = newest(store, &import).await?
+        && (version.rows as u64, version.digest, &version.schema) == (checked.rows, checked.digest, &import.schema)
+    {
+        return Ok(Imported { version, unchanged: true });
+    }
     store.begin_import(import, now()).await?;
     if let Err(error) = store_rows(store, version, &file, progress).await {
         // What hinders the import may hinder this too; then the next import does it.
@@ -66,6 +71,11 @@ pub async fn import(
     let imported = store.finish_import(version, Json::of(&checked.profile), now()).await?;
     sweep(store).await?;
     Ok(imported)
+}
+
+async fn newest(store: &dyn DatasetStore, import: &NewImport) -> Result<Option<DatasetVersion>, StoreError> {
+    let Some(dataset) = store.find_dataset(&import.workspace, &import.name).await? else { return Ok(None) };
+    Ok(store.dataset_versions(dataset.id).await?.into_iter().next())
 }
 
 /// Deletes what was dropped, here or by an import that was killed.

@@ -4,7 +4,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windrow_model::priority::Priority;
 use windrow_model::store::NewItem;
 use windrow_model::workload::SourcePage;
 use windrow_model::{ErrorClass, Failure, Json};
@@ -17,12 +16,15 @@ const PAGE_BYTES: usize = 4 << 20;
 pub struct Pager {
     source: Arc<Source>,
     library: Option<Library>,
+    /// A row becomes this many items, all on one page.
+    per_row: usize,
+    items_of: ItemsOf,
     open: Arc<Mutex<Option<Box<dyn Rows>>>>,
 }
 
 impl Pager {
-    pub fn new(source: Source, library: Option<Library>) -> Self {
-        Self { source: Arc::new(source), library, open: Arc::default() }
+    pub fn new(source: Source, library: Option<Library>, per_row: usize, items_of: ItemsOf) -> Self {
+        Self { source: Arc::new(source), library, per_row, items_of, open: Arc::default() }
     }
 
     pub async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
@@ -31,13 +33,12 @@ impl Pager {
             Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
         };
         let (source, library, open) = (self.source.clone(), self.library.clone(), self.open.clone());
+        let (per_row, items_of) = (self.per_row, self.items_of);
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let rows = match kept {
-                Some(rows) if rows.place() == place && place != Place::START => rows,
-                _ => source.open(library.as_ref(), place).map_err(|error| failed(&source, error))?,
-            };
-            let (page, rows) = read_page(rows, limit).map_err(|error| failed(&source, error))?;
+            let mut rows = open_at(&source, library.as_ref(), kept, place)?;
+            let page = read_page(&source, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
+            let rows = (!page.done).then_some(rows);
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
             Ok(page)
         });
@@ -45,33 +46,42 @@ impl Pager {
     }
 }
 
-type Page = (SourcePage, Option<Box<dyn Rows>>);
+/// What a row becomes.
+pub type ItemsOf = fn(Row, usize) -> Vec<NewItem>;
 
-fn read_page(mut rows: Box<dyn Rows>, limit: usize) -> Result<Page, ReadError> {
+/// Where the last page ended, or anywhere else.
+fn open_at(
+    source: &Source,
+    library: Option<&Library>,
+    kept: Option<Box<dyn Rows>>,
+    place: Place,
+) -> Result<Box<dyn Rows>, Failure> {
+    match kept {
+        Some(rows) if rows.place() == place && place != Place::START => Ok(rows),
+        _ => source.open(library, place).map_err(|error| unreadable(source, error)),
+    }
+}
+
+fn read_page(
+    source: &Source,
+    rows: &mut dyn Rows,
+    limit: usize,
+    items_of: impl Fn(Row) -> Vec<NewItem>,
+    per_row: usize,
+) -> Result<SourcePage, Failure> {
     let mut items = Vec::with_capacity(limit.min(1024));
     let mut bytes = 0;
-    while items.len() < limit && bytes < PAGE_BYTES {
+    while (items.is_empty() || items.len() + per_row <= limit) && bytes < PAGE_BYTES {
         let Some(row) = rows.next_row() else { break };
-        let row = row?;
-        bytes += row.text.len();
-        items.push(item(row));
+        let row = row.map_err(|error| unreadable(source, error))?;
+        bytes += row.text.len() * per_row;
+        items.extend(items_of(row));
     }
-    let done = rows.at_end()?;
-    let page = SourcePage { items, cursor: Some(Json::of(&rows.place())), done };
-    Ok((page, (!done).then_some(rows)))
+    let done = rows.at_end().map_err(|error| unreadable(source, error))?;
+    Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
 }
 
-fn item(row: Row) -> NewItem {
-    NewItem {
-        key: Row::key(row.fields),
-        input: Json::from_text(row.text),
-        priority: Priority::NORMAL,
-        resource: None,
-        not_before: None,
-    }
-}
-
-fn failed(source: &Source, error: ReadError) -> Failure {
+fn unreadable(source: &Source, error: ReadError) -> Failure {
     invalid(match error {
         ReadError::Row(bad) => format!("{source}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
         ReadError::File(error) => format!("{source}: the dataset cannot be read: {error}"),

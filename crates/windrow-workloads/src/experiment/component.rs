@@ -19,6 +19,11 @@ pub trait Config: Serialize + DeserializeOwned {
         Vec::new()
     }
 
+    /// Names its templates are given beside the fields of the row.
+    fn given(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Top-level fields every row (or turn) must have.
     fn row_fields(&self) -> Vec<(&'static str, &str)> {
         Vec::new()
@@ -62,10 +67,12 @@ pub struct Placed {
     pub path: String,
     pub span: Range<usize>,
     pub text: String,
+    /// Names a template has without the row.
+    pub given: &'static [&'static str],
 }
 
 /// A configuration that was read; what is still to be checked against the dataset.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Checked {
     pub config: Value,
     pub templates: Vec<Placed>,
@@ -99,18 +106,19 @@ pub fn read<C: Config>(
         }
     }
     Some(Checked {
-        templates: placed(section, config.templates()),
-        row_fields: placed(section, config.row_fields()),
+        templates: placed(section, config.templates(), config.given()),
+        row_fields: placed(section, config.row_fields(), &[]),
         config: serde_json::to_value(&config).expect("a configuration serialises to JSON"),
         warnings,
     })
 }
 
-fn placed(section: &Section, pairs: Vec<(&'static str, &str)>) -> Vec<Placed> {
+fn placed(section: &Section, pairs: Vec<(&'static str, &str)>, given: &'static [&'static str]) -> Vec<Placed> {
     let place = |(field, text): (&str, &str)| Placed {
         path: format!("{}.{field}", section.path),
         span: section.span_of(field),
         text: text.to_owned(),
+        given,
     };
     pairs.into_iter().map(place).collect()
 }

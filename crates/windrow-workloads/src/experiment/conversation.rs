@@ -10,7 +10,7 @@ use crate::template::{Fields, Variables};
 
 pub const TURNS: &str = "turns";
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Conversation {
     shared: Arc<Fields>,
     turns: Vec<Arc<Fields>>,
@@ -32,14 +32,15 @@ impl Conversation {
         self.turns.len()
     }
 
-    /// What the templates of a turn see.
+    /// What the templates of a turn see. A turn beyond the script has only what all turns share.
     pub fn variables(&self, turn: usize, history: &[Message]) -> Variables {
-        Variables { own: self.turns[turn].clone(), shared: self.shared.clone(), history: history_value(history) }
+        let own = self.turns.get(turn).cloned().unwrap_or_default();
+        Variables { given: Vec::new(), own, shared: self.shared.clone(), history: history_value(history) }
     }
 
     /// A field of a turn, or one shared by all.
     pub fn field(&self, turn: usize, name: &str) -> Option<&serde_json::Value> {
-        self.turns[turn].get(name).or_else(|| self.shared.get(name))
+        self.turns.get(turn).and_then(|own| own.get(name)).or_else(|| self.shared.get(name))
     }
 
     /// Names of the fields of every turn and of those shared, without order.
@@ -59,10 +60,26 @@ fn history_value(history: &[Message]) -> Value {
     history
         .iter()
         .map(|message| {
-            Value::from_iter([
+            Value::from_pairs([
                 ("role", Value::from(message.role.as_str())),
                 ("content", Value::from(message.content.as_str())),
             ])
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::message::Role;
+    use crate::template::Template;
+
+    #[test]
+    fn a_template_sees_who_said_what() {
+        let conversation = Conversation::of(Fields::new()).unwrap();
+        let history = [Message { role: Role::User, content: "Hi".to_owned() }];
+        let variables = Value::from_object(conversation.variables(0, &history));
+        let template = Template::new("{{ history[0].role }}: {{ history[0].content }}").unwrap();
+        assert_eq!(template.render(&variables).unwrap(), "user: Hi");
+    }
 }

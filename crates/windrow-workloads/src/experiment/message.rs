@@ -20,7 +20,7 @@ windrow_model::vocabulary! {
 }
 
 impl Role {
-    fn opens_conversation(self) -> bool {
+    pub fn opens_conversation(self) -> bool {
         matches!(self, Role::System | Role::Developer)
     }
 }
@@ -36,6 +36,12 @@ pub struct MessageTemplate {
 pub struct Message {
     pub role: Role,
     pub content: String,
+}
+
+/// A conversation as a text to read.
+pub fn transcript(history: &[Message]) -> String {
+    let line = |message: &Message| format!("{}: {}", message.role, message.content);
+    history.iter().map(line).collect::<Vec<_>>().join("\n\n")
 }
 
 /// The message templates of a program, compiled.

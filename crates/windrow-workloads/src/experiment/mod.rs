@@ -1,6 +1,7 @@
 //! `kind: experiment`: every row of a dataset is put to a target and its output judged by
 //! evaluators. Turns, calls and findings are steps, so none is ever made twice.
 
+mod calls;
 mod component;
 mod conversation;
 mod evaluator;
@@ -10,7 +11,9 @@ mod program;
 mod spec;
 mod step;
 mod survey;
+mod talk;
 mod target;
+mod trials;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +29,8 @@ use crate::job_file::{self, LoadedJob};
 use crate::report::Report;
 use program::Experiment;
 use spec::ExperimentSpec;
+
+pub use evaluator::page as evaluators_page;
 
 pub const KIND: &str = "experiment";
 

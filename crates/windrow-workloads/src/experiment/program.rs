@@ -4,102 +4,152 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures::future::join_all;
 use minijinja::value::Value;
 
-use windrow_model::retry::RetryPolicy;
-use windrow_model::step::{ContentKey, OnUnknown, Score, StepIntent};
+use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
-use super::evaluator::{Bound, Finding, Subject};
-use super::message::{Message, Prompt, Role};
-use super::spec::ExperimentSpec;
-use super::step::perform;
+use super::evaluator::{Bound, Case, Finding};
+use super::message::{Message, Prompt, Role, transcript};
+use super::spec::{ExperimentSpec, Over};
+use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
+use super::trials;
 use crate::dataset::{Library, Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
+use crate::prices::Prices;
 
 pub struct Experiment {
     pager: Pager,
     reading: Reading,
+    trials: u32,
     prompt: Prompt,
     target: Arc<dyn Target>,
+    speaker: Speaker,
     evaluators: Vec<Bound>,
+    cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
+}
+
+/// One item at work.
+struct Talking<'a> {
+    item: &'a WorkItem,
+    journal: &'a dyn Journal,
+    conversation: Conversation,
+    trial: u32,
+    history: Vec<Message>,
+    /// All answers together, for what looks at the whole conversation.
+    whole: Answer,
+    done: Done,
 }
 
 impl Experiment {
     pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
-        let setting = Setting { environment, timeout };
+        let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
+        let setting = Setting { environment, timeout, prices: Arc::new(prices) };
+        let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            pager: Pager::new(spec.dataset.source, library),
+            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
+            trials: spec.trials,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
-            evaluators: spec.evaluators.into_iter().map(Bound::new).collect::<Result<_, _>>()?,
+            speaker: Speaker::prepare(spec.conversation, &setting)?,
+            evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
+            cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
         })
     }
 
-    /// Asks the target; the question and the answer join the history.
-    async fn ask(
-        &self,
-        conversation: &Conversation,
-        turn: usize,
-        variables: &Value,
-        history: &mut Vec<Message>,
-        journal: &dyn Journal,
-    ) -> Result<Answer, Halt> {
-        let messages = self.prompt.render(variables, history).map_err(|error| invalid(error.message))?;
-        let request = self.target.request(&Question { messages: &messages, conversation, turn })?;
-        let key = ContentKey::of(&[b"target", self.target.identity().as_bytes(), request.as_str().as_bytes()]);
-        let intent = intent(key, "target", String::new(), turn, request.clone());
-        let call = async {
-            let answer = self.target.call(&request, &key).await?;
-            Ok((Json::of(&answer), answer.used))
-        };
-        let (output, used) = perform(journal, intent, self.target.is_paid(), call).await?;
-        let mut answer: Answer = output.parse().map_err(|error| {
-            Failure::new(ErrorClass::InvalidOutput, format!("the recorded answer cannot be read: {error}"))
-        })?;
-        answer.used = used;
-        history.push(Message { role: Role::Assistant, content: answer.content.clone() });
-        Ok(answer)
+    /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
+    /// nothing more to say.
+    async fn turn(&self, turn: usize, talking: &mut Talking<'_>) -> Result<Option<Value>, Halt> {
+        let calls = self.calls(USER, turn, talking);
+        let opened = self.speaker.opens(&talking.conversation, &talking.history, &calls).await?;
+        talking.done.usage += calls.used();
+        let Some(variables) = opened else { return Ok(None) };
+        if turn > 0 {
+            talking.journal.hand_in_partial(talking.done.scores.clone()).await?;
+        }
+        let variables = Value::from_object(variables);
+        let answer = self.ask(turn, &variables, talking).await?;
+        let content = self.speaker.remembered(&talking.conversation, turn, &answer)?;
+        talking.history.push(Message { role: Role::Assistant, content });
+        talking.done.usage += answer.used;
+        talking.done.latency_ms += answer.latency_ms;
+        talking.whole.add(&answer);
+        self.judge(Over::Turn, turn, &variables, &answer, talking).await?;
+        Ok(Some(variables))
     }
 
+    /// Asks the target; the question joins the history.
+    async fn ask(&self, turn: usize, variables: &Value, talking: &mut Talking<'_>) -> Result<Answer, Halt> {
+        let rendered = self.prompt.render(variables, &mut talking.history);
+        let messages = rendered.map_err(|error| invalid(error.message))?;
+        let question = Question { messages: &messages, conversation: &talking.conversation, turn };
+        let request = self.target.request(&question)?;
+        let calls = self.calls("", turn, talking);
+        if talking.item.rescore && !calls.knows(&*self.target, &request) {
+            return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
+        }
+        calls.send(TARGET, &*self.target, request).await
+    }
+
+    fn calls<'a>(&self, caller: &'a str, turn: usize, talking: &Talking<'a>) -> Calls<'a> {
+        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache)
+    }
+
+    /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
+    /// pass is tried again with the item; one that will not is the verdict `error`.
     async fn judge(
         &self,
-        bound: &Bound,
-        output: &str,
-        variables: &Value,
+        over: Over,
         turn: usize,
-        journal: &dyn Journal,
-        done: &mut Done,
+        variables: &Value,
+        answer: &Answer,
+        talking: &mut Talking<'_>,
     ) -> Result<(), Halt> {
-        let finding = match bound.evaluator.expected(variables) {
-            Err(reason) => Finding::error(format!("what to expect cannot be said: {reason}")),
-            Ok(expected) => {
-                let subject = Subject { output, expected: expected.as_deref() };
-                let input = Json::of(&serde_json::json!({ "output": output, "expected": expected }));
-                let intent = intent(bound.key(subject), "evaluator", bound.name.clone(), turn, input);
-                let judging = async {
-                    let (finding, used) = bound.evaluator.judge(subject).await?;
-                    Ok((Json::of(&finding), used))
-                };
-                let (output, used) = perform(journal, intent, bound.evaluator.is_paid(), judging).await?;
-                done.usage += used;
-                output.parse().unwrap_or_else(|error| Finding::error(format!("the recorded finding is bad: {error}")))
+        let case = Case { over, variables, answer, history: &talking.history };
+        let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
+        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, talking)).collect();
+        let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
+        let mut trouble = None;
+        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
+            match judged {
+                Ok((score, used)) => {
+                    talking.done.usage += used;
+                    talking.done.scores.push(score);
+                }
+                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.retries, 0.0) {
+                    Decision::Fail => {
+                        talking.done.usage += calls.used();
+                        talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));
+                    }
+                    Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
+                },
+                Err(stopped) => return Err(stopped),
             }
-        };
-        let Finding { verdict, value, reason } = finding;
-        done.scores.push(Score { name: bound.name.clone(), turn: turn as u32, verdict, value, reason });
-        Ok(())
+        }
+        trouble.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Evaluators of the whole conversation see its transcript as the output.
+    async fn judge_whole(&self, variables: &Value, last: usize, talking: &mut Talking<'_>) -> Result<(), Halt> {
+        if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
+            return Ok(());
+        }
+        let content = transcript(&talking.history);
+        let answer = Answer { content, ..talking.whole.clone() };
+        self.judge(Over::Conversation, last, variables, &answer, talking).await
     }
 }
 
@@ -114,24 +164,21 @@ impl Program for Experiment {
             return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
         let row =
             self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
-        let mut history = Vec::new();
-        let mut done = Done::default();
-        for turn in 0..conversation.len() {
-            let variables = Value::from_object(conversation.variables(turn, &history));
-            let answer = self.ask(&conversation, turn, &variables, &mut history, journal).await?;
-            done.usage += answer.used;
-            done.latency_ms += answer.latency_ms;
-            for bound in &self.evaluators {
-                self.judge(bound, &answer.content, &variables, turn, journal, &mut done).await?;
-            }
-            if turn + 1 < conversation.len() {
-                journal.hand_in_partial(done.scores.clone()).await?;
-            }
+        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
+        let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
+        let mut last = None;
+        for turn in 0.. {
+            let Some(variables) = self.turn(turn, &mut talking).await? else { break };
+            last = Some((turn, variables));
         }
-        Ok(done)
+        if let Some((turn, variables)) = last {
+            self.judge_whole(&variables, turn, &mut talking).await?;
+        }
+        Ok(talking.done)
     }
 
     fn retry_policy(&self) -> &RetryPolicy {
@@ -141,10 +188,6 @@ impl Program for Experiment {
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
     }
-}
-
-fn intent(key: ContentKey, kind: &'static str, name: String, turn: usize, input: Json) -> StepIntent {
-    StepIntent { key, kind, name, turn: turn as u32, input, on_unknown: OnUnknown::Repeat }
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

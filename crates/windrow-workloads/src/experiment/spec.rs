@@ -4,11 +4,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Json;
+use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
 use super::message::MessageTemplate;
+use super::talk::Talk;
 use crate::canonical::canonical;
 use crate::dataset::Dataset;
+use crate::prices::PriceList;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -17,9 +20,31 @@ pub struct ExperimentSpec {
     pub target: Component,
     /// Empty for targets that need none.
     pub messages: Vec<MessageTemplate>,
+    #[serde(default, skip_serializing_if = "Talk::is_scripted")]
+    pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
+    /// What the user says models cost, before our own table.
+    #[serde(default, skip_serializing_if = "PriceList::is_empty")]
+    pub prices: PriceList,
+    /// Calls are taken over from other items and jobs that made the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
+    /// How often each row is tried.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub trials: u32,
+    /// What makes a run good enough.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_once(trials: &u32) -> bool {
+    *trials == 1
 }
 
 /// A target or evaluator: which one, and its configuration as its own module wrote it.
@@ -36,6 +61,31 @@ pub struct NamedComponent {
     pub name: String,
     pub kind: String,
     pub config: Value,
+    #[serde(default = "Over::turn", skip_serializing_if = "Over::is_turn")]
+    pub over: Over,
+    /// An expression over the row; where it does not hold the evaluator is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+}
+
+windrow_model::vocabulary! {
+    /// What an evaluator looks at.
+    pub enum Over {
+        #[doc = "Each answer, as soon as it is there."]
+        Turn = "turn",
+        #[doc = "The whole conversation, once it is over: its output is the transcript."]
+        Conversation = "conversation",
+    }
+}
+
+impl Over {
+    fn turn() -> Self {
+        Over::Turn
+    }
+
+    fn is_turn(&self) -> bool {
+        *self == Over::Turn
+    }
 }
 
 impl ExperimentSpec {

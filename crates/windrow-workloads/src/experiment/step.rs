@@ -3,9 +3,9 @@
 
 use std::future::Future;
 
+use windrow_model::Json;
 use windrow_model::step::{Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Halt, Journal, Stopped};
-use windrow_model::{Failure, Json};
 
 /// `make` is polled only if the step has to be made. An unknown outcome means making it again:
 /// experiments record every intent as harmless to repeat.
@@ -13,29 +13,46 @@ pub async fn perform(
     journal: &dyn Journal,
     intent: StepIntent,
     is_paid: bool,
-    make: impl Future<Output = Result<(Json, Usage), Failure>> + Send,
+    make: impl Future<Output = Result<(Json, Usage), Halt>> + Send,
 ) -> Result<(Json, Usage), Halt> {
-    if let Some(Recalled::Done { from, output, usage }) = journal.recall(&intent.key) {
-        journal.reuse(intent, from);
+    let known = match journal.recall(&intent.key) {
+        Some(Recalled::Done { from, output, usage }) => Some((from, output, usage, None)),
+        _ if intent.shared => match journal.look_up(&intent.key).await {
+            Some(Recalled::Shared { from, output, usage }) => {
+                let taken = Some((output.clone(), usage));
+                Some((from, output, usage, taken))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((from, output, usage, taken)) = known {
+        journal.reuse(intent, from, taken);
         return Ok((output, usage));
     }
     if !is_paid {
         let made = make.await;
-        journal.whole(intent, result_of(&made));
-        return Ok(made?);
+        if let Some(result) = result_of(&made) {
+            journal.whole(intent, result);
+        }
+        return made;
     }
     if journal.stopping() {
         return Err(Stopped.into());
     }
     let no = journal.begin(intent).await?;
     let made = make.await;
-    journal.finish(no, result_of(&made));
-    Ok(made?)
+    if let Some(result) = result_of(&made) {
+        journal.finish(no, result);
+    }
+    made
 }
 
-fn result_of(made: &Result<(Json, Usage), Failure>) -> StepResult {
+/// What to record; a step that was stopped has no result.
+fn result_of(made: &Result<(Json, Usage), Halt>) -> Option<StepResult> {
     match made {
-        Ok((output, usage)) => StepResult::Done { output: output.clone(), usage: *usage },
-        Err(failure) => StepResult::Failed { failure: failure.clone() },
+        Ok((output, usage)) => Some(StepResult::Done { output: output.clone(), usage: *usage }),
+        Err(Halt::Failed(failure)) => Some(StepResult::Failed { failure: failure.clone() }),
+        Err(Halt::Stopped(_)) => None,
     }
 }

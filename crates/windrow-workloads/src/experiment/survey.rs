@@ -23,7 +23,7 @@ const MAX_COMPARED: usize = 1_000_000;
 /// Something a row must have.
 #[derive(Debug, Clone)]
 pub enum Need {
-    Template(Template),
+    Template { template: Template, given: &'static [&'static str] },
     Field(String),
 }
 
@@ -132,20 +132,29 @@ fn lack_of(need: &Need, conversation: &Conversation, rehearse: bool) -> Option<L
             None | Some(serde_json::Value::Null) => Some(no_field(name)),
             Some(_) => None,
         },
-        Need::Template(template) => lack_of_variables(template, conversation, turn, rehearse),
+        Need::Template { template, given } => lack_of_variables(template, given, conversation, turn, rehearse),
     })
 }
 
 /// Whether a variable is needed only rendering can tell: `{{ note | default("") }}` does without.
-fn lack_of_variables(template: &Template, conversation: &Conversation, turn: usize, rehearse: bool) -> Option<Lack> {
-    let present = |name: &String| name == HISTORY || conversation.field(turn, name).is_some();
+fn lack_of_variables(
+    template: &Template,
+    given: &'static [&'static str],
+    conversation: &Conversation,
+    turn: usize,
+    rehearse: bool,
+) -> Option<Lack> {
+    let present =
+        |name: &String| name == HISTORY || given.contains(&name.as_str()) || conversation.field(turn, name).is_some();
     let missing = template.variables().iter().find(|name| !present(name));
     if missing.is_none() && !rehearse {
         return None;
     }
     let stand_in = [Role::User, Role::Assistant].map(|role| Message { role, content: "…".to_owned() });
     let history: Vec<Message> = stand_in.iter().cycle().take(turn * 2).cloned().collect();
-    let error = template.render(&Value::from_object(conversation.variables(turn, &history))).err()?;
+    let seen = conversation.variables(turn, &history);
+    let seen = given.iter().fold(seen, |seen, name| seen.with(name, "…"));
+    let error = template.render(&Value::from_object(seen)).err()?;
     Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))
 }
 

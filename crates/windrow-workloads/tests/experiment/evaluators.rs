@@ -6,7 +6,8 @@ use windrow_model::step::{Score, Verdict};
 use crate::fixture::{Folder, items, prepare};
 use crate::journal::{MemoryJournal, Told};
 
-const ROWS: &str = "{\"country\":\"France\",\"capital\":\"Paris\",\"population\":2102650,\"said\":\"Paris\"}\n";
+const ROWS: &str = "{\"country\":\"France\",\"capital\":\"Paris\",\"population\":2102650,\"said\":\"Paris\",\
+                    \"sentiment\":\"positive\"}\n";
 
 fn folder(evaluators: &str) -> Folder {
     let job = format!(
@@ -41,6 +42,17 @@ fn a_configuration_that_cannot_work_is_refused_with_its_line() {
     assert_refused("levenshtein: { expect: x, threshold: 80 }", &[&format!("{at}levenshtein.threshold`: must be")]);
     assert_refused("rouge: { expect: x, variant: rouge3 }", &["rouge3", "rouge1"]);
     assert_refused("refusal: { phrases: [' '] }", &["a phrase is empty"]);
+}
+
+#[test]
+fn what_is_wrong_with_labels_calls_and_limits_is_said() {
+    assert_refused("label: { labels: [], expect: x }", &["label.labels`: there are none"]);
+    assert_refused("label: { labels: [a], aliases: { b: [c] }, expect: a }", &["`b` is none of the labels"]);
+    assert_refused("tool_calls: { expect: [{ nam: x }] }", &["tool_calls.expect`: this is no list of calls"]);
+    let argument = "tool_calls: { expect: [{ name: x, arguments: { city: '{{ capitol }}' } }] }";
+    assert_refused(argument, &["tool_calls.expect` uses `capitol`", "did you mean `capital`?"]);
+    assert_refused("latency: { max: 2 }", &["latency.max`", "a length of time with its unit"]);
+    assert_refused("cost: { max: 0 }", &["cost.max`: must be more than 0"]);
 }
 
 #[test]

@@ -58,6 +58,7 @@ pub fn item(n: u64) -> NewItem {
         priority: Priority::NORMAL,
         resource: None,
         not_before: None,
+        group: None,
     }
 }
 
@@ -69,6 +70,7 @@ pub fn intent(key: ContentKey) -> StepIntent {
         turn: 0,
         input: Json::from_text(r#"{"model":"none","messages":[{"role":"user","content":"What is it?"}]}"#),
         on_unknown: OnUnknown::Repeat,
+        shared: false,
     }
 }
 

@@ -1,7 +1,10 @@
 //! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
 //! the program ends.
 
+mod assess;
+mod baseline;
 mod choose;
+mod compare;
 mod counting;
 mod dataset_named;
 mod datasets_delete;
@@ -12,6 +15,7 @@ mod datasets_list;
 mod datasets_show;
 mod execute;
 mod find;
+mod gates;
 mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
@@ -24,10 +28,13 @@ mod jobs_retry;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_why;
+mod mock_model;
 mod output;
 mod progress;
+mod report;
 mod result;
 mod run;
+mod tables;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -39,6 +46,9 @@ use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
 
+/// How many of the worst findings are shown unless told otherwise.
+const WORST: usize = 5;
+
 const EXAMPLES: &str = "\
 Examples:
   windrow run capitals.yaml              run it; run it again to continue what was interrupted
@@ -47,6 +57,7 @@ Examples:
   windrow jobs items capitals --state failed
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
+  windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
@@ -68,9 +79,17 @@ pub struct Cli {
 enum Command {
     /// Run a job file, or continue it where it was interrupted
     Run(run::Args),
+    /// Two runs row by row: what changed, and how surely
+    Compare(compare::Args),
+    /// Judge the gates of a run once more
+    Gates(gates::Args),
+    /// Write a run as JUnit XML, Markdown or JSON
+    Report(report::Args),
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
+    /// A model endpoint on this machine, for examples and tests
+    MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
@@ -125,25 +144,36 @@ fn after_help() -> String {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
-    let jobs = match cli.command {
+    let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
-        Command::Jobs(jobs) => jobs,
+        Command::MockModel(args) => return mock_model::perform(args).await,
+        command => command,
     };
     let app = App::open(&cli.data).await?;
+    match command {
+        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Compare(args) => compare::perform(&app, args).await,
+        Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
+        Command::Report(args) => Box::pin(report::perform(&app, args)).await,
+        Command::Jobs(jobs) => perform_on(&app, jobs).await,
+    }
+}
+
+async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
     match jobs {
-        Jobs::List(args) => jobs_list::perform(&app, args).await,
-        Jobs::Show(args) => jobs_show::perform(&app, args).await,
-        Jobs::Items(args) => jobs_items::perform(&app, args).await,
-        Jobs::Item(args) => item_show::perform(&app, args).await,
-        Jobs::Logs(args) => jobs_logs::perform(&app, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(&app, args).await,
-        Jobs::Resume(args) => jobs_resume::perform(&app, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(&app, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(&app, args)).await,
-        Jobs::Stats(args) => jobs_stats::perform(&app, args).await,
-        Jobs::Why(args) => jobs_why::perform(&app, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(&app, args).await,
+        Jobs::List(args) => jobs_list::perform(app, args).await,
+        Jobs::Show(args) => jobs_show::perform(app, args).await,
+        Jobs::Items(args) => jobs_items::perform(app, args).await,
+        Jobs::Item(args) => item_show::perform(app, args).await,
+        Jobs::Logs(args) => jobs_logs::perform(app, args).await,
+        Jobs::Pause(args) => jobs_pause::perform(app, args).await,
+        Jobs::Resume(args) => jobs_resume::perform(app, args).await,
+        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
+        Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
+        Jobs::Stats(args) => jobs_stats::perform(app, args).await,
+        Jobs::Why(args) => jobs_why::perform(app, args).await,
+        Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
     }
 }
 

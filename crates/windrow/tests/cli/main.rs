@@ -3,10 +3,14 @@
 mod broken_files;
 mod continuing;
 mod datasets;
+mod documented;
 mod endpoint;
 mod interrupting;
 mod json_contract;
+mod mock_model;
+mod mock_model_answers;
 mod place;
+mod providers;
 mod reading;
 mod sharing;
 mod steering;

@@ -1,8 +1,20 @@
 //! `chrf`: chrF2 as sacreBLEU computes it by default: character runs of 1 to 6 without white space,
 //! no word runs, recall counted twice as much. The value is from 0 to 1, sacreBLEU's divided by 100.
 
+use super::Doc;
 use super::graded::Metric;
 use super::ngram;
+
+pub const DOC: Doc = Doc {
+    passes: "is near a reference translation, in characters",
+    value: "graded, threshold 0.5",
+    text: r##"chrF2, equal to sacreBLEU's defaults (character order 6, word order 0, beta 2) divided by 100.
+`expect` (*template*), `threshold` (0.5).
+
+```yaml
+- chrf: { expect: "{{ capital }}" }
+```"##,
+};
 
 const ORDERS: usize = 6;
 const BETA: f64 = 2.0;

@@ -5,12 +5,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "has a text in it, or any or all of several",
+    value: "0 or 1",
+    text: r##"One of `expect` (*template*), `any` and `all` (lists of *templates*); `ignore_case` (false). An
+expectation that renders to nothing is an `error`, since every output contains that.
+
+```yaml
+- contains: { expect: "{{ capital }}" }
+- contains: { any: ["{{ capital }}", "I don't know"], ignore_case: true }
+- contains: { all: ["{{ capital }}", "{{ country }}"], name: both_names }
+```"##,
+};
 
 /// Exactly one of `expect`, `any` and `all` is given.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -66,7 +79,7 @@ pub struct Contains {
 }
 
 impl Contains {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let ContainsConfig { expect, any, all, ignore_case } = thaw(config)?;
         let (quantity, texts) = match (expect, any, all) {
             (Some(text), None, None) => (Quantity::All, vec![text]),
@@ -90,9 +103,9 @@ impl Evaluator for Contains {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
         let texts: Vec<String> = serde_json::from_str(subject.expected.unwrap_or("[]")).unwrap_or_default();
-        Ok((find(subject.output, &texts, self.quantity, self.ignore_case), Usage::default()))
+        Ok(find(subject.output, &texts, self.quantity, self.ignore_case))
     }
 }
 
@@ -143,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_empty_expectation_is_an_error_and_not_a_pass() {
-        let contains = Contains::build(serde_json::json!({ "expect": "{{ x }}" })).unwrap();
+        let contains = Contains::build(serde_json::json!({ "expect": "{{ x }}" }), &Setting::plain()).unwrap();
         assert!(contains.expected(&minijinja::context! { x => "" }).is_err());
         let rendered = contains.expected(&minijinja::context! { x => "a\"b" }).unwrap();
         assert_eq!(rendered.as_deref(), Some(r#"["a\"b"]"#));

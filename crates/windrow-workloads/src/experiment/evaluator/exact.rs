@@ -5,11 +5,21 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
 use crate::experiment::component::Config;
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "is the expected text",
+    value: "0 or 1",
+    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space around both does not count).
+
+```yaml
+- exact: { expect: "{{ capital }}", ignore_case: true }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +50,7 @@ pub struct Exact {
 }
 
 impl Exact {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let ExactConfig { expect, ignore_case, trim } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, ignore_case, trim }))
     }
@@ -57,13 +67,13 @@ impl Evaluator for Exact {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
         let expected = subject.expected.unwrap_or_default();
         let finding = match self.equal(subject.output, expected) {
             true => Finding::binary(true, format!("equals {}", quote(expected))),
             false => Finding::binary(false, format!("expected {}, got {}", quote(expected), quote(subject.output))),
         };
-        Ok((finding, Usage::default()))
+        Ok(finding)
     }
 }
 

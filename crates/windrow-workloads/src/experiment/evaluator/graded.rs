@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, check_threshold, quote, rendered, template, thaw};
+use super::{Calls, Evaluator, Finding, Setting, Subject, check_threshold, quote, rendered, template, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
@@ -60,7 +60,7 @@ impl Graded {
     }
 }
 
-pub fn build<M: Metric>(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build<M: Metric>(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
     let GradedConfig::<M> { expect, threshold, .. } = thaw(config)?;
     Graded::build(&expect, threshold, M::score)
 }
@@ -71,12 +71,12 @@ impl Evaluator for Graded {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
         let expected = subject.expected.unwrap_or_default();
         let value = (self.score)(subject.output, expected);
         let relation = if value >= self.threshold { "reaches" } else { "is below" };
         let reason = format!("{value:.3} {relation} {} against {}", self.threshold, quote(expected));
-        Ok((Finding::graded(value, self.threshold, reason), Usage::default()))
+        Ok(Finding::graded(value, self.threshold, reason))
     }
 }
 
@@ -85,6 +85,7 @@ mod tests {
     use serde_json::json;
     use windrow_model::step::Verdict;
 
+    use super::super::no_calls;
     use super::*;
 
     struct Constant;
@@ -99,8 +100,8 @@ mod tests {
     #[tokio::test]
     async fn the_threshold_is_the_metrics_own_unless_given() {
         let judged = async |config: Value| {
-            let graded = build::<Constant>(config).unwrap();
-            graded.judge(Subject { output: "a", expected: Some("b") }).await.unwrap().0
+            let graded = build::<Constant>(config, &Setting::plain()).unwrap();
+            graded.judge(Subject::new("a", Some("b")), &no_calls()).await.unwrap()
         };
         let finding = judged(json!({ "expect": "b" })).await;
         assert_eq!((finding.verdict, finding.value), (Verdict::Fail, Some(0.5)));

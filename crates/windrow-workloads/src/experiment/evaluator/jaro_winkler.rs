@@ -3,7 +3,19 @@
 
 use rapidfuzz::distance::jaro_winkler::normalized_similarity;
 
+use super::Doc;
 use super::graded::Metric;
+
+pub const DOC: Doc = Doc {
+    passes: "is near the expected name",
+    value: "graded, threshold 0.9",
+    text: r##"For names and other short texts. Equal to rapidfuzz `JaroWinkler.normalized_similarity`.
+`expect` (*template*), `threshold` (0.9).
+
+```yaml
+- jaro_winkler: { expect: "{{ capital }}" }
+```"##,
+};
 
 pub struct JaroWinkler;
 

@@ -6,12 +6,25 @@ use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "is JSON with the expected value in a place",
+    value: "0 or 1",
+    text: r##"`path` is a JSONPath query ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535)), `expect` a value or a
+*template*. A rendered text equals a text, and any other value whose JSON it is: `"36"` equals 36 then.
+Several selected values are compared as a list. A query that selects nothing fails.
+
+```yaml
+- json_path: { path: $.city.name, expect: "{{ capital }}" }
+- json_path: { path: "$.cities[*].id", expect: [1, 2, 3] }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,7 +62,7 @@ pub struct JsonPathEquality {
 }
 
 impl JsonPathEquality {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let JsonPathConfig { path, expect } = thaw(config)?;
         let path = JsonPath::parse(&path).map_err(|error| unfit(&bad(&error.to_string())))?;
         let expect = match expect {
@@ -107,8 +120,8 @@ impl Evaluator for JsonPathEquality {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        Ok((self.compare(subject.output, subject.expected.unwrap_or_default()), Usage::default()))
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        Ok(self.compare(subject.output, subject.expected.unwrap_or_default()))
     }
 }
 
@@ -116,12 +129,13 @@ impl Evaluator for JsonPathEquality {
 mod tests {
     use serde_json::json;
 
+    use super::super::no_calls;
     use super::*;
 
     async fn passes(path: &str, expect: Value, output: &str) -> bool {
-        let evaluator = JsonPathEquality::build(json!({ "path": path, "expect": expect })).unwrap();
+        let evaluator = JsonPathEquality::build(json!({ "path": path, "expect": expect }), &Setting::plain()).unwrap();
         let expected = evaluator.expected(&minijinja::context! { name => "Ada", age => 36 }).unwrap();
-        let (finding, _) = evaluator.judge(Subject { output, expected: expected.as_deref() }).await.unwrap();
+        let finding = evaluator.judge(Subject::new(output, expected.as_deref()), &no_calls()).await.unwrap();
         finding.value == Some(1.0)
     }
 

@@ -9,11 +9,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "is JSON that a schema allows",
+    value: "0 or 1",
+    text: r##"`schema`: the schema itself, or the path of a JSON file with it, relative to the job file. The file is
+read when the job is loaded; later changes need a new run. Draft 2020-12, unless `$schema` names another.
+A `$ref` to another document is refused: nothing is fetched. `formats` (false) also checks `format`.
+An output that is not JSON fails.
+
+```yaml
+- json_schema: { schema: { type: object, required: [city], properties: { city: { type: string } } } }
+- json_schema: { schema: city.schema.json, formats: true, name: schema_from_a_file }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -67,7 +81,7 @@ pub struct JsonSchema {
 }
 
 impl JsonSchema {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let config: JsonSchemaConfig = thaw(config)?;
         Ok(Box::new(Self { validator: config.compile().map_err(|reason| unfit(&reason))? }))
     }
@@ -95,8 +109,8 @@ impl JsonSchema {
 
 #[async_trait]
 impl Evaluator for JsonSchema {
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        Ok((self.validate(subject.output), Usage::default()))
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        Ok(self.validate(subject.output))
     }
 }
 

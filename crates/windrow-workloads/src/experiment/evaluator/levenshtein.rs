@@ -3,7 +3,19 @@
 
 use rapidfuzz::distance::levenshtein::normalized_similarity;
 
+use super::Doc;
 use super::graded::Metric;
+
+pub const DOC: Doc = Doc {
+    passes: "is near the expected text, in edits",
+    value: "graded, threshold 0.8",
+    text: r##"1 − edits / length of the longer text, in characters. Equal to rapidfuzz
+`Levenshtein.normalized_similarity`. `expect` (*template*), `threshold` (0.8).
+
+```yaml
+- levenshtein: { expect: "{{ capital }}", threshold: 0.9 }
+```"##,
+};
 
 pub struct Levenshtein;
 

@@ -3,6 +3,7 @@
 
 mod bleu;
 mod bound;
+mod case;
 mod choice;
 mod chrf;
 mod contains;
@@ -11,14 +12,20 @@ mod graded;
 mod jaro_winkler;
 mod json_path;
 mod json_schema;
+mod judge;
+mod label;
 mod levenshtein;
+mod limit;
 mod ngram;
 mod not;
 mod numeric;
+mod page;
+mod pairwise;
 mod refusal;
 mod regex;
 mod rouge;
 mod starts_with;
+mod tool_calls;
 mod weighted;
 
 use async_trait::async_trait;
@@ -27,17 +34,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::step::{Usage, Verdict};
+use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
+use super::calls::Calls;
 use super::component::{self, read};
+use super::target::Setting;
 use crate::template::Template;
 use bleu::Bleu;
-pub use bound::Bound;
+pub use bound::{Bound, condition_template};
+pub use case::Case;
 pub use choice::chosen;
 use chrf::Chrf;
 use graded::GradedConfig;
 use jaro_winkler::JaroWinkler;
 use levenshtein::Levenshtein;
+use limit::{Cost, Latency, LimitConfig, Tokens};
+pub use page::page;
+
+/// An evaluator's part of `docs/evaluators.md`.
+#[derive(Debug, Clone, Copy)]
+pub struct Doc {
+    /// Ends the sentence "passes when the output …".
+    pub passes: &'static str,
+    /// What values it gives.
+    pub value: &'static str,
+    /// Fields and examples, in Markdown. Every example is loaded by a test.
+    pub text: &'static str,
+}
 
 pub struct EvaluatorKind {
     pub name: &'static str,
@@ -46,52 +70,112 @@ pub struct EvaluatorKind {
     version: u32,
     pub read: component::Read,
     build: Build,
+    pub doc: Doc,
 }
 
-type Build = fn(Value) -> Result<Box<dyn Evaluator>, Failure>;
+type Build = fn(Value, &Setting) -> Result<Box<dyn Evaluator>, Failure>;
 
 impl EvaluatorKind {
-    const fn new(name: &'static str, version: u32, read: component::Read, build: Build) -> Self {
-        Self { name, version, read, build }
+    const fn new(name: &'static str, version: u32, doc: Doc, read: component::Read, build: Build) -> Self {
+        Self { name, version, read, build, doc }
     }
 }
 
 pub const EVALUATORS: &[EvaluatorKind] = &[
-    EvaluatorKind::new("exact", 1, read::<exact::ExactConfig>, exact::Exact::build),
-    EvaluatorKind::new("contains", 1, read::<contains::ContainsConfig>, contains::Contains::build),
-    EvaluatorKind::new("starts_with", 1, read::<starts_with::StartsWithConfig>, starts_with::StartsWith::build),
-    EvaluatorKind::new("regex", 1, read::<regex::RegexConfig>, regex::RegexMatch::build),
-    EvaluatorKind::new("refusal", 1, read::<refusal::RefusalConfig>, refusal::Refusal::build),
-    EvaluatorKind::new("numeric", 1, read::<numeric::NumericConfig>, numeric::Numeric::build),
-    EvaluatorKind::new("json_schema", 1, read::<json_schema::JsonSchemaConfig>, json_schema::JsonSchema::build),
-    EvaluatorKind::new("json_path", 1, read::<json_path::JsonPathConfig>, json_path::JsonPathEquality::build),
-    EvaluatorKind::new("levenshtein", 1, read::<GradedConfig<Levenshtein>>, graded::build::<Levenshtein>),
-    EvaluatorKind::new("jaro_winkler", 1, read::<GradedConfig<JaroWinkler>>, graded::build::<JaroWinkler>),
-    EvaluatorKind::new("bleu", 1, read::<GradedConfig<Bleu>>, graded::build::<Bleu>),
-    EvaluatorKind::new("chrf", 1, read::<GradedConfig<Chrf>>, graded::build::<Chrf>),
-    EvaluatorKind::new("rouge", 1, read::<rouge::RougeConfig>, rouge::build),
-    EvaluatorKind::new("not", 1, not::read, not::Not::build),
-    EvaluatorKind::new("weighted", 1, weighted::read, weighted::Weighted::build),
+    EvaluatorKind::new("exact", 1, exact::DOC, read::<exact::ExactConfig>, exact::Exact::build),
+    EvaluatorKind::new("contains", 1, contains::DOC, read::<contains::ContainsConfig>, contains::Contains::build),
+    EvaluatorKind::new(
+        "starts_with",
+        1,
+        starts_with::DOC,
+        read::<starts_with::StartsWithConfig>,
+        starts_with::StartsWith::build,
+    ),
+    EvaluatorKind::new("regex", 1, regex::DOC, read::<regex::RegexConfig>, regex::RegexMatch::build),
+    EvaluatorKind::new("refusal", 1, refusal::DOC, read::<refusal::RefusalConfig>, refusal::Refusal::build),
+    EvaluatorKind::new("numeric", 1, numeric::DOC, read::<numeric::NumericConfig>, numeric::Numeric::build),
+    EvaluatorKind::new(
+        "json_schema",
+        1,
+        json_schema::DOC,
+        read::<json_schema::JsonSchemaConfig>,
+        json_schema::JsonSchema::build,
+    ),
+    EvaluatorKind::new(
+        "json_path",
+        1,
+        json_path::DOC,
+        read::<json_path::JsonPathConfig>,
+        json_path::JsonPathEquality::build,
+    ),
+    EvaluatorKind::new(
+        "levenshtein",
+        1,
+        levenshtein::DOC,
+        read::<GradedConfig<Levenshtein>>,
+        graded::build::<Levenshtein>,
+    ),
+    EvaluatorKind::new(
+        "jaro_winkler",
+        1,
+        jaro_winkler::DOC,
+        read::<GradedConfig<JaroWinkler>>,
+        graded::build::<JaroWinkler>,
+    ),
+    EvaluatorKind::new("bleu", 1, bleu::DOC, read::<GradedConfig<Bleu>>, graded::build::<Bleu>),
+    EvaluatorKind::new("chrf", 1, chrf::DOC, read::<GradedConfig<Chrf>>, graded::build::<Chrf>),
+    EvaluatorKind::new("rouge", 1, rouge::DOC, read::<rouge::RougeConfig>, rouge::build),
+    EvaluatorKind::new("judge", 1, judge::DOC, judge::asking::read::<judge::JudgeConfig>, judge::Judge::build),
+    EvaluatorKind::new(
+        "pairwise",
+        1,
+        pairwise::DOC,
+        judge::asking::read::<pairwise::PairwiseConfig>,
+        pairwise::Pairwise::build,
+    ),
+    EvaluatorKind::new("label", 1, label::DOC, read::<label::LabelConfig>, label::Label::build),
+    EvaluatorKind::new(
+        "tool_calls",
+        1,
+        tool_calls::DOC,
+        read::<tool_calls::ToolCallsConfig>,
+        tool_calls::ToolCalls::build,
+    ),
+    EvaluatorKind::new("latency", 1, limit::LATENCY, read::<LimitConfig<Latency>>, limit::build::<Latency>),
+    EvaluatorKind::new("cost", 1, limit::COST, read::<LimitConfig<Cost>>, limit::build::<Cost>),
+    EvaluatorKind::new("tokens", 1, limit::TOKENS, read::<LimitConfig<Tokens>>, limit::build::<Tokens>),
+    EvaluatorKind::new("not", 1, not::DOC, not::read, not::Not::build),
+    EvaluatorKind::new("weighted", 1, weighted::DOC, weighted::read, weighted::Weighted::build),
 ];
 
-/// What is judged.
+/// What is judged: all that a finding may depend on. It is recorded, and it is what the content key
+/// of the evaluation is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub output: &'a str,
     /// What the evaluator asked for with [`Evaluator::expected`].
     pub expected: Option<&'a str>,
+    /// What it asked for with [`Evaluator::evidence`].
+    pub evidence: Option<&'a Value>,
+}
+
+#[cfg(test)]
+impl<'a> Subject<'a> {
+    pub fn new(output: &'a str, expected: Option<&'a str>) -> Self {
+        Self { output, expected, evidence: None }
+    }
 }
 
 #[async_trait]
 pub trait Evaluator: Send + Sync {
-    /// Whether judging costs something, so that its intent is recorded before it.
-    fn is_paid(&self) -> bool {
-        false
-    }
-
     /// What the output is compared with, from the turn's variables. An error becomes the verdict
     /// `error`: it says nothing about the output.
     fn expected(&self, _variables: &minijinja::Value) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// What else is looked at beside the output: latency, tool calls, the conversation, the row.
+    fn evidence(&self, _case: &Case<'_>) -> Result<Option<Value>, String> {
         Ok(None)
     }
 
@@ -100,8 +184,9 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
-    /// A failure fails the item's try; an evaluator that can say why returns [`Finding::error`].
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure>;
+    /// Whatever costs goes through `calls`. A failure is tried again as the job's retry policy says,
+    /// and then becomes the verdict `error`.
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt>;
 }
 
 /// The outcome of one evaluation, as it is recorded.
@@ -110,23 +195,38 @@ pub struct Finding {
     pub verdict: Verdict,
     pub value: Option<f64>,
     pub reason: String,
+    /// What the evaluator's calls used up; it stands in their steps as well.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub usage: Usage,
+}
+
+fn is_nothing(usage: &Usage) -> bool {
+    *usage == Usage::default()
 }
 
 impl Finding {
+    pub fn new(verdict: Verdict, value: Option<f64>, reason: impl Into<String>) -> Self {
+        Self { verdict, value, reason: reason.into(), usage: Usage::default() }
+    }
+
     /// 1 for a pass, 0 for a fail.
     pub fn binary(pass: bool, reason: impl Into<String>) -> Self {
         let (verdict, value) = if pass { (Verdict::Pass, 1.0) } else { (Verdict::Fail, 0.0) };
-        Self { verdict, value: Some(value), reason: reason.into() }
+        Self::new(verdict, Some(value), reason)
     }
 
     /// A value from 0 to 1 that passes from `threshold` on.
     pub fn graded(value: f64, threshold: f64, reason: impl Into<String>) -> Self {
         let verdict = if value >= threshold { Verdict::Pass } else { Verdict::Fail };
-        Self { verdict, value: Some(value), reason: reason.into() }
+        Self::new(verdict, Some(value), reason)
+    }
+
+    pub fn skipped(reason: impl Into<String>) -> Self {
+        Self::new(Verdict::Skipped, None, reason)
     }
 
     pub fn error(reason: impl Into<String>) -> Self {
-        Self { verdict: Verdict::Error, value: None, reason: reason.into() }
+        Self::new(Verdict::Error, None, reason)
     }
 }
 
@@ -164,4 +264,10 @@ fn quote(text: &str) -> String {
         Some((end, _)) => format!("{:?}…", &text[..end]),
         None => format!("{text:?}"),
     }
+}
+
+/// For evaluators that call nothing.
+#[cfg(test)]
+fn no_calls() -> Calls<'static> {
+    Calls::new(&super::calls::NoJournal, "test", 0, 1)
 }

@@ -5,13 +5,24 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::{Usage, Verdict};
+use windrow_model::step::Verdict;
+use windrow_model::workload::Halt;
 
-use super::{Bound, Evaluator, Finding, Subject, chosen, thaw};
+use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
 use crate::experiment::component::{Checked, Surroundings};
 use crate::experiment::spec::Component;
 use crate::job_file::Section;
 use crate::report::Problems;
+
+pub const DOC: Doc = Doc {
+    passes: "fails another evaluator",
+    value: "1 − the other's",
+    text: r##"Names one evaluator and turns its verdict and value round. `error` and `skipped` stay what they are.
+
+```yaml
+- not: { contains: { any: [sorry, cannot], ignore_case: true } }
+```"##,
+};
 
 /// `not: { exact: { … } }`: the section names one evaluator.
 pub fn read(
@@ -32,8 +43,8 @@ pub struct Not {
 }
 
 impl Not {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
-        Ok(Box::new(Self { inner: [Bound::part(thaw(config)?)?] }))
+    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+        Ok(Box::new(Self { inner: [Bound::part(thaw(config)?, setting)?] }))
     }
 
     fn inner(&self) -> &dyn Evaluator {
@@ -43,21 +54,21 @@ impl Not {
 
 #[async_trait]
 impl Evaluator for Not {
-    fn is_paid(&self) -> bool {
-        self.inner().is_paid()
-    }
-
     fn expected(&self, variables: &minijinja::Value) -> Result<Option<String>, String> {
         self.inner().expected(variables)
+    }
+
+    fn evidence(&self, case: &Case<'_>) -> Result<Option<Value>, String> {
+        self.inner().evidence(case)
     }
 
     fn parts(&self) -> &[Bound] {
         &self.inner
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        let (finding, used) = self.inner().judge(subject).await?;
-        Ok((inverted(finding, &self.inner[0].name), used))
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+        let finding = self.inner().judge(subject, calls).await?;
+        Ok(inverted(finding, &self.inner[0].name))
     }
 }
 
@@ -68,22 +79,23 @@ fn inverted(finding: Finding, name: &str) -> Finding {
         Verdict::Error | Verdict::Skipped => return finding,
     };
     let reason = format!("not {name}: {}", finding.reason);
-    Finding { verdict, value: finding.value.map(|value| 1.0 - value), reason }
+    Finding::new(verdict, finding.value.map(|value| 1.0 - value), reason)
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::super::no_calls;
     use super::*;
 
     #[tokio::test]
     async fn pass_and_fail_change_places_with_the_value() {
-        let not = Not::build(json!({ "kind": "regex", "config": { "pattern": "^P" } })).unwrap();
-        let (finding, _) = not.judge(Subject { output: "Paris", expected: None }).await.unwrap();
+        let not = Not::build(json!({ "kind": "regex", "config": { "pattern": "^P" } }), &Setting::plain()).unwrap();
+        let finding = not.judge(Subject::new("Paris", None), &no_calls()).await.unwrap();
         assert_eq!((finding.verdict, finding.value), (Verdict::Fail, Some(0.0)));
         assert_eq!(finding.reason, "not regex: matches at 0: \"P\"");
-        let (finding, _) = not.judge(Subject { output: "Rome", expected: None }).await.unwrap();
+        let finding = not.judge(Subject::new("Rome", None), &no_calls()).await.unwrap();
         assert_eq!((finding.verdict, finding.value), (Verdict::Pass, Some(1.0)));
     }
 
@@ -91,7 +103,7 @@ mod tests {
     fn error_and_skipped_stay() {
         let error = Finding::error("no idea");
         assert_eq!(inverted(error.clone(), "x"), error);
-        let skipped = Finding { verdict: Verdict::Skipped, value: None, reason: "not for this row".to_owned() };
+        let skipped = Finding::skipped("not for this row");
         assert_eq!(inverted(skipped.clone(), "x"), skipped);
     }
 }

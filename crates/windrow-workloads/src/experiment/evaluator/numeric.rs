@@ -8,12 +8,25 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "gives the expected number, within a tolerance",
+    value: "0 or 1",
+    text: r##"`expect` (*template*), `extract` (`last`, `first`, or `whole`: the text is nothing but a number),
+`tolerance` (0), `relative_tolerance` (0, a share of the expected number; the wider one counts).
+`1,234.5`, `.5`, `−3` and `6e23` are numbers. The expected number is taken from its text in the same
+way, so that `#### 18` will do. An expectation without a number is an `error`.
+
+```yaml
+- numeric: { expect: "{{ population }}", relative_tolerance: 0.05 }
+```"##,
+};
 
 /// `1`, `-1.5`, `.5`, `1,234,567.8`, `6.02e23`; the minus may be the typographic one.
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
@@ -90,7 +103,7 @@ pub struct Numeric {
 }
 
 impl Numeric {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let NumericConfig { expect, extract, tolerance, relative_tolerance } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, extract, tolerance, relative_tolerance }))
     }
@@ -117,8 +130,8 @@ impl Evaluator for Numeric {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
-        Ok((self.compare(subject.output, subject.expected.unwrap_or_default()), Usage::default()))
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        Ok(self.compare(subject.output, subject.expected.unwrap_or_default()))
     }
 }
 

@@ -6,11 +6,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, thaw, unfit};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "matches a regular expression",
+    value: "0 or 1",
+    text: r##"`pattern` in the [syntax of Rust's regex](https://docs.rs/regex/latest/regex/#syntax), found anywhere in
+the output; `ignore_case` (false).
+
+```yaml
+- regex: { pattern: '^\d{4}-\d{2}-\d{2}$' }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,7 +59,7 @@ pub struct RegexMatch {
 }
 
 impl RegexMatch {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let config: RegexConfig = thaw(config)?;
         Ok(Box::new(Self { pattern: config.compile().map_err(|reason| unfit(&bad(&reason)))? }))
     }
@@ -56,11 +67,11 @@ impl RegexMatch {
 
 #[async_trait]
 impl Evaluator for RegexMatch {
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
         let finding = match self.pattern.find(subject.output) {
             Some(found) => Finding::binary(true, format!("matches at {}: {}", found.start(), quote(found.as_str()))),
             None => Finding::binary(false, format!("no match in {}", quote(subject.output))),
         };
-        Ok((finding, Usage::default()))
+        Ok(finding)
     }
 }

@@ -7,9 +7,22 @@ use serde_json::Value;
 use windrow_model::Failure;
 
 use super::graded::Graded;
-use super::{Evaluator, check_threshold, ngram, thaw};
+use super::{Doc, Evaluator, Setting, check_threshold, ngram, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{self, Config};
+
+pub const DOC: Doc = Doc {
+    passes: "is near a reference summary",
+    value: "graded, threshold 0.5",
+    text: r##"The F-measure of ROUGE, equal to PyPI's rouge-score without its stemmer. `expect` (*template*), `variant`
+(`rouge1`, `rouge2` or `rougeL`, the default), `threshold` (0.5). Only ASCII letters and digits make words,
+as there.
+
+```yaml
+- rouge: { expect: "{{ capital }}" }
+- rouge: { expect: "{{ capital }}", variant: rouge2, threshold: 0.2, name: rouge2 }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -51,7 +64,7 @@ impl Config for RougeConfig {
     }
 }
 
-pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
     let RougeConfig { expect, variant, threshold } = thaw(config)?;
     let score = match variant {
         Variant::Words => |output: &str, expected: &str| by_runs(output, expected, 1),

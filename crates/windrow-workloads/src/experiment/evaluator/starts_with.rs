@@ -5,11 +5,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::Usage;
+use windrow_model::workload::Halt;
 
-use super::{Evaluator, Finding, Subject, quote, rendered, template, thaw};
+use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
 use crate::experiment::component::Config;
 use crate::template::Template;
+
+pub const DOC: Doc = Doc {
+    passes: "begins with a text",
+    value: "0 or 1",
+    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space before the output and around the
+expected text does not count).
+
+```yaml
+- starts_with: { expect: "Yes" }
+```"##,
+};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -40,7 +51,7 @@ pub struct StartsWith {
 }
 
 impl StartsWith {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let StartsWithConfig { expect, ignore_case, trim } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, ignore_case, trim }))
     }
@@ -63,7 +74,7 @@ impl Evaluator for StartsWith {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
         let expected = subject.expected.unwrap_or_default();
         let finding = match self.begins(subject.output, expected) {
             true => Finding::binary(true, format!("starts with {}", quote(expected))),
@@ -71,7 +82,7 @@ impl Evaluator for StartsWith {
                 Finding::binary(false, format!("{} does not start with {}", quote(subject.output), quote(expected)))
             }
         };
-        Ok((finding, Usage::default()))
+        Ok(finding)
     }
 }
 

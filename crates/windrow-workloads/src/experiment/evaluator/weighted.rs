@@ -6,13 +6,30 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Failure;
-use windrow_model::step::{Usage, Verdict};
+use windrow_model::step::Verdict;
+use windrow_model::workload::Halt;
 
-use super::{Bound, Evaluator, Finding, Subject, chosen, thaw};
+use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
 use crate::experiment::component::{Checked, Placed, Surroundings};
 use crate::experiment::spec::Component;
 use crate::job_file::{Content, Section};
 use crate::report::Problems;
+
+pub const DOC: Doc = Doc {
+    passes: "does well in several evaluators together",
+    value: "graded, threshold 0.5",
+    text: r##"`of` lists evaluators, each with a `weight` (1); the value is the weighted mean of theirs. `threshold`
+(0.5). An `error` of one is an `error` of the whole; one that is skipped does not count.
+
+```yaml
+- weighted:
+    of:
+      - { exact: { expect: "{{ capital }}" }, weight: 3 }
+      - chrf: { expect: "{{ capital }}" }
+      - not: refusal
+    threshold: 0.7
+```"##,
+};
 
 const FIELDS: &[&str] = &["of", "threshold"];
 const EXAMPLE: &str = "weighted: { of: [{ exact: { expect: \"{{ answer }}\" }, weight: 2 }, refusal], threshold: 0.5 }";
@@ -107,17 +124,17 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    pub fn build(config: Value) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
         let WeightedConfig { of, threshold } = thaw(config)?;
         let weights = of.iter().map(|weighed| weighed.weight).collect();
-        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part)).collect::<Result<_, _>>()?;
+        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part, setting)).collect::<Result<_, _>>()?;
         Ok(Box::new(Self { weights, parts, threshold }))
     }
 
     fn combine(&self, findings: &[Finding]) -> Finding {
         let (mut sum, mut weights, mut reasons) = (0.0, 0.0, Vec::new());
         for ((finding, weight), part) in findings.iter().zip(&self.weights).zip(&self.parts) {
-            let Finding { verdict, value, reason } = finding;
+            let Finding { verdict, value, reason, .. } = finding;
             match (verdict, value) {
                 (Verdict::Skipped, _) => reasons.push(format!("{} skipped: {reason}", part.name)),
                 (Verdict::Pass | Verdict::Fail, Some(value)) => {
@@ -131,17 +148,13 @@ impl Weighted {
         let reason = reasons.join("; ");
         match weights > 0.0 {
             true => Finding::graded(sum / weights, self.threshold, reason),
-            false => Finding { verdict: Verdict::Skipped, value: None, reason },
+            false => Finding::skipped(reason),
         }
     }
 }
 
 #[async_trait]
 impl Evaluator for Weighted {
-    fn is_paid(&self) -> bool {
-        self.parts.iter().any(|part| part.evaluator.is_paid())
-    }
-
     /// What each part expects, as a JSON list.
     fn expected(&self, variables: &minijinja::Value) -> Result<Option<String>, String> {
         let all = self.parts.iter().map(|part| part.evaluator.expected(variables));
@@ -149,21 +162,26 @@ impl Evaluator for Weighted {
         Ok(Some(Value::from(all).to_string()))
     }
 
+    /// As a JSON list, like what is expected; nothing if no part looks at more.
+    fn evidence(&self, case: &Case<'_>) -> Result<Option<Value>, String> {
+        let all = self.parts.iter().map(|part| part.evaluator.evidence(case));
+        let all: Vec<Option<Value>> = all.collect::<Result<_, _>>()?;
+        Ok(all.iter().any(Option::is_some).then(|| Value::from_iter(all)))
+    }
+
     fn parts(&self) -> &[Bound] {
         &self.parts
     }
 
-    async fn judge(&self, subject: Subject<'_>) -> Result<(Finding, Usage), Failure> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
         let expected: Vec<Option<String>> = serde_json::from_str(subject.expected.unwrap_or("[]")).unwrap_or_default();
         let mut findings = Vec::with_capacity(self.parts.len());
-        let mut used = Usage::default();
         for (no, part) in self.parts.iter().enumerate() {
             let expected = expected.get(no).and_then(Option::as_deref);
-            let (finding, cost) = part.evaluator.judge(Subject { output: subject.output, expected }).await?;
-            findings.push(finding);
-            used += cost;
+            let evidence = subject.evidence.and_then(|all| all.get(no)).filter(|evidence| !evidence.is_null());
+            findings.push(part.evaluator.judge(Subject { output: subject.output, expected, evidence }, calls).await?);
         }
-        Ok((self.combine(&findings), used))
+        Ok(self.combine(&findings))
     }
 }
 
@@ -171,6 +189,7 @@ impl Evaluator for Weighted {
 mod tests {
     use serde_json::json;
 
+    use super::super::no_calls;
     use super::*;
 
     fn weighted() -> WeightedConfig {
@@ -181,9 +200,9 @@ mod tests {
     }
 
     async fn judged(output: &str) -> Finding {
-        let weighted = Weighted::build(serde_json::to_value(weighted()).unwrap()).unwrap();
+        let weighted = Weighted::build(serde_json::to_value(weighted()).unwrap(), &Setting::plain()).unwrap();
         let expected = weighted.expected(&minijinja::context! { capital => "Paris" }).unwrap();
-        weighted.judge(Subject { output, expected: expected.as_deref() }).await.unwrap().0
+        weighted.judge(Subject::new(output, expected.as_deref()), &no_calls()).await.unwrap()
     }
 
     #[tokio::test]
@@ -198,9 +217,9 @@ mod tests {
     fn an_error_is_the_whole_and_a_skipped_part_does_not_count() {
         let WeightedConfig { of, threshold } = weighted();
         let weights = of.iter().map(|weighed| weighed.weight).collect();
-        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part).unwrap()).collect();
+        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part, &Setting::plain()).unwrap()).collect();
         let weighted = Weighted { weights, parts, threshold };
-        let skipped = Finding { verdict: Verdict::Skipped, value: None, reason: "no".to_owned() };
+        let skipped = Finding::skipped("no");
         let pass = Finding::binary(true, "yes");
         assert_eq!(weighted.combine(&[pass.clone(), Finding::error("oops")]).verdict, Verdict::Error);
         assert_eq!(weighted.combine(&[skipped.clone(), pass]).value, Some(1.0));

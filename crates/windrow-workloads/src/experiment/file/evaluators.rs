@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use crate::experiment::component::Surroundings;
-use crate::experiment::evaluator::chosen;
-use crate::experiment::spec::NamedComponent;
+use crate::experiment::component::{Placed, Surroundings};
+use crate::experiment::evaluator::{chosen, condition_template};
+use crate::experiment::spec::{NamedComponent, Over};
 use crate::job_file::Section;
 use crate::report::Problems;
 
 use super::fit::{self, Wish};
 
 const MAX_NAME: usize = 64;
+/// Fields that every evaluator has.
+const COMMON: &[&str] = &["name", "over", "when"];
 
 #[derive(Default)]
 pub struct EvaluatorsSection {
@@ -26,20 +28,31 @@ pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: 
     for entry in section.map(|list| list.elements(problems)).unwrap_or_default() {
         let Some((kind, mut config)) = chosen(entry, problems) else { continue };
         let name = names.given(&mut config, problems);
-        let Some(checked) = (kind.read)(&config, &["name"], surroundings, problems) else { continue };
+        let over = config.take("over").and_then(|over| over.read::<Over>(&[], problems)).unwrap_or(Over::Turn);
+        let when = config.take("when").and_then(|when| read_condition(&when, &mut read.wishes, problems));
+        let Some(checked) = (kind.read)(&config, COMMON, surroundings, problems) else { continue };
         read.wishes.extend(fit::wishes_of(&checked, false, problems));
         read.warnings.extend(checked.warnings);
         if name.is_none() {
             unnamed.push(read.components.len());
         }
         let name = name.unwrap_or_default();
-        read.components.push(NamedComponent { name, kind: kind.name.to_owned(), config: checked.config });
+        read.components.push(NamedComponent { name, kind: kind.name.to_owned(), config: checked.config, over, when });
     }
     // After all given names are known, so that a default never takes one of them.
     for no in unnamed {
         read.components[no].name = names.free(&read.components[no].kind);
     }
     read
+}
+
+/// An expression over the fields of the row, checked like a template.
+fn read_condition(section: &Section, wishes: &mut Vec<Wish>, problems: &mut Problems) -> Option<String> {
+    let condition: String = section.read(&[], problems)?;
+    let (path, span) = (section.path.clone(), section.node.span.clone());
+    let placed = Placed { path, span, text: condition_template(&condition), given: &[] };
+    wishes.extend(fit::wish(&placed, false, problems));
+    Some(condition)
 }
 
 #[derive(Default)]

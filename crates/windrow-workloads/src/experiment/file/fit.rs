@@ -1,5 +1,6 @@
 //! Whether the dataset has what the templates and the target want of it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::dataset::DatasetSection;
@@ -21,15 +22,18 @@ pub struct Wish {
 
 pub struct Fit {
     pub rows: u64,
+    /// Names seen in the rows and their turns.
+    pub fields: BTreeSet<String>,
     pub warnings: Vec<String>,
 }
 
 /// Compiles a template; what is wrong with its syntax is reported at its place.
-pub fn wish(path: &str, span: Range<usize>, template: &str, vital: bool, problems: &mut Problems) -> Option<Wish> {
-    match Template::new(template) {
-        Ok(template) => Some(Wish { path: path.to_owned(), span, need: Need::Template(template), vital }),
+pub fn wish(placed: &Placed, vital: bool, problems: &mut Problems) -> Option<Wish> {
+    let Placed { path, span, text, given } = placed.clone();
+    match Template::new(&text) {
+        Ok(template) => Some(Wish { path, span, need: Need::Template { template, given }, vital }),
         Err(error) => {
-            let place = error.range.clone().and_then(|range| template.get(range)).unwrap_or("").trim();
+            let place = error.range.clone().and_then(|range| text.get(range)).unwrap_or("").trim();
             let near = if place.is_empty() { String::new() } else { format!(" near `{place}`") };
             let message = format!("`{path}` is not a valid template: {}{near}", error.message);
             problems.add(
@@ -44,10 +48,10 @@ pub fn wish(path: &str, span: Range<usize>, template: &str, vital: bool, problem
 
 pub fn wishes_of(checked: &Checked, vital: bool, problems: &mut Problems) -> Vec<Wish> {
     let mut wishes = Vec::new();
-    for Placed { path, span, text } in &checked.templates {
-        wishes.extend(wish(path, span.clone(), text, vital, problems));
+    for placed in &checked.templates {
+        wishes.extend(wish(placed, vital, problems));
     }
-    for Placed { path, span, text } in &checked.row_fields {
+    for Placed { path, span, text, .. } in &checked.row_fields {
         wishes.push(Wish { path: path.clone(), span: span.clone(), need: Need::Field(text.clone()), vital });
     }
     wishes
@@ -104,7 +108,7 @@ pub fn check(
             dataset.shown
         ));
     }
-    Some(Fit { rows: survey.rows, warnings })
+    Some(Fit { rows: survey.rows, fields: survey.fields, warnings })
 }
 
 /// The job file is wrong rather than the data: a misspelt name, most often.

@@ -1,10 +1,14 @@
 //! An experiment's job file: reads its sections, checks them against each other and against the
 //! whole dataset, and freezes the definition.
 
+mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
-mod target;
+mod prices;
+mod quality;
+pub mod target;
+mod trials;
 
 use std::path::Path;
 
@@ -17,7 +21,19 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "evaluators"];
+const FIELDS: &[&str] = &[
+    "dataset",
+    "target",
+    "conversation",
+    "evaluators",
+    "trials",
+    "cache",
+    "prices",
+    "gates",
+    "baseline",
+    "max_errors",
+    "min_items",
+];
 
 pub fn load(
     path: &Path,
@@ -29,32 +45,53 @@ pub fn load(
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
+    let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
+    let own_prices = root.take("prices");
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
+    let trials = root.take("trials");
+    let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let surroundings = Surroundings { environment, folder };
     let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
     let dataset = dataset.and_then(|section| dataset::read(section, folder, shelf, problems));
-    let target = target.and_then(|section| target::read(section, surroundings, problems));
+    let conversation = conversation::read(conversation, surroundings, problems);
+    let talk = conversation.talk.clone().unwrap_or_default();
+    let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
+    let prices = prices::read(own_prices, environment, problems);
+
+    let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
+    let trials = trials::read(trials, problems);
+    let quality = quality::read(quality, &names, trials.count, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
-    let wishes: Vec<_> = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes).cloned().collect();
+    let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
+    let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, library, &wishes, problems)?;
+    trials.check(&dataset, &fit.fields, problems);
 
-    let (header, target) = (header?, target?);
+    let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
+        conversation: talk,
         evaluators: evaluators.components,
+        prices: prices.own,
+        cache,
+        trials: trials.count,
+        quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
     let (spec, spec_hash) = spec.freeze();
-    fit.warnings.splice(0..0, target.warnings.into_iter().chain(evaluators.warnings));
+    let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
+    fit.warnings.splice(0..0, warnings);
     Some(LoadedJob {
         name: header.name,
         description: header.description,
@@ -65,7 +102,7 @@ pub fn load(
         concurrency: header.concurrency,
         spec,
         spec_hash,
-        rows: fit.rows,
+        rows: fit.rows * u64::from(trials.count),
         warnings: fit.warnings,
     })
 }

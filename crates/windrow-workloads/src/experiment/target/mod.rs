@@ -1,8 +1,9 @@
 //! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
 //! here and one line in [`TARGETS`].
 
-mod openai;
+mod chat;
 mod recorded;
+mod wire;
 
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use super::conversation::Conversation;
 use super::message::Message;
 use crate::duration::Duration;
 use crate::environment::Environment;
+use crate::prices::Prices;
+use chat::{Chat, PROVIDERS, SettingsOf};
 
 type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
 
@@ -30,12 +33,24 @@ pub struct TargetKind {
 }
 
 pub const TARGETS: &[TargetKind] = &[
-    TargetKind {
-        name: "openai",
-        needs_prompt: true,
-        read: component::read::<openai::OpenAiConfig>,
-        build: openai::OpenAi::build,
-    },
+    model::<0>(),
+    model::<1>(),
+    model::<2>(),
+    model::<3>(),
+    model::<4>(),
+    model::<5>(),
+    model::<6>(),
+    model::<7>(),
+    model::<8>(),
+    model::<9>(),
+    model::<10>(),
+    model::<11>(),
+    model::<12>(),
+    model::<13>(),
+    model::<14>(),
+    model::<15>(),
+    model::<16>(),
+    model::<17>(),
     TargetKind {
         name: "recorded",
         needs_prompt: false,
@@ -44,11 +59,30 @@ pub const TARGETS: &[TargetKind] = &[
     },
 ];
 
+/// A chat model of the provider in that line of the table.
+const fn model<const PROVIDER: usize>() -> TargetKind {
+    TargetKind {
+        name: PROVIDERS[PROVIDER].name,
+        needs_prompt: true,
+        read: component::read::<SettingsOf<PROVIDER>>,
+        build: Chat::build::<PROVIDER>,
+    }
+}
+
 /// What a target is given beside its own configuration.
 pub struct Setting {
     pub environment: Environment,
     /// How long a call may take where its configuration does not say.
     pub timeout: Duration,
+    pub prices: Arc<Prices>,
+}
+
+#[cfg(test)]
+impl Setting {
+    /// For what needs nothing.
+    pub fn plain() -> Self {
+        Self { environment: Environment::new(|_| None), timeout: Duration::from_secs(5), prices: Arc::default() }
+    }
 }
 
 /// One question of one turn.
@@ -79,9 +113,13 @@ pub struct Answer {
     pub model: Option<String>,
     #[serde(default)]
     pub latency_ms: i64,
+    /// When the first word came; only known of a streamed answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_ms: Option<i64>,
     /// The model declined; `content` is how.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal: bool,
+    /// `[{"id", "type": "function", "function": {"name", "arguments"}}]`, whatever the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Json>,
     /// Token counts as the provider wrote them.
@@ -89,6 +127,18 @@ pub struct Answer {
     pub usage: Option<Json>,
     #[serde(skip)]
     pub used: Usage,
+}
+
+impl Answer {
+    /// Adds what another answer of the same conversation took and called.
+    pub fn add(&mut self, other: &Answer) {
+        self.latency_ms += other.latency_ms;
+        self.used += other.used;
+        let list = |calls: &Option<Json>| calls.as_ref().and_then(|calls| calls.parse::<Vec<Value>>().ok());
+        if let Some(more) = list(&other.tool_calls) {
+            self.tool_calls = Some(Json::of(&[list(&self.tool_calls).unwrap_or_default(), more].concat()));
+        }
+    }
 }
 
 pub fn find(name: &str) -> Option<&'static TargetKind> {
@@ -102,10 +152,33 @@ pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Tar
     (found.build)(config, setting)
 }
 
+/// Whether calls of a component are paid by the token, so that a missing price matters. What runs on
+/// this machine costs nothing.
+pub fn has_price(kind: &str, config: &Value) -> bool {
+    let provider = PROVIDERS.iter().find(|provider| provider.name == kind);
+    provider.is_some_and(|provider| !wire::is_loopback(config["base_url"].as_str().unwrap_or(provider.base_url)))
+}
+
 /// A frozen configuration back as its structure.
 fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
     serde_json::from_value(config).map_err(|error| {
         let message = format!("the frozen target does not fit this version: {error}; submit the job file again");
         Failure::new(ErrorClass::InvalidRequest, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_is_a_target() {
+        for provider in PROVIDERS {
+            assert!(find(provider.name).is_some(), "{}", provider.name);
+        }
+        let mut names: Vec<_> = TARGETS.iter().map(|kind| kind.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TARGETS.len());
+    }
 }
