@@ -25,7 +25,7 @@ use windrow_model::workload::{Program, Workload};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::canonical::canonical;
-use crate::dataset::Row;
+use crate::dataset::{Library, Row};
 use crate::environment::Environment;
 use crate::job_file::{self, LoadedJob};
 use crate::report::Report;
@@ -73,11 +73,17 @@ pub fn arriving(spec: &Json, text: &str) -> Result<Vec<NewItem>, String> {
 
 pub struct ExperimentWorkload {
     environment: Environment,
+    library: Option<Library>,
 }
 
 impl ExperimentWorkload {
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, library: None }
+    }
+
+    /// With datasets that have a name.
+    pub fn with_library(self, library: Library) -> Self {
+        Self { library: Some(library), ..self }
     }
 }
 
@@ -93,6 +99,6 @@ impl Workload for ExperimentWorkload {
                 format!("the frozen definition does not fit this version: {error}; submit the job file again");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
-        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone())?))
+        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone(), self.library.clone())?))
     }
 }

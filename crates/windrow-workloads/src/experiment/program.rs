@@ -20,7 +20,7 @@ use super::spec::{ExperimentSpec, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use super::trials;
-use crate::dataset::{Pager, Reading};
+use crate::dataset::{Library, Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
 use crate::prices::Prices;
@@ -59,14 +59,14 @@ struct Talking<'a> {
 }
 
 impl Experiment {
-    pub fn prepare(spec: ExperimentSpec, environment: Environment) -> Result<Self, Failure> {
+    pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
         let setting = Setting { environment, timeout, prices: Arc::new(prices) };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
+            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
             trials: spec.trials,
             first: spec.first,

@@ -6,6 +6,14 @@ mod baseline;
 mod budget;
 mod choose;
 mod compare;
+mod counting;
+mod dataset_named;
+mod datasets_delete;
+mod datasets_diff;
+mod datasets_export;
+mod datasets_import;
+mod datasets_list;
+mod datasets_show;
 mod execute;
 mod find;
 mod follow;
@@ -36,7 +44,7 @@ mod start;
 mod tables;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -57,6 +65,7 @@ Examples:
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
+  windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -88,6 +97,25 @@ enum Command {
     Jobs(Jobs),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
+    /// Keep datasets under a name, in versions that never change
+    #[command(subcommand, arg_required_else_help = true)]
+    Datasets(Datasets),
+}
+
+#[derive(Debug, Subcommand)]
+enum Datasets {
+    /// Read a file, check every row, and keep it as a new version
+    Import(datasets_import::Args),
+    /// All datasets and their newest versions
+    List(datasets_list::Args),
+    /// One dataset: its versions, its fields and their types, some rows
+    Show(datasets_show::Args),
+    /// What one version has that another has not
+    Diff(datasets_diff::Args),
+    /// Write a version to a file
+    Export(datasets_export::Args),
+    /// Delete a dataset, or one version of it
+    Delete(datasets_delete::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -129,12 +157,13 @@ fn after_help() -> String {
 pub async fn perform(cli: Cli) -> Result<Exit> {
     let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) => unreachable!("performed above"),
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,
@@ -158,6 +187,17 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
+    }
+}
+
+async fn perform_on_datasets(data: &Path, command: Datasets) -> Result<Exit> {
+    match command {
+        Datasets::Import(args) => Box::pin(datasets_import::perform(data, args)).await,
+        Datasets::List(args) => datasets_list::perform(&App::open(data).await?, args).await,
+        Datasets::Show(args) => datasets_show::perform(&App::open(data).await?, args).await,
+        Datasets::Diff(args) => datasets_diff::perform(&App::open(data).await?, args).await,
+        Datasets::Export(args) => datasets_export::perform(&App::open(data).await?, args).await,
+        Datasets::Delete(args) => datasets_delete::perform(&App::open(data).await?, args).await,
     }
 }
 

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use windrow_workloads::{LoadedJob, experiment, job_file};
+use windrow_workloads::dataset::Library;
+use windrow_workloads::{Environment, LoadedJob, experiment, job_file};
 
 use super::assess::Wish;
 use super::budget::Budget;
@@ -85,7 +86,9 @@ impl How {
 }
 
 pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let mut job = load(args.file.clone()).await?;
+    // A folder is made only for a file that is in order, but what is there may hold its dataset.
+    let existing = App::open_if_there(data).await?;
+    let mut job = load(args.file.clone(), existing.as_ref().map(App::library)).await?;
     if let Some(rows) = args.first {
         job = experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
@@ -98,7 +101,10 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     for warning in &job.warnings {
         eprintln!("warning: {warning}");
     }
-    let app = App::create(data).await?;
+    let app = match existing {
+        Some(app) => app,
+        None => App::create(data).await?,
+    };
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
         find::run(&app, baseline).await?;
@@ -147,8 +153,9 @@ async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Res
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-async fn load(file: PathBuf) -> Result<LoadedJob> {
-    let loaded = tokio::task::spawn_blocking(move || job_file::load(&file)).await;
+async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
+    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+    let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?
         .map_err(Error::from)

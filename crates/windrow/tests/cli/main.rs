@@ -2,6 +2,8 @@
 
 mod broken_files;
 mod continuing;
+mod datasets;
+mod documented;
 mod endpoint;
 mod interrupting;
 mod json_contract;
