@@ -29,6 +29,12 @@ impl Environment {
         Self::new(|name| std::env::var(name).ok())
     }
 
+    /// Where nothing is unset: what has no value reads as this one.
+    pub fn with_stand_in(&self, value: &'static str) -> Self {
+        let lookup = self.0.clone();
+        Self::new(move |name| lookup(name).filter(|found| !found.is_empty()).or_else(|| Some(value.to_owned())))
+    }
+
     /// Replaces every reference. An empty variable counts as unset: an empty key helps nobody.
     pub fn resolve(&self, text: &str) -> Result<String, BadReference> {
         let mut resolved = String::with_capacity(text.len());

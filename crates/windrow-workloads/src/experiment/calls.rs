@@ -5,6 +5,7 @@
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::json;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::workload::{Halt, Journal};
 use windrow_model::{ErrorClass, Failure, Json};
@@ -12,11 +13,13 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::conversation::Conversation;
 use super::message::Message;
 use super::step::perform;
-use super::target::{Answer, Question, Target};
+use super::target::{Answer, Collected, Later, Question, Target};
 
 /// Steps of the target itself, and of whoever else is called.
 pub const TARGET: &str = "target";
 pub const CALL: &str = "call";
+/// The second step of a target that answers later.
+const COLLECT: &str = "collect";
 
 /// Where the calls of one turn are recorded, and what they used up so far.
 pub struct Calls<'a> {
@@ -61,21 +64,70 @@ impl<'a> Calls<'a> {
         self.key(&[TARGET.as_bytes(), target.identity().as_bytes(), request.as_str().as_bytes()])
     }
 
+    /// Calls a target: one step, or two where the answer comes later.
     pub async fn send(&self, kind: &'static str, target: &dyn Target, request: Json) -> Result<Answer, Halt> {
         let key = self.target_key(target, &request);
+        match target.later() {
+            None => self.call(kind, target, &request, key).await,
+            Some(later) => self.hand_in_and_collect(kind, target, later, &request, key).await,
+        }
+    }
+
+    async fn call(
+        &self,
+        kind: &'static str,
+        target: &dyn Target,
+        request: &Json,
+        key: ContentKey,
+    ) -> Result<Answer, Halt> {
         let shared = self.cached && target.is_paid();
         let intent = StepIntent { shared, ..self.intent(key, kind, request.clone()) };
         let call = async {
-            let answer = target.call(&request, &key).await?;
+            let answer = target.call(request, &key).await?;
             Ok((Json::of(&answer), answer.used))
         };
         let (output, used) = perform(self.journal, intent, target.is_paid(), call).await?;
         self.add(used);
-        let mut answer: Answer = output.parse().map_err(|error| {
-            Failure::new(ErrorClass::InvalidOutput, format!("the recorded answer cannot be read: {error}"))
-        })?;
-        answer.used = used;
-        Ok(answer)
+        let answer: Answer = output.parse().map_err(unreadable)?;
+        Ok(Answer { used, ..answer })
+    }
+
+    /// What was lost on record was lost in an earlier attempt: it is handed in anew, under a key of
+    /// its own. What is lost now fails this attempt.
+    async fn hand_in_and_collect(
+        &self,
+        kind: &'static str,
+        target: &dyn Target,
+        later: &dyn Later,
+        request: &Json,
+        first: ContentKey,
+    ) -> Result<Answer, Halt> {
+        let mut key = first;
+        loop {
+            let handed_in = self.call(kind, target, request, key).await?;
+            let collecting = ContentKey::of(&[COLLECT.as_bytes(), &key.0]);
+            let recalled = matches!(self.journal.recall(&collecting), Some(Recalled::Done { .. }));
+            let intent = self.intent(collecting, COLLECT, Json::of(&json!({ "key": key.to_string() })));
+            let collect = async {
+                let collected = later.collect(request, &handed_in, &key).await?;
+                let used = match &collected {
+                    Collected::Answer(answer) => answer.used,
+                    Collected::Lost(_) => Usage::default(),
+                };
+                Ok((Json::of(&collected), used))
+            };
+            let (output, used) = perform(self.journal, intent, true, collect).await?;
+            self.add(used);
+            match output.parse().map_err(unreadable)? {
+                Collected::Answer(answer) => {
+                    let mut used = used;
+                    used += handed_in.used;
+                    return Ok(Answer { used, ..answer });
+                }
+                Collected::Lost(_) if recalled => key = ContentKey::of(&[b"again", &key.0]),
+                Collected::Lost(failure) => return Err(failure.into()),
+            }
+        }
     }
 
     /// Any other call that may cost something; `parts` say all that determines its outcome.
@@ -115,6 +167,10 @@ impl<'a> Calls<'a> {
     fn add(&self, used: Usage) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) += used;
     }
+}
+
+fn unreadable(error: serde_json::Error) -> Failure {
+    Failure::new(ErrorClass::InvalidOutput, format!("the recorded answer cannot be read: {error}"))
 }
 
 /// Nothing may be recorded here.

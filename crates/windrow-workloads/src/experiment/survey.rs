@@ -153,7 +153,11 @@ fn lack_of_variables(
     let stand_in = [Role::User, Role::Assistant].map(|role| Message { role, content: "…".to_owned() });
     let history: Vec<Message> = stand_in.iter().cycle().take(turn * 2).cloned().collect();
     let seen = conversation.variables(turn, &history);
-    let seen = given.iter().fold(seen, |seen, name| seen.with(name, "…"));
+    let messages = conversation.variables(turn, &stand_in).history;
+    let seen = given.iter().fold(seen, |seen, name| match *name {
+        "messages" => seen.with(name, messages.clone()),
+        _ => seen.with(name, "…"),
+    });
     let error = template.render(&Value::from_object(seen)).err()?;
     Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))
 }

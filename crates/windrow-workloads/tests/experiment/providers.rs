@@ -5,7 +5,7 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use windrow_model::step::{StepResult, Usage};
-use windrow_model::workload::{Done, Halt, Program};
+use windrow_model::workload::{Done, Halt};
 use windrow_model::{ErrorClass, Failure};
 
 use crate::endpoint::{Call, Endpoint};

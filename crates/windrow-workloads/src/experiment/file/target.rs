@@ -4,7 +4,7 @@ use crate::experiment::component::{Placed, Surroundings};
 use crate::experiment::message::{MessageTemplate, Role};
 use crate::experiment::spec::Component;
 use crate::experiment::talk::{Talk, USER};
-use crate::experiment::target::{TARGETS, TargetKind, find};
+use crate::experiment::target::{TARGETS, TargetKind, find, models};
 use crate::job_file::Section;
 use crate::report::Problems;
 
@@ -44,7 +44,7 @@ pub fn read(
         messages.push(MessageTemplate { role: Role::User, content: format!("{{{{ {USER} }}}}") });
     }
     let (kind, config) = chosen(section, PROMPT_FIELDS, problems)?;
-    if kind.needs_prompt && messages.is_empty() {
+    if kind.needs_prompt(&config) && messages.is_empty() {
         let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
@@ -55,7 +55,7 @@ pub fn read(
 }
 
 /// The one target that a section names, and its configuration. `also` was taken out before.
-fn chosen(mut section: Section, also: &[&str], problems: &mut Problems) -> Option<(&'static TargetKind, Section)> {
+pub fn chosen(mut section: Section, also: &[&str], problems: &mut Problems) -> Option<(&'static TargetKind, Section)> {
     let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
     let found: Vec<(&TargetKind, Section)> =
         names.iter().filter_map(|name| Some((find(name)?, section.take(name)?))).collect();
@@ -77,8 +77,8 @@ fn chosen(mut section: Section, also: &[&str], problems: &mut Problems) -> Optio
 pub fn read_model(section: Section, surroundings: Surroundings<'_>, problems: &mut Problems) -> Option<ModelSection> {
     let at = section.span.clone();
     let (kind, config) = chosen(section, &[], problems)?;
-    if !kind.needs_prompt {
-        let models: Vec<_> = TARGETS.iter().filter(|kind| kind.needs_prompt).map(|kind| kind.name).collect();
+    if !kind.needs_prompt(&config) {
+        let models: Vec<_> = models().collect();
         let message = format!("the target `{}` cannot be asked with messages", kind.name);
         problems.add(at, message, format!("use one of: {}", models.join(", ")));
         return None;

@@ -2,7 +2,9 @@
 //! here and one line in [`TARGETS`].
 
 mod chat;
+mod http;
 mod recorded;
+mod replay;
 mod wire;
 
 use std::sync::Arc;
@@ -19,6 +21,7 @@ use super::conversation::Conversation;
 use super::message::Message;
 use crate::duration::Duration;
 use crate::environment::Environment;
+use crate::job_file::Section;
 use crate::prices::Prices;
 use chat::{Chat, PROVIDERS, SettingsOf};
 
@@ -26,10 +29,39 @@ type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
 
 pub struct TargetKind {
     pub name: &'static str,
-    /// Whether it is asked with messages, so that the job file must have a prompt.
-    pub needs_prompt: bool,
+    asked: Asked,
     pub read: component::Read,
     build: Build,
+}
+
+/// What a target is asked with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// The job file must have a prompt.
+    Messages,
+    Row,
+    /// As the target inside it is.
+    AsInner,
+}
+
+impl TargetKind {
+    /// Whether it is asked with messages, so that the job file must have a prompt.
+    pub fn needs_prompt(&self, config: &Section) -> bool {
+        match self.asked {
+            Asked::Messages => true,
+            Asked::Row => false,
+            Asked::AsInner => {
+                let Some(inner) = config.clone().take("target") else { return true };
+                let kind = inner.field_names().into_iter().find_map(find);
+                kind.is_none_or(|kind| inner.clone().take(kind.name).is_none_or(|config| kind.needs_prompt(&config)))
+            }
+        }
+    }
+}
+
+/// Those that can play a judge or a user.
+pub fn models() -> impl Iterator<Item = &'static str> {
+    TARGETS.iter().filter(|kind| kind.asked == Asked::Messages).map(|kind| kind.name)
 }
 
 pub const TARGETS: &[TargetKind] = &[
@@ -51,25 +83,28 @@ pub const TARGETS: &[TargetKind] = &[
     model::<15>(),
     model::<16>(),
     model::<17>(),
+    TargetKind { name: "http", asked: Asked::Row, read: component::read::<http::HttpConfig>, build: http::Http::build },
     TargetKind {
         name: "recorded",
-        needs_prompt: false,
+        asked: Asked::Row,
         read: component::read::<recorded::RecordedConfig>,
         build: recorded::Recorded::build,
     },
+    TargetKind { name: "replay", asked: Asked::AsInner, read: replay::read, build: replay::Replay::build },
 ];
 
 /// A chat model of the provider in that line of the table.
 const fn model<const PROVIDER: usize>() -> TargetKind {
     TargetKind {
         name: PROVIDERS[PROVIDER].name,
-        needs_prompt: true,
+        asked: Asked::Messages,
         read: component::read::<SettingsOf<PROVIDER>>,
         build: Chat::build::<PROVIDER>,
     }
 }
 
 /// What a target is given beside its own configuration.
+#[derive(Clone)]
 pub struct Setting {
     pub environment: Environment,
     /// How long a call may take where its configuration does not say.
@@ -101,6 +136,28 @@ pub trait Target: Send + Sync {
     /// The request as it is recorded and sent. Together with the identity it determines the answer.
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure>;
     async fn call(&self, request: &Json, key: &ContentKey) -> Result<Answer, Failure>;
+    /// Given by a target whose `call` only hands work in, and whose answer comes later.
+    fn later(&self) -> Option<&dyn Later> {
+        None
+    }
+}
+
+/// The second half of a target that answers later. A step of its own: handing in costs and must not
+/// be repeated, waiting is harmless and may be, so a crash between them must leave them apart.
+#[async_trait]
+pub trait Later: Send + Sync {
+    /// Waits for the answer to what was handed in under `key`. An error leaves it handed in: the next
+    /// attempt waits again.
+    async fn collect(&self, request: &Json, handed_in: &Answer, key: &ContentKey) -> Result<Collected, Failure>;
+}
+
+/// What became of what was handed in.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Collected {
+    Answer(Answer),
+    /// No answer will ever come of it; the next attempt hands it in anew.
+    Lost(Failure),
 }
 
 /// What a target said. Recorded whole, so that a reused step yields the same.

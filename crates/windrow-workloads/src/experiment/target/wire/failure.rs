@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::retry_after::retry_after_ms;
+pub use super::retry_after::retry_after_ms;
 
 const KEPT_BYTES: usize = 4096;
 
