@@ -10,6 +10,7 @@ mod http;
 mod journal;
 mod judging;
 mod loading;
+mod named;
 mod paging;
 mod parity;
 mod providers;
