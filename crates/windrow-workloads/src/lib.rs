@@ -11,6 +11,7 @@ pub mod experiment;
 pub mod job_file;
 pub mod kind;
 pub mod report;
+pub mod size;
 pub mod template;
 
 pub use environment::Environment;

@@ -8,6 +8,7 @@ mod dataset;
 mod evaluator;
 pub(crate) mod file;
 mod message;
+mod process;
 mod program;
 mod spec;
 mod step;

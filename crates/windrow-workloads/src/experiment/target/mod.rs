@@ -1,6 +1,7 @@
 //! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
 //! here and one line in [`TARGETS`].
 
+mod code;
 mod openai;
 mod recorded;
 
@@ -16,8 +17,10 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::component;
 use super::conversation::Conversation;
 use super::message::Message;
+use super::process;
 use crate::duration::Duration;
 use crate::environment::Environment;
+pub use openai::Secret;
 
 type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
 
@@ -35,6 +38,18 @@ pub const TARGETS: &[TargetKind] = &[
         needs_prompt: true,
         read: component::read::<openai::OpenAiConfig>,
         build: openai::OpenAi::build,
+    },
+    TargetKind {
+        name: "command",
+        needs_prompt: false,
+        read: process::read::<process::CommandConfig, code::CodeConfig>,
+        build: code::Code::build,
+    },
+    TargetKind {
+        name: "python",
+        needs_prompt: false,
+        read: process::read::<process::PythonConfig, code::CodeConfig>,
+        build: code::Code::build,
     },
     TargetKind {
         name: "recorded",
@@ -64,6 +79,8 @@ pub struct Question<'a> {
     pub messages: &'a [Message],
     pub conversation: &'a Conversation,
     pub turn: usize,
+    /// From 1; repeats of a row are asked on their own.
+    pub trial: u32,
 }
 
 #[async_trait]

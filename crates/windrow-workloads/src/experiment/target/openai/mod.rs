@@ -19,7 +19,7 @@ use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure, Json};
 
 pub use config::OpenAiConfig;
-use secret::Secret;
+pub use secret::Secret;
 
 use super::{Answer, Question, Setting, Target, thaw};
 use crate::experiment::message::Message;

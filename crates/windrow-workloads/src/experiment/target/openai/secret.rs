@@ -12,12 +12,12 @@ pub struct Secret {
 }
 
 impl Secret {
-    pub fn new(key: Option<String>) -> Self {
-        let mut forms: Vec<String> = key.into_iter().filter(|key| key.len() >= SHORTEST).collect();
-        if let Some(key) = forms.first() {
-            let quoted = serde_json::to_string(key).expect("text serialises to JSON");
+    pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
+        let mut forms: Vec<String> = secrets.into_iter().filter(|key| key.len() >= SHORTEST).collect();
+        for key in forms.clone() {
+            let quoted = serde_json::to_string(&key).expect("text serialises to JSON");
             let escaped = quoted.trim_matches('"').to_owned();
-            if escaped != *key {
+            if escaped != key {
                 forms.push(escaped);
             }
         }
