@@ -9,17 +9,19 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::Run;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::state::RunState;
-use windrow_model::store::StoreError;
+use windrow_model::store::{Closing, StoreError};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
 use crate::claim;
 use crate::coordinate::Tick;
 use crate::node::{Course, Node};
+use crate::schedule;
 
 /// Closes a run whose items are all settled.
 pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     let summary = Json::of(&node.store.aggregates(run.id).await?);
-    match node.store.close_run(course.held.ticket, summary, node.now()).await {
+    let next_at = schedule::next_of(&node.store.job(run.job).await?, node.now());
+    match node.store.close_run(course.held.ticket, Closing { summary, next_at }, node.now()).await {
         Ok(closed) => {
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
             Ok(Tick::Over)

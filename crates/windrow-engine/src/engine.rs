@@ -15,7 +15,7 @@ use windrow_model::{Clock, RunId, SessionId};
 use crate::hand_in::{Reporter, send_reports};
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
-use crate::{claim, clean_up, heartbeat, reap, relay, run, watchdog};
+use crate::{claim, clean_up, heartbeat, reap, relay, run, schedule, watchdog};
 
 /// How long a stop at once may take to tell the store.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -51,6 +51,9 @@ impl Engine {
         tasks.spawn(reap::reap(node.clone()));
         tasks.spawn(relay::relay(node.clone()));
         tasks.spawn(watchdog::watch(node.clone()));
+        if node.settings.schedules {
+            tasks.spawn(schedule::start_due(node.clone()));
+        }
         if let Some(retention) = node.settings.retention {
             tasks.spawn(clean_up::clean_up(node.clone(), retention));
         }
@@ -67,8 +70,7 @@ impl Engine {
 
     /// Something changed (a submission, an intent): look at once instead of at the next poll (B2).
     pub fn wake(&self) {
-        self.node.look.store(true, Ordering::Relaxed);
-        self.node.wake.notify_one();
+        self.node.look_at_once();
     }
 
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<OutboxEvent>> {

@@ -7,14 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
-use windrow_model::record::Step;
+use windrow_model::record::{Run, Step};
 use windrow_model::state::StepState;
-use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult};
-use windrow_model::store::{Ending, Receipt, StepWrite};
+use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
+use windrow_model::store::{Ending, Receipt, StepWrite, Store};
 use windrow_model::workload::{Journal, StepNo, Stopped};
-use windrow_model::{Lease, StepId, Time};
+use windrow_model::{Json, Lease, StepId, Time};
 
 use crate::hand_in::Reporter;
+use crate::node::Node;
 
 /// The signals of one item in flight, shared by its worker, the heartbeat and the reporter.
 pub struct Flag {
@@ -80,6 +81,11 @@ impl Flag {
 pub struct ItemJournal {
     flag: Arc<Flag>,
     reporter: Reporter,
+    store: Arc<dyn Store>,
+    /// A fresh run takes nothing over, from nobody.
+    fresh: bool,
+    /// A snapshot whose columns must stay shows nothing before the whole is there.
+    shows_parts: bool,
     recalled: HashMap<ContentKey, Recalled>,
     next: AtomicU32,
 }
@@ -87,14 +93,14 @@ pub struct ItemJournal {
 impl ItemJournal {
     /// `history` holds the steps of this and earlier attempts; of attempts before `first_try` nothing
     /// is recalled (a fresh run pays again).
-    pub fn new(flag: Arc<Flag>, reporter: Reporter, history: Vec<Step>, first_try: u32) -> Self {
+    pub fn new(flag: Arc<Flag>, node: &Node, run: &Run, history: Vec<Step>, first_try: u32) -> Self {
         let current = flag.lease.attempt;
         let own = history.iter().filter(|step| step.id.attempt() == current);
         let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
         let mut recalled = HashMap::new();
         for step in history.into_iter().filter(|step| step.id.attempt().no() >= first_try) {
             match (step.state, step.output) {
-                (StepState::Done, Some(output)) => {
+                (StepState::Done | StepState::Reused, Some(output)) => {
                     recalled.insert(step.key, Recalled::Done { from: step.id, output, usage: step.usage });
                 }
                 // A later unknown does not hide an earlier result.
@@ -105,7 +111,15 @@ impl ItemJournal {
                 _ => {}
             }
         }
-        Self { flag, reporter, recalled, next: AtomicU32::new(next) }
+        Self {
+            flag,
+            reporter: node.reporter.clone(),
+            store: node.store.clone(),
+            fresh: run.fresh,
+            shows_parts: !run.mode.keeps_columns(),
+            recalled,
+            next: AtomicU32::new(next),
+        }
     }
 
     fn next_no(&self) -> u32 {
@@ -133,17 +147,29 @@ impl Journal for ItemJournal {
         self.recalled.get(key).cloned()
     }
 
+    /// A store that does not answer costs a call, not the item.
+    async fn look_up(&self, key: &ContentKey) -> Option<Recalled> {
+        if self.fresh {
+            return None;
+        }
+        let found = self.store.shared_step(*key).await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "could not look for a shared result; making the call");
+            None
+        })?;
+        Some(Recalled::Shared { from: found.id, output: found.output?, usage: found.usage })
+    }
+
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
         if self.stopping() {
             return Err(Stopped);
         }
-        let no = self.next_no();
+        let (no, shared) = (self.next_no(), intent.shared);
         self.send(vec![StepWrite::Begin { no, intent }], Ending::None).await?;
-        Ok(StepNo(no))
+        Ok(StepNo { no, shared })
     }
 
-    fn finish(&self, no: StepNo, result: StepResult) {
-        self.flag.push(StepWrite::Finish { no: no.0, result });
+    fn finish(&self, StepNo { no, shared }: StepNo, result: StepResult) {
+        self.flag.push(StepWrite::Finish { no, result, shared });
         self.reporter.flush(&self.flag);
     }
 
@@ -151,11 +177,14 @@ impl Journal for ItemJournal {
         self.flag.push(StepWrite::Whole { no: self.next_no(), intent, result });
     }
 
-    fn reuse(&self, intent: StepIntent, from: StepId) {
-        self.flag.push(StepWrite::Reuse { no: self.next_no(), intent, from });
+    fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>) {
+        self.flag.push(StepWrite::Reuse { no: self.next_no(), intent, from, taken });
     }
 
     async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped> {
+        if !self.shows_parts {
+            return Ok(());
+        }
         self.send(Vec::new(), Ending::Partial { scores }).await
     }
 

@@ -22,6 +22,8 @@ mod archive;
 
 mod close;
 
+mod schedule;
+
 mod reap;
 
 mod relay;

@@ -101,6 +101,12 @@ impl Node {
         self.chance.lock().unwrap_or_else(PoisonError::into_inner).f64()
     }
 
+    /// Somebody knows of a run nobody coordinates yet.
+    pub fn look_at_once(&self) {
+        self.look.store(true, Ordering::Relaxed);
+        self.wake.notify_one();
+    }
+
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::SeqCst)
     }

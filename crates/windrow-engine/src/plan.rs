@@ -58,7 +58,8 @@ async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, S
         let SourcePage { items, cursor: to, done } = page;
         node.store.plan_items(PlanPage { ticket, from: run.cursor, to, done, items }, node.now()).await?
     } else {
-        node.store.replan_items(ticket, Selection::of(run.mode), node.settings.page, node.now()).await?
+        let selection = run.selection.unwrap_or_else(|| Selection::of(run.mode));
+        node.store.replan_items(ticket, selection, node.settings.page, node.now()).await?
     };
     Ok(if planned.done { Progress::Over } else { Progress::More })
 }

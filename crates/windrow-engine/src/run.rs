@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::record::Run;
 use windrow_model::retry::Decision;
 use windrow_model::state::{Mode, Outcome, RunEvent};
 use windrow_model::step::Usage;
@@ -42,7 +43,7 @@ async fn run_item(node: &Arc<Node>, task: Task) {
     let verdict = if flag.is_stopping() {
         Verdict::Stopped
     } else {
-        match journal(node, &claimed, flag, course.held.run.fresh).await {
+        match journal(node, &claimed, flag, &course.held.run).await {
             Ok(journal) => {
                 let item = work_item(&claimed, course.held.run.mode);
                 let timeout = Duration::from_millis(course.program.timeout_ms().max(1) as u64);
@@ -85,7 +86,7 @@ async fn journal(
     node: &Node,
     claimed: &Claimed,
     flag: &Arc<crate::journal::Flag>,
-    fresh: bool,
+    run: &Run,
 ) -> Result<ItemJournal, Failure> {
     let history = if claimed.has_history {
         let read = node.store.history(claimed.lease.attempt).await;
@@ -93,8 +94,8 @@ async fn journal(
     } else {
         Vec::new()
     };
-    let first_try = if fresh { claimed.lease.attempt.no() - claimed.retries - claimed.losses } else { 0 };
-    Ok(ItemJournal::new(flag.clone(), node.reporter.clone(), history, first_try))
+    let first_try = if run.fresh { claimed.lease.attempt.no() - claimed.retries - claimed.losses } else { 0 };
+    Ok(ItemJournal::new(flag.clone(), node, run, history, first_try))
 }
 
 fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
@@ -104,6 +105,7 @@ fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
         key: claimed.key,
         input: claimed.input.clone(),
         retries: claimed.retries,
+        rescore: mode == Mode::Rescore,
         rollback: mode == Mode::Rollback,
     }
 }

@@ -24,6 +24,8 @@ pub struct Settings {
     /// How often the watchdog looks, and the clean-up.
     pub watch_ms: u64,
     pub clean_up_ms: u64,
+    /// Whether jobs that are due by their schedule are started here (E10).
+    pub schedules: bool,
     /// `None`: nothing is ever deleted.
     pub retention: Option<Retention>,
 }
@@ -42,6 +44,7 @@ impl Default for Settings {
             stuck_ms: 30_000,
             watch_ms: 1_000,
             clean_up_ms: 3_600_000,
+            schedules: false,
             retention: None,
         }
     }

@@ -3,7 +3,7 @@
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::state::Mode;
-use windrow_model::store::{Result, Store, Submission, Submitted};
+use windrow_model::store::{Result, Selection, Store, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
 
 /// What somebody asks for; the ids are minted here.
@@ -19,6 +19,8 @@ pub struct Request {
     pub priority: Priority,
     pub limits: RunLimits,
     pub fresh: bool,
+    pub selection: Option<Selection>,
+    pub schedule: Option<String>,
     pub idempotency_key: Option<String>,
     pub actor: String,
 }
@@ -39,6 +41,8 @@ pub async fn submit(store: &dyn Store, request: Request, chance: u64, now: Time)
         priority,
         limits,
         fresh,
+        selection: request.selection,
+        schedule: request.schedule,
         idempotency_key: request.idempotency_key,
         actor: request.actor,
     };

@@ -6,6 +6,7 @@
 
 pub mod aggregate;
 pub mod counters;
+pub mod cron;
 pub mod docs;
 pub mod failure;
 pub mod ids;
@@ -14,6 +15,7 @@ pub mod machine;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod selection;
 pub mod state;
 pub mod step;
 pub mod store;

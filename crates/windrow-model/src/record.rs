@@ -5,6 +5,7 @@ use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
 use crate::json::Json;
 use crate::priority::Priority;
+use crate::selection::Selection;
 use crate::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunState, StepState};
 use crate::step::{ContentKey, OnUnknown, Score, Usage};
 use crate::time::Time;
@@ -32,8 +33,17 @@ pub struct Job {
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunId,
+    pub schedule: Option<Schedule>,
     pub created_at: Time,
     pub updated_at: Time,
+}
+
+/// When a job starts by itself (E10).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Schedule {
+    pub cron: String,
+    /// `None` while a run is under way: its end sets the next.
+    pub next_at: Option<Time>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +62,10 @@ pub struct Run {
     pub limits: RunLimits,
     /// Pay again for what was already done.
     pub fresh: bool,
+    /// Which of the job's items it takes, where that was said.
+    pub selection: Option<Selection>,
+    /// What its own calls used up; what was taken over from earlier ones is not in it.
+    pub spent: Usage,
     /// Where planning stands; meaningful to the workload only.
     pub cursor: Option<Json>,
     pub planned: bool,
@@ -84,12 +98,41 @@ pub struct RunLimits {
     pub concurrency: i64,
     /// Times an item's worker may disappear before the item is given up as poison.
     pub max_losses: i64,
+    /// The budget: a run that has spent it pauses.
+    pub max_tokens: Option<i64>,
+    pub max_cost_nanos: Option<i64>,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { concurrency: 10, max_losses: 10 }
+        Self { concurrency: 10, max_losses: 10, max_tokens: None, max_cost_nanos: None }
     }
+}
+
+impl std::fmt::Display for RunLimits {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} at the same time", self.concurrency)?;
+        self.max_tokens.map_or(Ok(()), |max| write!(f, ", at most {max} tokens"))?;
+        self.max_cost_nanos.map_or(Ok(()), |max| write!(f, ", at most {}", dollars(max)))
+    }
+}
+
+impl RunLimits {
+    /// Says what is used up, once something is.
+    pub fn exhausted_by(&self, spent: &Usage) -> Option<String> {
+        let tokens = spent.tokens_in + spent.tokens_out;
+        if let Some(max) = self.max_tokens.filter(|max| tokens >= *max) {
+            return Some(format!("the budget is spent: {tokens} of {max} tokens"));
+        }
+        let max = self.max_cost_nanos.filter(|max| spent.cost_nanos >= *max)?;
+        Some(format!("the budget is spent: {} of {}", dollars(spent.cost_nanos), dollars(max)))
+    }
+}
+
+/// Billionths of a dollar, for a person: two digits, or as many as a small amount needs.
+pub fn dollars(nanos: i64) -> String {
+    let digits = if nanos == 0 || nanos.abs() >= 1_000_000_000 { 2 } else { 6 };
+    format!("${:.digits$}", nanos as f64 / 1e9)
 }
 
 /// The snapshot layer: the latest state of one item.

@@ -75,6 +75,8 @@ pub struct StepIntent {
     pub turn: u32,
     pub input: Json,
     pub on_unknown: OnUnknown,
+    /// Its result may serve other items and other jobs, and theirs may serve it.
+    pub shared: bool,
 }
 
 /// What came of it.
@@ -89,6 +91,8 @@ pub enum StepResult {
 pub enum Recalled {
     /// It was done: use its output.
     Done { from: StepId, output: Json, usage: Usage },
+    /// Somebody else's was done: use its output, and write it down.
+    Shared { from: StepId, output: Json, usage: Usage },
     /// It may have been done: the policy recorded with it says what to do.
     Unknown { from: StepId, on_unknown: OnUnknown },
 }
@@ -111,6 +115,9 @@ crate::vocabulary! {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Score {
     pub name: String,
+    /// Of the evaluator's configuration: another version is another column.
+    #[serde(default)]
+    pub version: String,
     pub turn: u32,
     pub verdict: Verdict,
     /// `None` where there is nothing to average (error, skipped).

@@ -18,7 +18,10 @@ use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Tick
 use crate::json::Json;
 use crate::machine::Forbidden;
 use crate::priority::Priority;
-use crate::record::{Item, ItemDetail, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Session, Step};
+use crate::record::{
+    Item, ItemDetail, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
+pub use crate::selection::Selection;
 use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::Time;
@@ -80,6 +83,10 @@ pub struct Submission {
     pub priority: Priority,
     pub limits: RunLimits,
     pub fresh: bool,
+    /// Which of the job's items to take, in the modes that read no source; `None`: what the mode says.
+    pub selection: Option<Selection>,
+    /// The job starts again by itself at these times (E10); `None` leaves it as it is.
+    pub schedule: Option<String>,
     pub idempotency_key: Option<String>,
     pub actor: String,
 }
@@ -143,27 +150,6 @@ pub struct PlanPage {
     pub items: Vec<NewItem>,
 }
 
-/// Which of the job's own items a run takes (fail_retry, rescore, rollback).
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Selection {
-    pub states: Vec<ItemState>,
-    /// Last first, as rollback wants it.
-    pub reverse: bool,
-}
-
-impl Selection {
-    /// What the modes without a source take from the job's own items (E9).
-    pub fn of(mode: Mode) -> Self {
-        use ItemState::*;
-        match mode {
-            Mode::Rescore => Self { states: vec![Succeeded], reverse: false },
-            Mode::Rollback => Self { states: vec![Succeeded], reverse: true },
-            // A closed run leaves nothing queued, so this is all that did not succeed.
-            _ => Self { states: vec![Failed, Cancelled], reverse: false },
-        }
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Planned {
     /// Rows the job had not seen.
@@ -203,12 +189,13 @@ pub struct Claimed {
 pub enum StepWrite {
     /// Before a paid or effectful call.
     Begin { no: u32, intent: StepIntent },
-    /// The result of one begun before.
-    Finish { no: u32, result: StepResult },
+    /// The result of one begun before; a shared one serves other items from now on.
+    Finish { no: u32, result: StepResult, shared: bool },
     /// A harmless step, made already: intent and result in one row.
     Whole { no: u32, intent: StepIntent, result: StepResult },
-    /// Not made: an earlier one stands.
-    Reuse { no: u32, intent: StepIntent, from: StepId },
+    /// Not made: an earlier one stands. What was taken over from another item is written down here,
+    /// because that item may be deleted.
+    Reuse { no: u32, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)> },
 }
 
 /// What a worker says about an attempt. Steps are written first, then the ending.
@@ -241,7 +228,8 @@ pub enum Receipt {
     Repeated,
     /// The lease is not this worker's any more; nothing was written.
     Stale,
-    /// The run is terminating: a step that was to begin must not. What was finished is kept.
+    /// The run is terminating or has spent its budget: a step that was to begin must not. What was
+    /// finished is kept.
     Stop,
 }
 
@@ -251,6 +239,21 @@ pub struct Renewal {
     pub alive: bool,
     /// The run wants its items to stop.
     pub stop: bool,
+}
+
+/// What a run ends with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closing {
+    /// Aggregates, for whoever asks later.
+    pub summary: Json,
+    /// When a scheduled job starts next.
+    pub next_at: Option<Time>,
+}
+
+impl Default for Closing {
+    fn default() -> Self {
+        Self { summary: Json::null(), next_at: None }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -338,6 +341,8 @@ pub trait Store: Send + Sync {
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>>;
     /// All steps of the item's attempts up to and including this one, oldest first.
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>>;
+    /// A shared step with this key that was done, in whatever job.
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>>;
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
     /// Record steps, hand in, release: one verb, because they share the guard and the commit.
     /// One receipt per report, in order.
@@ -349,12 +354,17 @@ pub trait Store: Send + Sync {
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64>;
     /// Gives up coordination; the run stays as it is.
     async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()>;
-    /// Ends the run: refused (Forbidden) while an item is unsettled. Recounts, frees the job.
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run>;
+    /// Ends the run: refused while an item is unsettled. Recounts, frees the job, and says when a
+    /// scheduled job starts next.
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run>;
 
     // intents and the log
     /// Persists what somebody wants of a run; idempotent where the run is already there.
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run>;
+    /// Changes the limits of a run that is not over: more budget, more at the same time.
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run>;
+    /// When and whether the job starts by itself; `None` ends it.
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()>;
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()>;
 
     // the outbox
@@ -370,6 +380,8 @@ pub trait Store: Send + Sync {
     async fn job(&self, id: JobId) -> Result<Job>;
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>>;
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>>;
+    /// Scheduled jobs whose time has come and that are not running, the longest overdue first.
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>>;
     async fn run(&self, id: RunId) -> Result<Run>;
     async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
     async fn spec(&self, hash: &str) -> Result<Json>;

@@ -47,6 +47,8 @@ pub struct WorkItem {
     pub key: ContentKey,
     pub input: Json,
     pub retries: u32,
+    /// True in a rescore run: judge what there is, call no target.
+    pub rescore: bool,
     /// True in a rollback run: undo instead of do.
     pub rollback: bool,
 }
@@ -56,6 +58,8 @@ pub struct WorkItem {
 pub trait Journal: Send + Sync {
     /// An earlier result for this step, from any attempt at this item.
     fn recall(&self, key: &ContentKey) -> Option<Recalled>;
+    /// A result of the same step from another item or job, for steps that may be shared.
+    async fn look_up(&self, key: &ContentKey) -> Option<Recalled>;
     /// Puts the intent on record. Only when this has returned may the call be made; everything
     /// finished before is then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
@@ -63,8 +67,8 @@ pub trait Journal: Send + Sync {
     fn finish(&self, no: StepNo, result: StepResult);
     /// Records a harmless step that needs no intent.
     fn whole(&self, intent: StepIntent, result: StepResult);
-    /// Records that an earlier step stands.
-    fn reuse(&self, intent: StepIntent, from: StepId);
+    /// Records that an earlier step stands; with its result, if it is not this item's own.
+    fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>);
     /// Shows what there is so far in the snapshot (E22).
     async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped>;
     /// Whether the item should stop before its next paid call.
@@ -72,7 +76,10 @@ pub trait Journal: Send + Sync {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct StepNo(pub u32);
+pub struct StepNo {
+    pub no: u32,
+    pub shared: bool,
+}
 
 /// The lease is lost or the run is terminating: stop here, write nothing more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -101,7 +101,7 @@ async fn walk(store: &SqliteStore, items: usize) -> Vec<(&'static str, Cost)> {
             archive.of(store.archive(ticket, ARCHIVE, NOW)).await;
         }
     }
-    let run = close.of(store.close_run(ticket, Json::null(), NOW)).await;
+    let run = close.of(store.close_run(ticket, Closing::default(), NOW)).await;
     assert_eq!(run.counters.succeeded, items as i64);
     vec![
         ("plan_items", plan),
@@ -131,6 +131,8 @@ async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency: 2 * CLAIM as i64, ..Default::default() },
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: "benchmark".into(),
     };
@@ -171,6 +173,7 @@ fn begun(claimed: &Claimed) -> Report {
         turn: 0,
         input: claimed.input.clone(),
         on_unknown: OnUnknown::Repeat,
+        shared: false,
     };
     Report { lease: claimed.lease, steps: vec![StepWrite::Begin { no: 0, intent }], ending: Ending::None }
 }
@@ -178,11 +181,17 @@ fn begun(claimed: &Claimed) -> Report {
 fn handed_in(claimed: &Claimed) -> Report {
     let usage = Usage { tokens_in: 40, tokens_out: 8, cost_nanos: 12_000 };
     let output = Json::from_text(format!("{{\"text\":\"number {}\"}}", claimed.ordinal));
-    let score =
-        Score { name: "exact".into(), turn: 0, verdict: Verdict::Pass, value: Some(1.0), reason: "equal".into() };
+    let score = Score {
+        name: "exact".into(),
+        version: String::new(),
+        turn: 0,
+        verdict: Verdict::Pass,
+        value: Some(1.0),
+        reason: "equal".into(),
+    };
     Report {
         lease: claimed.lease,
-        steps: vec![StepWrite::Finish { no: 0, result: StepResult::Done { output, usage } }],
+        steps: vec![StepWrite::Finish { no: 0, result: StepResult::Done { output, usage }, shared: false }],
         ending: Ending::HandIn {
             outcome: Outcome::Succeeded,
             scores: vec![score],

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use windrow_model::ItemId;
-use windrow_model::state::{ItemEvent, ItemState, JobState, Outcome};
+use windrow_model::record::{ItemDetail, Step};
+use windrow_model::state::{ItemEvent, ItemState, JobState, Outcome, StepState};
 use windrow_model::store::{ItemFilter, JobFilter, Store};
 
 use crate::scenario::World;
@@ -37,9 +38,12 @@ pub async fn settled(world: &World) {
                     *archived.entry(ItemId(item["id"].as_i64().unwrap())).or_default() += 1;
                 }
             }
-            let mut taken = 0;
+            let (mut taken, mut spent) = (0, 0);
             for item in &items {
-                let attempts = store.item(item.id).await.unwrap().attempts;
+                let ItemDetail { attempts, steps, .. } = store.item(item.id).await.unwrap();
+                let in_run = |step: &&Step| attempts.iter().any(|a| a.id == step.id.attempt() && a.run == run.id);
+                let done = steps.iter().filter(|step| step.state == StepState::Done).filter(in_run);
+                spent += done.map(|step| step.usage.tokens_in).sum::<i64>();
                 let own: Vec<_> = attempts.iter().filter(|attempt| attempt.run == run.id).collect();
                 if own.is_empty() {
                     continue;
@@ -52,6 +56,7 @@ pub async fn settled(world: &World) {
                 assert_eq!(open, 0, "item {} has an attempt without an end", item.id);
             }
             assert_eq!(taken, run.counters.total, "{}: items and total", run.id);
+            assert_eq!(spent, run.spent.tokens_in, "{}: what is spent and the steps", run.id);
             world.tally.lock().unwrap().settled += taken as u64;
         }
         for item in &items {

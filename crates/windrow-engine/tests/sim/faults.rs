@@ -12,6 +12,7 @@ use windrow_model::counters::Counters;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
+use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
@@ -232,6 +233,9 @@ impl Store for FaultyStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.history(attempt))
     }
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+        pass_on!(self, self.inner.shared_step(key))
+    }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         pass_on!(self, self.inner.renew(leases, lease_ms, now))
     }
@@ -262,11 +266,17 @@ impl Store for FaultyStore {
     async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()> {
         pass_on!(self, self.inner.yield_run(ticket, now))
     }
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
-        pass_on!(self, self.inner.close_run(ticket, summary, now))
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.close_run(ticket, closing, now))
     }
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.intend(run, event, actor, reason, now))
+    }
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.amend(run, limits, actor, now))
+    }
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.schedule(job, schedule, actor, now))
     }
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
         pass_on!(self, self.inner.log(entries, now))
@@ -288,6 +298,9 @@ impl Store for FaultyStore {
     }
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         pass_on!(self, self.inner.jobs(filter))
+    }
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        pass_on!(self, self.inner.due_jobs(limit, now))
     }
     async fn run(&self, id: RunId) -> Result<Run> {
         pass_on!(self, self.inner.run(id))

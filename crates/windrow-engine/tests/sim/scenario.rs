@@ -210,6 +210,8 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
         panics: chance.u64(0..5),
         hangs: chance.u64(0..2),
     };
+    // Some run out of budget on the way, and are given more at the end.
+    let max_tokens = (chance.u8(0..4) == 0).then(|| chance.i64(1..30));
     let mode = if chance.u8(0..4) == 0 { Mode::Online } else { Mode::Submit };
     let request = Request {
         workspace: "w".into(),
@@ -220,8 +222,10 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
         spec_hash: format!("{n}"),
         spec: Json::of(&spec),
         priority: Priority::new(chance.i64(1..=9)).unwrap(),
-        limits: RunLimits { concurrency: chance.i64(1..8), max_losses: 10 },
+        limits: RunLimits { concurrency: chance.i64(1..8), max_tokens, ..RunLimits::default() },
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: Some(format!("key{n}")),
         actor: "sim".into(),
     };
@@ -284,6 +288,8 @@ async fn retry(
         priority: run.priority,
         limits: run.limits,
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: "operator".into(),
     };
@@ -298,7 +304,11 @@ async fn all_over(world: &World) -> bool {
     let mut over = true;
     for (_, run) in world.store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
         let event = match run.state {
-            RunState::Paused => RunEvent::Resume,
+            RunState::Paused => {
+                let limits = RunLimits { max_tokens: None, ..run.limits };
+                let _ = world.store.amend(run.id, limits, "operator", world.clock.now()).await;
+                RunEvent::Resume
+            }
             RunState::Running if run.mode == Mode::Online => RunEvent::Drain,
             _ => {
                 over &= run.state.is_final();

@@ -123,9 +123,10 @@ impl Program for SimProgram {
                 turn: n,
                 input: Json::of(&n),
                 on_unknown: OnUnknown::Repeat,
+                shared: false,
             };
             if let Some(Recalled::Done { from, .. }) = journal.recall(&key) {
-                journal.reuse(intent, from);
+                journal.reuse(intent, from, None);
                 continue;
             }
             let no = journal.begin(intent).await?;

@@ -21,4 +21,9 @@ impl Mode {
     pub fn reads_source(self) -> bool {
         matches!(self, Mode::Submit | Mode::Append)
     }
+
+    /// Whether scores of earlier runs stay beside the ones that are computed now.
+    pub fn keeps_columns(self) -> bool {
+        matches!(self, Mode::Rescore | Mode::FailRetry)
+    }
 }

@@ -1,13 +1,13 @@
 use windrow_model::counters::Counters;
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{AttemptState, JOB, JobEvent, Outcome, RUN, RunEvent};
-use windrow_model::store::{Result, StoreError};
-use windrow_model::{Json, RunId, Ticket, Time};
+use windrow_model::store::{Closing, Result, StoreError};
+use windrow_model::{RunId, Ticket, Time};
 
 use super::world::World;
 
 impl World {
-    pub fn close_run(&mut self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
+    pub fn close_run(&mut self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
         let run = self.check_ticket(ticket)?;
         let (id, job) = (run.id, run.job);
         let state = RUN.next(run.state, RunEvent::Close)?;
@@ -23,12 +23,15 @@ impl World {
         run.counters = recount;
         run.state = state;
         run.ended_at = Some(now);
-        run.summary = Some(summary);
+        run.summary = Some(closing.summary);
         let message = ended_message(run);
         self.drop_coordinator(id);
         let row = self.jobs.get_mut(&job).expect("job exists");
         row.job.state = JOB.next(row.job.state, JobEvent::End).expect("a job with a run is live");
         row.job.updated_at = now;
+        if let Some(schedule) = &mut row.job.schedule {
+            schedule.next_at = closing.next_at;
+        }
         self.emit_state(id, now);
         self.log_system(id, None, LogLevel::Info, "ended", message, now);
         Ok(self.runs[&id].clone())

@@ -1,4 +1,4 @@
-use windrow_model::record::{LogLevel, Run};
+use windrow_model::record::{LogLevel, Run, RunLimits};
 use windrow_model::state::{Mode, RUN, RunEvent};
 use windrow_model::store::{NewLog, Result, StoreError};
 use windrow_model::{RunId, Time};
@@ -6,6 +6,28 @@ use windrow_model::{RunId, Time};
 use super::world::World;
 
 impl World {
+    pub fn amend(&mut self, id: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        let run = self.run(id)?;
+        if run.state.is_final() {
+            let event = RunEvent::Resume;
+            let refused = RUN.next(run.state, event).expect_err("a final state has no way out");
+            return Err(StoreError::Forbidden(refused));
+        }
+        let job = run.job;
+        self.run_mut(id).limits = limits;
+        let log = NewLog {
+            job,
+            run: Some(id),
+            item: None,
+            level: LogLevel::Info,
+            event: "amended".into(),
+            actor: actor.into(),
+            message: limits.to_string(),
+        };
+        self.log(log, now);
+        Ok(self.runs[&id].clone())
+    }
+
     pub fn intend(&mut self, id: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let run = self.run(id)?;
         let own = matches!(event, RunEvent::Admit | RunEvent::Close);

@@ -11,6 +11,7 @@ mod plan;
 mod read;
 mod reap;
 mod report;
+mod schedule;
 mod session;
 mod submit;
 mod world;
@@ -20,8 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
-use windrow_model::state::RunEvent;
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step};
+use windrow_model::state::{RunEvent, StepState};
+use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
@@ -80,12 +82,19 @@ impl Store for MemoryStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         Ok(self.world().history(attempt))
     }
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+        let world = self.world();
+        let found = world.shared.get(&key).and_then(|id| world.steps.get(id));
+        Ok(found.filter(|step| step.state == StepState::Done).cloned())
+    }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         Ok(self.world().renew(&leases, lease_ms, now))
     }
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut world = self.world();
-        Ok(reports.iter().map(|report| world.report(report.clone(), now)).collect())
+        let receipts: Vec<Receipt> = reports.iter().map(|report| world.report(report.clone(), now)).collect();
+        world.pause_spent(&reports, &receipts, now);
+        Ok(receipts)
     }
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
         self.world().archive(ticket, limit, now)
@@ -99,11 +108,17 @@ impl Store for MemoryStore {
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
         self.world().yield_run(ticket)
     }
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
-        self.world().close_run(ticket, summary, now)
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.world().close_run(ticket, closing, now)
     }
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         self.world().intend(run, event, actor, reason, now)
+    }
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        self.world().amend(run, limits, actor, now)
+    }
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        self.world().schedule(job, schedule, actor, now)
     }
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
         let mut world = self.world();
@@ -128,6 +143,9 @@ impl Store for MemoryStore {
     }
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         Ok(self.world().list_jobs(&filter))
+    }
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        Ok(self.world().due_jobs(limit, now))
     }
     async fn run(&self, id: RunId) -> Result<Run> {
         self.world().run(id).cloned()

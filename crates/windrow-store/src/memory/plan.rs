@@ -2,7 +2,7 @@ use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
 use windrow_model::state::{AttemptState, ITEM, ItemEvent, ItemState, Mode, RunState};
-use windrow_model::step::{ContentKey, Usage};
+use windrow_model::step::{ContentKey, Usage, Verdict};
 use windrow_model::store::{NewItem, PlanPage, Planned, Result, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
 
@@ -59,8 +59,13 @@ impl World {
             return Ok(Planned { done: run.planned, ..Default::default() });
         }
         let after = run.cursor.as_ref().and_then(|cursor| cursor.value()["after"].as_i64());
-        let chosen =
-            |(_, row): &(&ItemId, &ItemRow)| row.job == job && row.run != id && selection.states.contains(&row.state);
+        let chosen = |(item, row): &(&ItemId, &ItemRow)| {
+            let errored = row.scores.iter().filter(|score| score.verdict == Verdict::Error);
+            let error = row.error.as_ref().map(|(class, _)| *class);
+            row.job == job
+                && row.run != id
+                && selection.takes(**item, row.state, error, errored.map(|score| score.name.as_str()))
+        };
         let page: Vec<ItemId> = if selection.reverse {
             let below = ItemId(after.unwrap_or(i64::MAX));
             self.items.range(..below).rev().filter(chosen).map(|(item, _)| *item).take(limit).collect()

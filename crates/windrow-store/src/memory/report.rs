@@ -1,10 +1,12 @@
+use std::collections::BTreeSet;
+
 use windrow_model::failure::Failure;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::{LogLevel, Step};
-use windrow_model::state::{AttemptEvent, AttemptState, Outcome, STEP, StepEvent, StepState};
-use windrow_model::step::{StepIntent, StepResult, Usage};
+use windrow_model::state::{AttemptEvent, AttemptState, Outcome, RUN, RunEvent, STEP, StepEvent, StepState};
+use windrow_model::step::{Score, StepIntent, StepResult, Usage};
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
-use windrow_model::{AttemptId, Lease, StepId, Time};
+use windrow_model::{AttemptId, Lease, RunId, StepId, Time};
 
 use super::plan::queued;
 use super::world::World;
@@ -16,10 +18,12 @@ impl World {
             return if self.handed_in_before(lease, &ending) { Receipt::Repeated } else { Receipt::Stale };
         }
         let begins = |write: &StepWrite| matches!(write, StepWrite::Begin { .. });
-        let stop = self.runs[&lease.run].state.stops_items() && steps.iter().any(begins);
+        let run = &self.runs[&lease.run];
+        let ended = run.state.stops_items() || run.limits.exhausted_by(&run.spent).is_some();
+        let stop = ended && steps.iter().any(begins);
         // What was finished is kept either way; it has been paid for.
         for write in steps.into_iter().filter(|write| !stop || !begins(write)) {
-            self.write_step(lease.attempt, write, now);
+            self.write_step(lease, write, now);
         }
         if stop {
             return Receipt::Stop;
@@ -43,31 +47,66 @@ impl World {
         same && a.run == lease.run && a.fence == lease.fence
     }
 
-    fn write_step(&mut self, attempt: AttemptId, write: StepWrite, now: Time) {
+    /// A run that has spent its budget starts nothing more; what is in flight finishes its call.
+    pub fn pause_spent(&mut self, reports: &[Report], receipts: &[Receipt], now: Time) {
+        let heard = |(report, receipt): &(&Report, &Receipt)| {
+            !report.steps.is_empty() && matches!(receipt, Receipt::Accepted | Receipt::Stop)
+        };
+        let runs: BTreeSet<RunId> =
+            reports.iter().zip(receipts).filter(heard).map(|(report, _)| report.lease.run).collect();
+        for id in runs {
+            let run = &self.runs[&id];
+            if let (Some(reason), Ok(_)) = (run.limits.exhausted_by(&run.spent), RUN.next(run.state, RunEvent::Pause)) {
+                self.intend(id, RunEvent::Pause, "system", Some(&reason), now).expect("a run that may be paused");
+            }
+        }
+    }
+
+    /// The first of two equal writes has been paid for, and may serve others.
+    fn count_done(&mut self, run: RunId, id: StepId, shared: bool) {
+        let step = &self.steps[&id];
+        let (key, usage) = (step.key, step.usage);
+        if step.state != StepState::Done {
+            return;
+        }
+        self.run_mut(run).spent += usage;
+        if shared {
+            self.shared.insert(key, id);
+        }
+    }
+
+    fn write_step(&mut self, lease: Lease, write: StepWrite, now: Time) {
+        let (attempt, run) = (lease.attempt, lease.run);
         match write {
             StepWrite::Begin { no, intent } => {
                 let id = StepId::new(attempt, no);
                 self.steps.entry(id).or_insert_with(|| new_step(id, intent, now));
             }
-            StepWrite::Finish { no, result } => {
-                if let Some(step) = self.steps.get_mut(&StepId::new(attempt, no)) {
-                    finish(step, result, now);
+            StepWrite::Finish { no, result, shared } => {
+                let id = StepId::new(attempt, no);
+                if self.steps.get_mut(&id).is_some_and(|step| finish(step, result, now)) {
+                    self.count_done(run, id, shared);
                 }
             }
             StepWrite::Whole { no, intent, result } => {
-                let id = StepId::new(attempt, no);
-                self.steps.entry(id).or_insert_with(|| {
-                    let mut step = new_step(id, intent, now);
-                    finish(&mut step, result, now);
-                    step
-                });
+                let (id, shared) = (StepId::new(attempt, no), intent.shared);
+                if self.steps.contains_key(&id) {
+                    return;
+                }
+                let mut step = new_step(id, intent, now);
+                finish(&mut step, result, now);
+                self.steps.insert(id, step);
+                self.count_done(run, id, shared);
             }
-            StepWrite::Reuse { no, intent, from } => {
+            StepWrite::Reuse { no, intent, from, taken } => {
                 let id = StepId::new(attempt, no);
+                let (output, usage) = taken.map_or((None, Usage::default()), |(output, usage)| (Some(output), usage));
                 self.steps.entry(id).or_insert_with(|| Step {
                     state: StepState::Reused,
                     reused_from: Some(from),
                     ended_at: Some(now),
+                    output,
+                    usage,
                     ..new_step(id, intent, now)
                 });
             }
@@ -83,7 +122,11 @@ impl World {
                 item.archived = Some(id);
                 item.scores = scores;
             }
-            Ending::HandIn { outcome, scores, usage, latency_ms, failure } => {
+            Ending::HandIn { outcome, mut scores, usage, latency_ms, failure } => {
+                let mode = self.runs[&self.attempts[&id].attempt.run].mode;
+                if mode.keeps_columns() && outcome == Outcome::Succeeded {
+                    self.carry_over(id, &mut scores);
+                }
                 self.change_attempt(id, AttemptEvent::HandIn, |row| {
                     row.attempt.outcome = Some(outcome);
                     row.attempt.ended_at = Some(now);
@@ -121,6 +164,24 @@ impl World {
                 counters.queued += 1;
                 self.let_go(id);
             }
+        }
+    }
+
+    /// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that
+    /// it computed in another version is called by name and version from now on.
+    fn carry_over(&self, id: AttemptId, scores: &mut Vec<Score>) {
+        let item = &self.items[&id.item()];
+        if item.archived == Some(id) {
+            return;
+        }
+        for old in &item.scores {
+            let base = old.name.split('@').next().unwrap_or(&old.name);
+            let computed = |new: &Score| new.name == base && new.version == old.version;
+            if old.version.is_empty() || scores.iter().any(computed) {
+                continue;
+            }
+            let name = if old.name.contains('@') { old.name.clone() } else { format!("{}@{}", old.name, old.version) };
+            scores.push(Score { name, ..old.clone() });
         }
     }
 
@@ -184,12 +245,13 @@ fn new_step(id: StepId, intent: StepIntent, now: Time) -> Step {
     }
 }
 
-fn finish(step: &mut Step, result: StepResult, now: Time) {
+/// Whether it was open until now.
+fn finish(step: &mut Step, result: StepResult, now: Time) -> bool {
     let event = match result {
         StepResult::Done { .. } => StepEvent::Finish,
         StepResult::Failed { .. } => StepEvent::Fail,
     };
-    let Ok(next) = STEP.next(step.state, event) else { return };
+    let Ok(next) = STEP.next(step.state, event) else { return false };
     step.state = next;
     step.ended_at = Some(now);
     match result {
@@ -199,4 +261,5 @@ fn finish(step: &mut Step, result: StepResult, now: Time) {
         }
         StepResult::Failed { failure } => step.failure = Some(failure),
     }
+    true
 }

@@ -1,8 +1,9 @@
 use windrow_model::Json;
 use windrow_model::Time;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Job, LogLevel, Run};
+use windrow_model::record::{Job, LogLevel, Run, Schedule};
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
+use windrow_model::step::Usage;
 use windrow_model::store::{NewLog, Result, StoreError, Submission, Submitted};
 
 use super::world::{JobRow, World};
@@ -31,6 +32,8 @@ impl World {
         row.job.labels = s.labels.clone();
         row.job.latest_run = s.run;
         row.job.updated_at = now;
+        let cron = s.schedule.or_else(|| row.job.schedule.take().map(|schedule| schedule.cron));
+        row.job.schedule = cron.map(|cron| Schedule { cron, next_at: None });
         self.specs.entry(s.spec_hash.clone()).or_insert_with(|| s.spec.clone());
         let run = Run {
             id: s.run,
@@ -44,6 +47,8 @@ impl World {
             region: s.labels.region,
             limits: s.limits,
             fresh: s.fresh,
+            selection: s.selection,
+            spent: Usage::default(),
             cursor: None,
             planned: false,
             counters: Counters::default(),
@@ -97,6 +102,7 @@ fn new_job(s: &Submission, now: Time) -> Job {
         state: JobState::Idle,
         labels: s.labels.clone(),
         latest_run: s.run,
+        schedule: None,
         created_at: now,
         updated_at: now,
     }

@@ -64,6 +64,11 @@ impl<'r, 's> Cells<'r, 's> {
         parse(&self.json()?).map_err(|error| self.strange(Type::Text, error.to_string()))
     }
 
+    pub fn maybe_parsed<T>(&mut self, parse: fn(&Json) -> serde_json::Result<T>) -> Result<Option<T>> {
+        let Some(json) = self.maybe_json()? else { return Ok(None) };
+        parse(&json).map(Some).map_err(|error| self.strange(Type::Text, error.to_string()))
+    }
+
     pub fn key(&mut self) -> Result<ContentKey> {
         self.get().map(ContentKey)
     }

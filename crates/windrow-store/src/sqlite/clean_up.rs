@@ -52,6 +52,7 @@ fn ids(tx: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<
 fn delete_item(tx: &Connection, item: ItemId) -> Result<()> {
     let (first, last) = item.attempts();
     let delete = |sql: &str, from: i64, to: i64| tx.prepare_cached(sql)?.execute([from, to]);
+    delete("DELETE FROM shared_steps WHERE step_id BETWEEN ?1 AND ?2", first.first_step().0, last.last_step().0)?;
     delete("DELETE FROM steps WHERE id BETWEEN ?1 AND ?2", first.first_step().0, last.last_step().0)?;
     delete("DELETE FROM scores WHERE attempt_id BETWEEN ?1 AND ?2", first.0, last.0)?;
     delete("DELETE FROM attempts WHERE id BETWEEN ?1 AND ?2", first.0, last.0)?;

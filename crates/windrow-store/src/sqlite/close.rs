@@ -4,14 +4,14 @@
 use rusqlite::{Connection, named_params, params};
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{JOB, JobEvent, JobState, RUN, RunEvent};
-use windrow_model::store::StoreError;
-use windrow_model::{Json, Ticket, Time};
+use windrow_model::store::{Closing, StoreError};
+use windrow_model::{Ticket, Time};
 
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
 use super::{recount, runs};
 
-pub(super) fn close_run(tx: &Connection, ticket: Ticket, summary: &Json, now: Time) -> Result<Run> {
+pub(super) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now: Time) -> Result<Run> {
     let before = runs::check_ticket(tx, ticket)?;
     let state = RUN.next(before.state, RunEvent::Close)?;
     check_settled(&before)?;
@@ -28,13 +28,13 @@ pub(super) fn close_run(tx: &Connection, ticket: Ticket, summary: &Json, now: Ti
     )?;
     let changed = stmt.execute(named_params! {
         ":run": before.id.0, ":from": before.state.as_str(), ":epoch": before.epoch,
-        ":to": state.as_str(), ":now": now.0, ":summary": summary.as_str(),
+        ":to": state.as_str(), ":now": now.0, ":summary": closing.summary.as_str(),
         ":total": counters.total, ":queued": counters.queued, ":running": counters.running,
         ":succeeded": counters.succeeded, ":failed": counters.failed, ":cancelled": counters.cancelled,
         ":skipped": counters.skipped, ":retries": counters.retries,
     })?;
     expect_rows(changed, 1, "end of a run")?;
-    free_job(tx, &before, now)?;
+    free_job(tx, &before, closing.next_at, now)?;
     let run = runs::run(tx, before.id)?;
     journal::emit_state(tx, &run, state, now)?;
     note(tx, &run, LogLevel::Info, "ended", ended_message(&run), now)?;
@@ -50,11 +50,15 @@ fn check_settled(run: &Run) -> Result<()> {
     Ok(())
 }
 
-fn free_job(tx: &Connection, run: &Run, now: Time) -> Result<()> {
+/// A schedule that was ended meanwhile stays ended.
+fn free_job(tx: &Connection, run: &Run, next_at: Option<Time>, now: Time) -> Result<()> {
     let idle = JOB.next(JobState::Live, JobEvent::End)?;
     let changed = tx
-        .prepare_cached("UPDATE jobs SET state = ?3, updated_at = ?4 WHERE id = ?1 AND state = ?2")?
-        .execute(params![run.job.0, JobState::Live.as_str(), idle.as_str(), now.0])?;
+        .prepare_cached(
+            "UPDATE jobs SET state = ?3, updated_at = ?4, next_at = CASE WHEN schedule IS NULL THEN NULL ELSE ?5 END \
+             WHERE id = ?1 AND state = ?2",
+        )?
+        .execute(params![run.job.0, JobState::Live.as_str(), idle.as_str(), now.0, next_at.map(|at| at.0)])?;
     expect_rows(changed, 1, "state of a job")
 }
 

@@ -84,6 +84,9 @@ fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
     let changed = log_result(batch.hand_in.on(batch.tx)?, batch.now, attempt, result)?;
     expect_rows(changed, 1, "attempt handed in")?;
     scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
+    if batch.mode_of(attempt.run)?.keeps_columns() && result.outcome == Outcome::Succeeded {
+        scores::carry_over(batch.tx, attempt.id)?;
+    }
     let_go(batch, attempt)
 }
 

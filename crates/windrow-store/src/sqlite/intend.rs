@@ -45,7 +45,7 @@ pub(super) fn intend(
 }
 
 /// Admitting and closing are done by coordinators with their own verbs, wherever the run stands.
-fn no_intent(run: &Run, event: RunEvent) -> Forbidden {
+pub(super) fn no_intent(run: &Run, event: RunEvent) -> Forbidden {
     let (from, event_word) = (run.state.as_str(), event.as_str());
     let nowhere = Forbidden { entity: RUN.entity, from, event: event_word, allowed: Vec::new() };
     RUN.next(run.state, event).err().unwrap_or(nowhere)

@@ -1,7 +1,7 @@
 //! Rows of jobs and frozen definitions, as they are read.
 
 use rusqlite::{Connection, OptionalExtension, named_params, params};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::store::{JobFilter, StoreError};
 use windrow_model::{JobId, Json, RunId};
 
@@ -10,7 +10,8 @@ use super::codes::Sql;
 use super::fault::Result;
 use super::runs;
 
-const COLUMNS: &str = "j.id, j.workspace, j.name, j.kind, j.state, j.labels, j.latest_run, j.created_at, j.updated_at";
+pub(super) const COLUMNS: &str = "j.id, j.workspace, j.name, j.kind, j.state, j.labels, j.latest_run, j.schedule, \
+     j.next_at, j.created_at, j.updated_at";
 
 static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM jobs j WHERE j.id = ?1"));
 pub(super) static BY_NAME: Sql =
@@ -28,7 +29,7 @@ pub(super) static PAGE: Sql = Sql::new(|| {
     )
 });
 
-fn from_cells(c: &mut Cells) -> rusqlite::Result<Job> {
+pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Job> {
     Ok(Job {
         id: JobId(c.get()?),
         workspace: c.get()?,
@@ -37,9 +38,15 @@ fn from_cells(c: &mut Cells) -> rusqlite::Result<Job> {
         state: c.word()?,
         labels: c.parsed(Json::parse)?,
         latest_run: RunId(c.get()?),
+        schedule: schedule(c)?,
         created_at: c.time()?,
         updated_at: c.time()?,
     })
+}
+
+fn schedule(c: &mut Cells) -> rusqlite::Result<Option<Schedule>> {
+    let (cron, next_at) = (c.get::<Option<String>>()?, c.maybe_time()?);
+    Ok(cron.map(|cron| Schedule { cron, next_at }))
 }
 
 pub(super) fn job(conn: &Connection, id: JobId) -> Result<Job> {

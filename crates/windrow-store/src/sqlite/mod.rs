@@ -4,6 +4,7 @@
 
 mod admit;
 mod aggregates;
+mod amend;
 mod archive;
 mod attempts;
 mod cancel;
@@ -28,8 +29,10 @@ mod renew;
 mod report;
 mod requeue;
 mod runs;
+mod schedules;
 mod scores;
 mod sessions;
+mod shared;
 mod standing;
 mod stats;
 mod steps;
@@ -46,8 +49,9 @@ use async_trait::async_trait;
 use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Session, Step};
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step};
 use windrow_model::state::RunEvent;
+use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
@@ -142,6 +146,10 @@ impl Store for SqliteStore {
         self.read(move |conn| steps::history(conn, attempt)).await
     }
 
+    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+        self.read(move |conn| shared::shared_step(conn, key)).await
+    }
+
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         self.write_hot(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
     }
@@ -166,13 +174,23 @@ impl Store for SqliteStore {
         self.write(move |tx| sessions::yield_run(tx, ticket)).await
     }
 
-    async fn close_run(&self, ticket: Ticket, summary: Json, now: Time) -> Result<Run> {
-        self.write(move |tx| close::close_run(tx, ticket, &summary, now)).await
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.write(move |tx| close::close_run(tx, ticket, &closing, now)).await
     }
 
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
         self.write(move |tx| intend::intend(tx, run, event, actor, reason, now)).await
+    }
+
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write(move |tx| amend::amend(tx, run, limits, actor, now)).await
+    }
+
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        let actor = actor.to_owned();
+        self.write(move |tx| schedules::schedule(tx, job, schedule, actor, now)).await
     }
 
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
@@ -202,6 +220,10 @@ impl Store for SqliteStore {
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         self.read(move |conn| jobs::jobs(conn, &filter)).await
+    }
+
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        self.read(move |conn| schedules::due_jobs(conn, limit, now)).await
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {

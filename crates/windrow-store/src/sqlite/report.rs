@@ -6,14 +6,16 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{CachedStatement, Connection};
 use windrow_model::counters::Counters;
-use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Outcome, RunState};
+use windrow_model::record::RunLimits;
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
+use windrow_model::step::Usage;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 use windrow_model::{JobId, RunId, Time};
 
 use super::attempts::{self, Thin};
 use super::cells::Cells;
 use super::fault::Result;
-use super::{ending, runs, scores, steps};
+use super::{ending, intend, runs, scores, steps};
 
 /// What a batch of reports learns of its runs and does to their counters, written once at the end;
 /// and the statements nearly every report needs, fetched once.
@@ -50,8 +52,21 @@ impl<'tx> Kept<'tx> {
 
 struct RunFacts {
     job: JobId,
+    mode: Mode,
     state: RunState,
+    limits: RunLimits,
+    /// Before this batch and by it.
+    spent: Usage,
+    spent_now: Usage,
+    /// Steps of it were reported.
+    heard: bool,
     moved: Counters,
+}
+
+impl RunFacts {
+    fn exhausted(&self) -> Option<String> {
+        self.limits.exhausted_by(&self.spent)
+    }
 }
 
 pub(super) fn report(tx: &Connection, reports: &[Report], now: Time) -> Result<Vec<Receipt>> {
@@ -77,7 +92,19 @@ impl<'tx> Batch<'tx> {
     }
 
     pub fn close(self) -> Result<()> {
-        self.runs.iter().try_for_each(|(run, facts)| runs::move_counters(self.tx, *run, &facts.moved))
+        for (run, facts) in &self.runs {
+            runs::move_counters(self.tx, *run, &facts.moved)?;
+            if facts.spent_now != Usage::default() {
+                runs::spend(self.tx, *run, &facts.spent_now)?;
+            }
+            // What is in flight finishes its call; nothing else begins.
+            if let (true, Some(reason), Ok(_)) =
+                (facts.heard, facts.exhausted(), RUN.next(facts.state, RunEvent::Pause))
+            {
+                intend::intend(self.tx, *run, RunEvent::Pause, "system".to_owned(), Some(reason), self.now)?;
+            }
+        }
+        Ok(())
     }
 
     fn receive(&mut self, report: &Report) -> Result<Receipt> {
@@ -89,11 +116,17 @@ impl<'tx> Batch<'tx> {
         if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
             return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
         }
+        if !steps.is_empty() {
+            self.facts(lease.run)?.heard = true;
+        }
         let begins = |write: &&StepWrite| matches!(write, StepWrite::Begin { .. });
-        let stop = steps.iter().any(|write| begins(&write)) && self.facts(lease.run)?.state.stops_items();
+        let stop = steps.iter().any(|write| begins(&write)) && {
+            let facts = self.facts(lease.run)?;
+            facts.state.stops_items() || facts.exhausted().is_some()
+        };
         // What was finished is kept either way; it has been paid for.
         for write in steps.iter().filter(|write| !stop || !begins(write)) {
-            steps::write(self, attempt.id, write)?;
+            steps::write(self, &attempt, write)?;
         }
         if stop {
             return Ok(Receipt::Stop);
@@ -106,6 +139,19 @@ impl<'tx> Batch<'tx> {
         Ok(self.facts(run)?.job)
     }
 
+    pub fn mode_of(&mut self, run: RunId) -> Result<Mode> {
+        Ok(self.facts(run)?.mode)
+    }
+
+    pub fn spend(&mut self, run: RunId, used: Usage) -> Result<()> {
+        if used != Usage::default() {
+            let facts = self.facts(run)?;
+            facts.spent += used;
+            facts.spent_now += used;
+        }
+        Ok(())
+    }
+
     /// The run's counters, as this batch moves them.
     pub fn moved(&mut self, run: RunId) -> Result<&mut Counters> {
         Ok(&mut self.facts(run)?.moved)
@@ -115,10 +161,22 @@ impl<'tx> Batch<'tx> {
         match self.runs.entry(run) {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
-                let mut stmt = self.tx.prepare_cached("SELECT job_id, state FROM runs WHERE id = ?1")?;
+                let mut stmt = self.tx.prepare_cached(
+                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, \
+                     spent_tokens_in, spent_tokens_out, spent_cost_nanos FROM runs WHERE id = ?1",
+                )?;
                 let facts = stmt.query_row([run.0], |row| {
                     let mut c = Cells::of(row);
-                    Ok(RunFacts { job: JobId(c.get()?), state: c.word()?, moved: Counters::default() })
+                    Ok(RunFacts {
+                        job: JobId(c.get()?),
+                        mode: c.word()?,
+                        state: c.word()?,
+                        limits: runs::limits(&mut c)?,
+                        spent: c.usage()?,
+                        spent_now: Usage::default(),
+                        heard: false,
+                        moved: Counters::default(),
+                    })
                 })?;
                 Ok(unknown.insert(facts))
             }

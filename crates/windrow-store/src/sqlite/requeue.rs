@@ -7,6 +7,7 @@ use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Run;
 use windrow_model::state::{ITEM, ItemEvent, ItemState};
+use windrow_model::step::Verdict;
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, Json, RunId, Ticket, Time};
 
@@ -53,10 +54,34 @@ pub(super) fn page_sql(selection: &Selection) -> String {
     let hint = if all_not_good { format!("{} AND ", not_good()) } else { String::new() };
     let (beyond, order) = if selection.reverse { ("<", "DESC") } else { (">", "ASC") };
     format!(
-        "SELECT id, state, tries FROM items WHERE job_id = ?1 AND {hint}{} AND run_id <> ?2 AND id {beyond} ?3 \
-         ORDER BY id {order} LIMIT ?4",
-        in_states(&selection.states)
+        "SELECT i.id, i.state, i.tries FROM items i WHERE i.job_id = ?1 AND {hint}{} AND i.run_id <> ?2 \
+         AND i.id {beyond} ?3{} ORDER BY i.id {order} LIMIT ?4",
+        in_states(&selection.states),
+        narrowed(selection)
     )
+}
+
+/// The conditions beside the state.
+fn narrowed(selection: &Selection) -> String {
+    let mut sql = String::new();
+    if !selection.errors.is_empty() {
+        let classes: Vec<String> = selection.errors.iter().map(|class| code(*class).to_string()).collect();
+        sql += &format!(" AND i.error_class IN ({})", classes.join(", "));
+    }
+    if !selection.items.is_empty() {
+        let ids: Vec<String> = selection.items.iter().map(|id| id.0.to_string()).collect();
+        sql += &format!(" AND i.id IN ({})", ids.join(", "));
+    }
+    if let Some(names) = &selection.unjudged {
+        let quoted: Vec<String> = names.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
+        let named = if names.is_empty() { String::new() } else { format!(" AND s.name IN ({})", quoted.join(", ")) };
+        sql += &format!(
+            " AND EXISTS (SELECT 1 FROM scores s WHERE s.attempt_id = i.archived AND s.part = i.archived_part \
+             AND s.verdict = {}{named})",
+            code(Verdict::Error)
+        );
+    }
+    sql
 }
 
 pub(super) fn replan_items(

@@ -5,15 +5,17 @@ use rusqlite::{Connection, OptionalExtension, Row, named_params, params};
 use windrow_model::counters::Counters;
 use windrow_model::record::{Run, RunLimits};
 use windrow_model::state::RunState;
+use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
-use windrow_model::{JobId, RunId, SessionId, Ticket, Time};
+use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
 use super::cells::Cells;
 use super::codes::Sql;
 use super::fault::{Result, expect_rows};
 
 pub(super) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
-     r.concurrency, r.max_losses, r.fresh, r.cursor, r.planned, \
+     r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.fresh, r.selection, \
+     r.spent_tokens_in, r.spent_tokens_out, r.spent_cost_nanos, r.cursor, r.planned, \
      r.total, r.queued, r.running, r.succeeded, r.failed, r.cancelled, r.skipped, r.retries, \
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
      r.reason, r.summary";
@@ -32,8 +34,10 @@ pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Run> {
         priority: c.priority()?,
         rank: c.get()?,
         region: c.get()?,
-        limits: RunLimits { concurrency: c.get()?, max_losses: c.get()? },
+        limits: limits(c)?,
         fresh: c.get()?,
+        selection: c.maybe_parsed(Json::parse)?,
+        spent: c.usage()?,
         cursor: c.maybe_json()?,
         planned: c.get()?,
         counters: c.counters()?,
@@ -47,6 +51,10 @@ pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Run> {
         reason: c.get()?,
         summary: c.maybe_json()?,
     })
+}
+
+pub(super) fn limits(c: &mut Cells) -> rusqlite::Result<RunLimits> {
+    Ok(RunLimits { concurrency: c.get()?, max_losses: c.get()?, max_tokens: c.get()?, max_cost_nanos: c.get()? })
 }
 
 fn from_row(row: &Row) -> rusqlite::Result<Run> {
@@ -100,6 +108,16 @@ pub(super) fn set_coordinator(tx: &Connection, run: RunId, session: Option<Sessi
     )?;
     let changed = stmt.execute(params![run.0, session.map(|session| session.0), until.0])?;
     expect_rows(changed, 1, "coordinator of a run")
+}
+
+/// Adds what the run's own calls used up.
+pub(super) fn spend(tx: &Connection, run: RunId, used: &Usage) -> Result<()> {
+    let mut stmt = tx.prepare_cached(
+        "UPDATE runs SET spent_tokens_in = spent_tokens_in + ?2, spent_tokens_out = spent_tokens_out + ?3, \
+         spent_cost_nanos = spent_cost_nanos + ?4 WHERE id = ?1",
+    )?;
+    let changed = stmt.execute(params![run.0, used.tokens_in, used.tokens_out, used.cost_nanos])?;
+    expect_rows(changed, 1, "budget of a run")
 }
 
 /// Adds `by`, whose fields may be negative, to the run's counters.

@@ -18,15 +18,32 @@ pub(super) enum Part {
     Partial = 1,
 }
 
-pub(super) const KEEP: &str = "INSERT OR REPLACE INTO scores (attempt_id, part, turn, name, verdict, value, reason) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+pub(super) const KEEP: &str = "INSERT OR REPLACE INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 pub(super) fn keep(batch: &mut Batch, attempt: AttemptId, part: Part, scores: &[Score]) -> Result<()> {
     for score in scores {
         let verdict = code(score.verdict);
-        let row = params![attempt.0, part as i64, score.turn, score.name, verdict, score.value, score.reason];
+        let row =
+            params![attempt.0, part as i64, score.turn, score.name, verdict, score.value, score.reason, score.version];
         batch.keep_score.on(batch.tx)?.execute(row)?;
     }
+    Ok(())
+}
+
+/// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that it
+/// computed in another version is called by name and version from now on.
+pub(super) fn carry_over(tx: &Connection, attempt: AttemptId) -> Result<()> {
+    let mut stmt = tx.prepare_cached(
+        "INSERT OR IGNORE INTO scores (attempt_id, part, turn, name, verdict, value, reason, version)
+         SELECT ?1, 0, o.turn, CASE WHEN instr(o.name, '@') THEN o.name ELSE o.name || '@' || o.version END,
+                o.verdict, o.value, o.reason, o.version
+         FROM items i CROSS JOIN scores o ON o.attempt_id = i.archived AND o.part = i.archived_part
+         WHERE i.id = ?2 AND o.attempt_id <> ?1 AND o.version <> '' AND NOT EXISTS (
+             SELECT 1 FROM scores n WHERE n.attempt_id = ?1 AND n.part = 0 AND n.version = o.version
+                AND n.name = CASE WHEN instr(o.name, '@') THEN substr(o.name, 1, instr(o.name, '@') - 1) ELSE o.name END)",
+    )?;
+    stmt.execute(params![attempt.0, attempt.item().0])?;
     Ok(())
 }
 
@@ -39,12 +56,19 @@ pub(super) fn forget(tx: &Connection, attempt: AttemptId, part: Part) -> Result<
 /// The snapshot's scores, by turn and name.
 pub(super) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Score>> {
     let mut stmt = conn.prepare_cached(
-        "SELECT s.name, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
+        "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
          ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name",
     )?;
     let found = stmt.query_map([item.0], |row| {
         let mut c = Cells::of(row);
-        Ok(Score { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()?, reason: c.get()? })
+        Ok(Score {
+            name: c.get()?,
+            version: c.get()?,
+            turn: c.get()?,
+            verdict: c.coded()?,
+            value: c.get()?,
+            reason: c.get()?,
+        })
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }

@@ -6,12 +6,14 @@ use windrow_model::record::Step;
 use windrow_model::state::{STEP, StepEvent, StepState};
 use windrow_model::step::{StepIntent, StepResult, Usage};
 use windrow_model::store::StepWrite;
-use windrow_model::{AttemptId, StepId};
+use windrow_model::{AttemptId, Json, StepId};
 
+use super::attempts::Thin;
 use super::cells::Cells;
 use super::codes::{Sql, code, goal, goal_code, guard};
 use super::fault::{Result, expect_rows};
 use super::report::Batch;
+use super::shared;
 
 pub(super) const INSERT: &str = "INSERT INTO steps (id, key, kind, name, turn, state, on_unknown, input, output, error_class, \
      error_message, retry_after_ms, error_detail, tokens_in, tokens_out, cost_nanos, reused_from, started_at, ended_at) \
@@ -41,31 +43,51 @@ static LOSE_SIGHT: Sql = Sql::new(|| {
     format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 
+pub(super) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, s.on_unknown, s.input, s.output, \
+     s.error_class, s.error_message, s.retry_after_ms, s.error_detail, s.tokens_in, s.tokens_out, s.cost_nanos, \
+     s.reused_from, s.started_at, s.ended_at";
+static HISTORY: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
+
 /// A step that exists already stays as it is: the same write may arrive twice.
-pub(super) fn write(batch: &mut Batch, attempt: AttemptId, write: &StepWrite) -> Result<()> {
-    let id = |no: &u32| StepId::new(attempt, *no);
-    match write {
-        StepWrite::Begin { no, intent } => insert(batch, id(no), intent, Begun::Intent),
-        StepWrite::Finish { no, result } => finish(batch, id(no), result),
-        StepWrite::Whole { no, intent, result } => insert(batch, id(no), intent, Begun::Whole(result)),
-        StepWrite::Reuse { no, intent, from } => insert(batch, id(no), intent, Begun::Reused(*from)),
+pub(super) fn write(batch: &mut Batch, attempt: &Thin, write: &StepWrite) -> Result<()> {
+    let id = |no: &u32| StepId::new(attempt.id, *no);
+    let (id, changed, result, shared) = match write {
+        StepWrite::Begin { no, intent } => return insert(batch, id(no), intent, Begun::Intent).map(|_| ()),
+        StepWrite::Reuse { no, intent, from, taken } => {
+            return insert(batch, id(no), intent, Begun::Reused(*from, taken.as_ref())).map(|_| ());
+        }
+        StepWrite::Finish { no, result, shared } => (id(no), finish(batch, id(no), result)?, result, *shared),
+        StepWrite::Whole { no, intent, result } => {
+            (id(no), insert(batch, id(no), intent, Begun::Whole(result))?, result, intent.shared)
+        }
+    };
+    // Only the first of two equal writes has been paid for.
+    if let (true, StepResult::Done { usage, .. }) = (changed > 0, result) {
+        batch.spend(attempt.run, *usage)?;
+        if shared {
+            shared::share(batch.tx, id)?;
+        }
     }
+    Ok(())
 }
 
 /// How far a step is when its row is first written.
 enum Begun<'a> {
     Intent,
     Whole(&'a StepResult),
-    Reused(StepId),
+    Reused(StepId, Option<&'a (Json, Usage)>),
 }
 
-fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> Result<()> {
+fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> Result<usize> {
     let (tx, now) = (batch.tx, batch.now);
     let (mut output, mut failure, mut usage, mut reused_from) = (None, None, Usage::default(), None);
     let state = match begun {
         Begun::Intent => StepState::Intent,
-        Begun::Reused(from) => {
+        Begun::Reused(from, taken) => {
             reused_from = Some(from.0);
+            if let Some((made, used)) = taken {
+                (output, usage) = (Some(made.as_str()), *used);
+            }
             StepState::Reused
         }
         Begun::Whole(StepResult::Done { output: made, usage: used }) => {
@@ -78,7 +100,7 @@ fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> R
         }
     };
     let ended_at = (state != StepState::Intent).then_some(now.0);
-    batch.begin_step.on(tx)?.execute(params![
+    let changed = batch.begin_step.on(tx)?.execute(params![
         id.0,
         intent.key.0,
         intent.kind,
@@ -99,12 +121,12 @@ fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> R
         now.0,
         ended_at,
     ])?;
-    Ok(())
+    Ok(changed)
 }
 
-fn finish(batch: &mut Batch, id: StepId, result: &StepResult) -> Result<()> {
+fn finish(batch: &mut Batch, id: StepId, result: &StepResult) -> Result<usize> {
     let (tx, now) = (batch.tx, batch.now);
-    match result {
+    let changed = match result {
         StepResult::Done { output, usage } => batch.finish_step.on(tx)?.execute(params![
             id.0,
             output.as_str(),
@@ -122,7 +144,7 @@ fn finish(batch: &mut Batch, id: StepId, result: &StepResult) -> Result<()> {
             now.0
         ])?,
     };
-    Ok(())
+    Ok(changed)
 }
 
 /// Whatever the attempt had begun and not finished has an unknown outcome.
@@ -142,16 +164,12 @@ pub(super) fn lose_sight(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
 /// Steps of the item's tries up to and including this one, oldest first.
 pub(super) fn history(conn: &Connection, attempt: AttemptId) -> Result<Vec<Step>> {
     let (first, _) = attempt.item().attempts();
-    let mut stmt = conn.prepare_cached(
-        "SELECT id, key, kind, name, turn, state, on_unknown, input, output, error_class, error_message, \
-         retry_after_ms, error_detail, tokens_in, tokens_out, cost_nanos, reused_from, started_at, ended_at \
-         FROM steps WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-    )?;
+    let mut stmt = conn.prepare_cached(&HISTORY)?;
     let found = stmt.query_map([first.first_step().0, attempt.last_step().0], from_row)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn from_row(row: &Row) -> rusqlite::Result<Step> {
+pub(super) fn from_row(row: &Row) -> rusqlite::Result<Step> {
     let mut c = Cells::of(row);
     Ok(Step {
         id: StepId(c.get()?),

@@ -44,11 +44,21 @@ fn start_job(tx: &Connection, s: &Submission, now: Time) -> Result<JobId> {
     }
     let state = JOB.next(JobState::Idle, JobEvent::Start)?;
     let mut stmt = tx.prepare_cached(
-        "INSERT INTO jobs (id, workspace, name, kind, state, labels, latest_run, created_at, updated_at) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8)",
+        "INSERT INTO jobs (id, workspace, name, kind, state, labels, latest_run, schedule, created_at, updated_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?9, ?8, ?8)",
     )?;
     let labels = Json::of(&s.labels);
-    stmt.execute(params![s.job.0, s.workspace, s.name, s.kind, state.as_str(), labels.as_str(), s.run.0, now.0])?;
+    stmt.execute(params![
+        s.job.0,
+        s.workspace,
+        s.name,
+        s.kind,
+        state.as_str(),
+        labels.as_str(),
+        s.run.0,
+        now.0,
+        s.schedule
+    ])?;
     Ok(s.job)
 }
 
@@ -62,11 +72,19 @@ fn restart_job(tx: &Connection, job: Job, s: &Submission, now: Time) -> Result<i
         return Err(StoreError::RunningExisted { name: s.name.clone(), run: job.latest_run }.into());
     };
     let mut stmt = tx.prepare_cached(
-        "UPDATE jobs SET state = ?3, labels = ?4, latest_run = ?5, updated_at = ?6 WHERE id = ?1 AND state = ?2",
+        "UPDATE jobs SET state = ?3, labels = ?4, latest_run = ?5, updated_at = ?6, next_at = NULL, \
+         schedule = coalesce(?7, schedule) WHERE id = ?1 AND state = ?2",
     )?;
     let labels = Json::of(&s.labels);
-    let changed =
-        stmt.execute(params![job.id.0, job.state.as_str(), state.as_str(), labels.as_str(), s.run.0, now.0])?;
+    let changed = stmt.execute(params![
+        job.id.0,
+        job.state.as_str(),
+        state.as_str(),
+        labels.as_str(),
+        s.run.0,
+        now.0,
+        s.schedule
+    ])?;
     expect_rows(changed, 1, "state of a job")?;
     let mut stmt = tx.prepare_cached("SELECT coalesce(max(no), 0) + 1 FROM runs WHERE job_id = ?1")?;
     Ok(stmt.query_row([job.id.0], |row| row.get(0))?)
@@ -75,14 +93,16 @@ fn restart_job(tx: &Connection, job: Job, s: &Submission, now: Time) -> Result<i
 fn insert_run(tx: &Connection, job: JobId, no: i64, s: &Submission, now: Time) -> Result<()> {
     let mut stmt = tx.prepare_cached(
         "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, \
-         max_losses, fresh, planned, idempotency_key, created_at) VALUES (:id, :job, :workspace, :no, :mode, :state, \
-         :spec, :priority, :rank, :region, :concurrency, :max_losses, :fresh, :planned, :key, :now)",
+         max_losses, max_tokens, max_cost_nanos, fresh, selection, planned, idempotency_key, created_at) VALUES (:id, :job, :workspace, :no, :mode, :state, \
+         :spec, :priority, :rank, :region, :concurrency, :max_losses, :max_tokens, :max_cost, :fresh, :selection, :planned, :key, :now)",
     )?;
     stmt.execute(named_params! {
         ":id": s.run.0, ":job": job.0, ":workspace": s.workspace, ":no": no, ":mode": s.mode.as_str(),
         ":state": RunState::Pending.as_str(), ":spec": s.spec_hash, ":priority": s.priority.get(),
         ":rank": s.priority.rank(now), ":region": s.labels.region, ":concurrency": s.limits.concurrency,
-        ":max_losses": s.limits.max_losses, ":fresh": s.fresh, ":planned": false,
+        ":max_losses": s.limits.max_losses, ":max_tokens": s.limits.max_tokens,
+        ":max_cost": s.limits.max_cost_nanos,
+        ":selection": s.selection.as_ref().map(Json::of).as_ref().map(|selection| selection.as_str()), ":fresh": s.fresh, ":planned": false,
         ":key": s.idempotency_key, ":now": now.0,
     })?;
     Ok(())

@@ -9,17 +9,6 @@ use windrow_model::{Json, RunId, SessionId, StepId};
 
 use crate::fixture::*;
 
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod memory {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::memory().await.store).await } )+
-        }
-        mod sqlite {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::sqlite().await.store).await } )+
-        }
-    };
-}
-
 cases![
     a_second_live_run_is_refused,
     an_idempotency_key_answers_with_the_first_run,
@@ -105,7 +94,7 @@ async fn a_page_planned_twice_creates_nothing_twice(store: &dyn Store) {
     let ticket = planned(store, "a", vec![]).await;
     let run = ticket.run;
     assert_eq!(store.run(run).await.unwrap().counters.total, 0);
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
     let first = PlanPage { done: false, ..page(ticket, (0..3).map(new_item).collect()) };
@@ -227,7 +216,7 @@ async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
     store.intend(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
     assert!(store.renew(vec![lease], LEASE_MS, T0).await.unwrap()[0].stop);
     assert_eq!(report(store, lease, begin(1), Ending::None, T0).await, Receipt::Stop);
-    let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a") }], begin(1)].concat();
+    let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }], begin(1)].concat();
     assert_eq!(report(store, lease, finish_and_begin, Ending::None, T0).await, Receipt::Stop);
     report(store, lease, vec![], Ending::GiveBack, T0).await.accepted();
     let history = store.history(lease.attempt).await.unwrap();
@@ -240,7 +229,7 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let steps = vec![
         StepWrite::Begin { no: 0, intent: intent("paid") },
-        StepWrite::Finish { no: 0, result: done("paid") },
+        StepWrite::Finish { no: 0, result: done("paid"), shared: false },
         StepWrite::Begin { no: 1, intent: intent("open") },
     ];
     report(store, lease, steps, Ending::None, T0).await.accepted();
@@ -327,14 +316,14 @@ async fn a_stale_coordinator_changes_nothing(store: &dyn Store) {
     assert_eq!(store.plan_items(page(old, vec![new_item(2)]), later).await.unwrap_err(), stale);
     assert_eq!(store.cancel_items(old, 1, later).await.unwrap_err(), stale);
     assert_eq!(store.yield_run(old, later).await.unwrap_err(), stale);
-    assert_eq!(store.close_run(old, Json::null(), later).await.unwrap_err(), stale);
+    assert_eq!(store.close_run(old, Closing::default(), later).await.unwrap_err(), stale);
     assert!(store.beat(SessionId(1), LEASE_MS, later).await.unwrap().is_empty(), "it is not the first one's any more");
     assert_eq!(store.run(old.run).await.unwrap().coordinator, Some(SessionId(2)));
 }
 
 async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    let refused = store.close_run(ticket, Json::null(), T0).await.unwrap_err();
+    let refused = store.close_run(ticket, Closing::default(), T0).await.unwrap_err();
     assert_eq!(refused, StoreError::Unsettled { run: ticket.run, unsettled: 1 });
     finish_all(store, ticket, Outcome::Succeeded).await;
     let run = store.run(ticket.run).await.unwrap();
@@ -352,10 +341,10 @@ async fn cancelling_settles_what_waits(store: &dyn Store) {
     assert!(claim(store, ticket.run, 10, T0).await.is_empty());
     assert_eq!(store.cancel_items(ticket, 1, T0).await.unwrap(), 1);
     assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 1);
-    assert!(store.close_run(ticket, Json::null(), T0).await.is_err());
+    assert!(store.close_run(ticket, Closing::default(), T0).await.is_err());
     succeed(store, running, T0).await.accepted();
     store.archive(ticket, 10, T0).await.unwrap();
-    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    let run = store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert_eq!(run.state, RunState::Cancelled);
     assert_eq!((run.counters.succeeded, run.counters.cancelled), (1, 2));
     assert_eq!(run.reason.as_deref(), Some("enough"));
@@ -367,15 +356,17 @@ async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
     let claimed = claim(store, ticket.run, 4, T0).await;
     for (n, claimed) in claimed.iter().enumerate() {
         let outcome = if n % 2 == 0 { Outcome::Succeeded } else { Outcome::Failed };
-        let steps =
-            vec![StepWrite::Begin { no: 0, intent: intent("paid") }, StepWrite::Finish { no: 0, result: done("paid") }];
+        let steps = vec![
+            StepWrite::Begin { no: 0, intent: intent("paid") },
+            StepWrite::Finish { no: 0, result: done("paid"), shared: false },
+        ];
         report(store, claimed.lease, steps, hand_in(outcome, vec![]), T0).await.accepted();
     }
     store.archive(ticket, 10, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(Submission { mode: Mode::FailRetry, ..submission(2, "a") }, T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
-    let selection = Selection { states: vec![ItemState::Failed, ItemState::Cancelled], reverse: false };
+    let selection = Selection::of(Mode::FailRetry);
     let planned = store.replan_items(ticket, selection.clone(), 1, T0).await.unwrap();
     assert_eq!((planned.requeued, planned.done), (1, false));
     let planned = store.replan_items(ticket, selection.clone(), 5, T0).await.unwrap();
@@ -385,7 +376,7 @@ async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
     assert_eq!(again.iter().map(|c| c.ordinal).collect::<Vec<_>>(), [1, 3]);
     let history = store.history(again[0].lease.attempt).await.unwrap();
     assert_eq!(history[0].state, StepState::Done, "what was paid can be reused");
-    let reuse = vec![StepWrite::Reuse { no: 0, intent: intent("paid"), from: history[0].id }];
+    let reuse = vec![StepWrite::Reuse { no: 0, intent: intent("paid"), from: history[0].id, taken: None }];
     report(store, again[0].lease, reuse, hand_in(Outcome::Succeeded, vec![]), T0).await.accepted();
     let steps = store.item(again[0].lease.attempt.item()).await.unwrap().steps;
     assert_eq!((steps[1].state, steps[1].reused_from), (StepState::Reused, Some(history[0].id)));
@@ -405,10 +396,10 @@ async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
         succeed(store, claimed.lease, T0).await.accepted();
     }
     store.archive(ticket, 9, T0).await.unwrap();
-    assert!(store.close_run(ticket, Json::null(), T0).await.is_err(), "it waits for more");
+    assert!(store.close_run(ticket, Closing::default(), T0).await.is_err(), "it waits for more");
     store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(3)], T0).await.unwrap_err(), StoreError::IntakeClosed);
-    assert_eq!(store.close_run(ticket, Json::null(), T0).await.unwrap().state, RunState::Completed);
+    assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
 async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
@@ -490,7 +481,7 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
         report(store, claimed.lease, vec![], scored, T0).await.accepted();
     }
     store.archive(ticket, 10, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
     store.plan_items(page(ticket, vec![new_item(1), new_item(2)]), T0).await.unwrap();
@@ -517,17 +508,23 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
     store.intend(run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     let held = store.admit(admission(1, 1), T0 + LEASE_MS).await.unwrap();
-    assert!(store.close_run(held[0].ticket, Json::null(), T0).await.is_ok(), "it ends without being drained again");
+    assert!(
+        store.close_run(held[0].ticket, Closing::default(), T0).await.is_ok(),
+        "it ends without being drained again"
+    );
 }
 
 async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {
-    let strict = Submission { limits: RunLimits { concurrency: 1, max_losses: 0 }, ..submission(100, "a") };
+    let strict = Submission {
+        limits: RunLimits { concurrency: 1, max_losses: 0, ..RunLimits::default() },
+        ..submission(100, "a")
+    };
     let ticket = planned_as(store, strict, vec![new_item(1)]).await;
     claim(store, ticket.run, 1, T0).await;
     assert_eq!(store.reap(10, T0 + LEASE_MS).await.unwrap().abandoned, 1);
     assert_eq!(store.recount(ticket.run).await.unwrap(), store.run(ticket.run).await.unwrap().counters);
     store.archive(ticket, 10, T0).await.unwrap();
-    let run = store.close_run(ticket, Json::null(), T0).await.unwrap();
+    let run = store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert_eq!((run.counters.total, run.counters.failed), (1, 1));
 }
 
@@ -562,7 +559,7 @@ async fn finish_all(store: &dyn Store, ticket: windrow_model::Ticket, outcome: O
         report(store, claimed.lease, vec![], hand_in(outcome, vec![]), T0).await.accepted();
     }
     store.archive(ticket, 100, T0).await.unwrap();
-    store.close_run(ticket, Json::null(), T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
 }
 
 trait Accepted {

@@ -4,11 +4,11 @@
 use proptest::prelude::*;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::priority::Priority;
-use windrow_model::record::RunLimits;
-use windrow_model::state::{ItemState, Mode, Outcome, RunEvent};
-use windrow_model::step::{ContentKey, StepResult};
+use windrow_model::record::{Run, RunLimits, Schedule, Step};
+use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, StepState};
+use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
-use windrow_model::{JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::fixture::*;
 
@@ -18,10 +18,13 @@ enum Op {
     Open,
     Beat(usize),
     Bury(usize),
-    Submit { job: u8, mode: u8, priority: u8, concurrency: u8, key: u8 },
+    Submit { job: u8, mode: u8, priority: u8, concurrency: u8, key: u8, budget: u8 },
     Admit { session: usize, places: u8, region: bool },
     Plan { ticket: usize, rows: Vec<u8>, done: bool, repeat: bool },
-    Replan { ticket: usize, limit: u8, reverse: bool },
+    Replan { ticket: usize, limit: u8, reverse: bool, narrow: u8 },
+    Amend { run: usize, budget: u8 },
+    Schedule { job: u8, on: bool },
+    Due,
     Feed { run: usize, rows: Vec<u8> },
     Claim { run: usize, session: usize, want: u8 },
     Renew { leases: Vec<usize> },
@@ -44,12 +47,17 @@ fn op() -> impl Strategy<Value = Op> {
         1 => Just(Op::Open),
         1 => n.clone().prop_map(Op::Beat),
         1 => n.clone().prop_map(Op::Bury),
-        4 => (0u8..4, any::<u8>(), 1u8..=9, 0u8..6, any::<u8>())
-            .prop_map(|(job, mode, priority, concurrency, key)| Op::Submit { job, mode, priority, concurrency, key }),
+        4 => (0u8..4, any::<u8>(), 1u8..=9, 0u8..6, any::<u8>(), 0u8..40).prop_map(|(job, mode, priority, concurrency, key, budget)| {
+            Op::Submit { job, mode, priority, concurrency, key, budget }
+        }),
         4 => (n.clone(), 0u8..4, any::<bool>()).prop_map(|(session, places, region)| Op::Admit { session, places, region }),
         6 => (n.clone(), rows(), any::<bool>(), any::<bool>())
             .prop_map(|(ticket, rows, done, repeat)| Op::Plan { ticket, rows, done, repeat }),
-        2 => (n.clone(), 1u8..5, any::<bool>()).prop_map(|(ticket, limit, reverse)| Op::Replan { ticket, limit, reverse }),
+        2 => (n.clone(), 1u8..5, any::<bool>(), 0u8..8)
+            .prop_map(|(ticket, limit, reverse, narrow)| Op::Replan { ticket, limit, reverse, narrow }),
+        1 => (n.clone(), 0u8..40).prop_map(|(run, budget)| Op::Amend { run, budget }),
+        1 => (0u8..4, any::<bool>()).prop_map(|(job, on)| Op::Schedule { job, on }),
+        1 => Just(Op::Due),
         1 => (n.clone(), rows()).prop_map(|(run, rows)| Op::Feed { run, rows }),
         8 => (n.clone(), n.clone(), 1u8..6).prop_map(|(run, session, want)| Op::Claim { run, session, want }),
         1 => prop::collection::vec(n.clone(), 0..4).prop_map(|leases| Op::Renew { leases }),
@@ -91,25 +99,63 @@ fn item(row: u8, now: Time) -> NewItem {
     }
 }
 
+/// No budget mostly, else one that a few steps use up.
+fn budgeted(n: u8) -> RunLimits {
+    let tokens = (n < 10).then_some(i64::from(n) + 1);
+    let cost = (10..20).contains(&n).then_some(i64::from(n) - 9);
+    RunLimits { max_tokens: tokens, max_cost_nanos: cost, ..RunLimits::default() }
+}
+
+fn closing(now: Time) -> Closing {
+    Closing { next_at: (now.0 % 3 == 0).then_some(now + 1000), ..Closing::default() }
+}
+
+/// From the steps themselves.
+async fn spent_in(store: &dyn Store, run: &Run) -> Usage {
+    let mut spent = Usage::default();
+    let filter = ItemFilter { job: run.job, run: None, state: None, after: None, limit: 1000 };
+    for item in store.items(filter).await.unwrap() {
+        let detail = store.item(item.id).await.unwrap();
+        let own = |step: &&Step| detail.attempts.iter().any(|a| a.id == step.id.attempt() && a.run == run.id);
+        let done = detail.steps.iter().filter(|step| step.state == StepState::Done).filter(own);
+        done.for_each(|step| spent += step.usage);
+    }
+    spent
+}
+
 fn step_writes(n: u8) -> Vec<StepWrite> {
     let failed = StepResult::Failed { failure: Failure::new(ErrorClass::Timeout, "slow").retry_after(Some(5)) };
     match n {
         0 => vec![],
         1 => vec![StepWrite::Begin { no: 0, intent: intent("a") }],
-        2 => vec![StepWrite::Finish { no: 0, result: done("a") }],
-        3 => vec![StepWrite::Begin { no: 1, intent: intent("b") }, StepWrite::Finish { no: 1, result: failed }],
+        2 => vec![StepWrite::Finish { no: 0, result: done("a"), shared: true }],
+        3 => vec![
+            StepWrite::Begin { no: 1, intent: intent("b") },
+            StepWrite::Finish { no: 1, result: failed, shared: false },
+        ],
         4 => vec![StepWrite::Whole { no: 2, intent: intent("c"), result: done("c") }],
-        5 => vec![StepWrite::Reuse { no: 3, intent: intent("d"), from: windrow_model::StepId(4096) }],
+        5 => vec![StepWrite::Reuse {
+            no: 3,
+            intent: intent("d"),
+            from: windrow_model::StepId(4096),
+            taken: Some((Json::of("d"), Usage::default())),
+        }],
         6 => vec![StepWrite::Begin { no: 4, intent: intent("e") }, StepWrite::Begin { no: 0, intent: intent("z") }],
         _ => vec![StepWrite::Whole { no: 5, intent: intent("f"), result: failed }],
     }
+}
+
+/// Sometimes an error, in one of two versions.
+fn odd(now: Time) -> Score {
+    let verdict = if now.0 % 5 == 0 { Verdict::Error } else { Verdict::Fail };
+    Score { verdict, version: format!("v{}", now.0 % 2), ..score("odd", 0.0) }
 }
 
 fn ending(n: u8, now: Time) -> Ending {
     match n {
         0 => Ending::None,
         1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
-        2 => hand_in(Outcome::Succeeded, vec![score("exact", 1.0), score("regex", 0.0)]),
+        2 => hand_in(Outcome::Succeeded, vec![score("exact", 1.0), odd(now)]),
         3 => hand_in(Outcome::Failed, vec![]),
         4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
         _ => Ending::GiveBack,
@@ -139,14 +185,24 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         }
         Op::Beat(n) => format!("{:?}", store.beat(some!(sessions, n), LEASE_MS, now).await),
         Op::Bury(n) => format!("{:?}", store.bury(some!(sessions, n), now).await),
-        Op::Submit { job, mode, priority, concurrency, key } => {
+        Op::Submit { job, mode, priority, concurrency, key, budget } => {
             seen.born += 1;
-            let modes = [Mode::Submit, Mode::Submit, Mode::FailRetry, Mode::Append, Mode::Online, Mode::Rollback];
+            let modes = [
+                Mode::Submit,
+                Mode::Submit,
+                Mode::FailRetry,
+                Mode::Append,
+                Mode::Online,
+                Mode::Rollback,
+                Mode::Rescore,
+            ];
             let mut s = submission(seen.born, &format!("job{job}"));
             s.job = JobId(1000 + i64::from(job));
             s.mode = modes[mode as usize % modes.len()];
             s.priority = Priority::new(i64::from(priority)).unwrap();
-            s.limits = RunLimits { concurrency: i64::from(concurrency), max_losses: 2 };
+            s.limits = RunLimits { concurrency: i64::from(concurrency), max_losses: 2, ..budgeted(budget) };
+            s.schedule = key.is_multiple_of(5).then(|| "0 * * * *".to_owned());
+            s.selection = key.is_multiple_of(11).then(|| Selection::of(s.mode));
             s.idempotency_key = (key < 40).then(|| format!("key{}", key % 4));
             s.labels.region = if key.is_multiple_of(3) { "us".into() } else { String::new() };
             s.kind = if key == 255 { "other".into() } else { "sim".into() };
@@ -173,11 +229,25 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             let page = PlanPage { ticket, from, to: Some(Json::of(&seen.now)), done, items };
             format!("{:?}", store.plan_items(page, now).await)
         }
-        Op::Replan { ticket, limit, reverse } => {
+        Op::Replan { ticket, limit, reverse, narrow } => {
             let states = vec![ItemState::Failed, ItemState::Cancelled, ItemState::Succeeded];
-            let answer = store.replan_items(some!(tickets, ticket), Selection { states, reverse }, limit.into(), now);
+            let mut selection = Selection { states, reverse, ..Selection::default() };
+            match narrow {
+                0 => selection.errors = vec![ErrorClass::Server, ErrorClass::Lost],
+                1 => selection.unjudged = Some(Vec::new()),
+                2 => selection.unjudged = Some(vec!["it's".to_owned(), "odd".to_owned()]),
+                3 => selection.items = (1..5).map(ItemId).collect(),
+                _ => {}
+            }
+            let answer = store.replan_items(some!(tickets, ticket), selection, limit.into(), now);
             format!("{:?}", answer.await)
         }
+        Op::Amend { run, budget } => format!("{:?}", store.amend(some!(runs, run), budgeted(budget), "bob", now).await),
+        Op::Schedule { job, on } => {
+            let schedule = on.then(|| Schedule { cron: "* * * * *".to_owned(), next_at: Some(now + 500) });
+            format!("{:?}", store.schedule(JobId(1000 + i64::from(job)), schedule, "bob", now).await)
+        }
+        Op::Due => format!("{:?}", store.due_jobs(3, now).await),
         Op::Feed { run, rows } => {
             let items = rows.iter().map(|row| item(*row, now)).collect();
             format!("{:?}", store.feed_items(some!(runs, run), items, now).await)
@@ -218,7 +288,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             format!("{:?}", store.cancel_items(some!(tickets, ticket), limit.into(), now).await)
         }
         Op::Yield { ticket } => format!("{:?}", store.yield_run(some!(tickets, ticket), now).await),
-        Op::Close { ticket } => format!("{:?}", store.close_run(some!(tickets, ticket), Json::null(), now).await),
+        Op::Close { ticket } => format!("{:?}", store.close_run(some!(tickets, ticket), closing(now), now).await),
         Op::Intend { run, event } => {
             let reason = event.is_multiple_of(2).then_some("because");
             format!("{:?}", store.intend(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)
@@ -243,6 +313,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             lines.push(format!("{run:?} {:?}", store.spec(&run.spec_hash).await));
             let recount = store.recount(run.id).await.unwrap();
             assert_eq!(run.counters, recount, "counters equal a recount at any time");
+            assert_eq!(run.spent, spent_in(store, &run).await, "what is spent equals a recount at any time");
             lines.push(format!("{:?}", store.standing(run.id, now).await));
             lines.push(format!("{:?}", store.aggregates(run.id).await));
         }
@@ -250,6 +321,9 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
         for item in store.items(filter).await.unwrap() {
             lines.push(format!("{:?}", store.item(item.id).await));
         }
+    }
+    for name in ["a", "c"] {
+        lines.push(format!("{:?}", store.shared_step(intent(name).key).await));
     }
     lines.push(format!("{:?}", store.outbox(0, 10_000).await));
     lines
@@ -278,8 +352,8 @@ fn opening() -> Vec<Op> {
     vec![
         Op::Open,
         Op::Open,
-        Op::Submit { job: 0, mode: 0, priority: 5, concurrency: 5, key: 100 },
-        Op::Submit { job: 1, mode: 0, priority: 2, concurrency: 3, key: 101 },
+        Op::Submit { job: 0, mode: 0, priority: 5, concurrency: 5, key: 100, budget: 30 },
+        Op::Submit { job: 1, mode: 0, priority: 2, concurrency: 3, key: 101, budget: 30 },
         Op::Admit { session: 0, places: 3, region: false },
         Op::Plan { ticket: 0, rows: (0..12).collect(), done: true, repeat: false },
         Op::Plan { ticket: 1, rows: (3..9).collect(), done: true, repeat: false },

@@ -54,8 +54,10 @@ pub fn submission(n: i64, name: &str) -> Submission {
         spec: Json::of(&serde_json::json!({ "n": n })),
         spec_hash: format!("hash{n}"),
         priority: Priority::NORMAL,
-        limits: RunLimits { concurrency: 10, max_losses: 2 },
+        limits: RunLimits { concurrency: 10, max_losses: 2, ..RunLimits::default() },
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: "ann".into(),
     }
@@ -112,6 +114,7 @@ pub fn intent(name: &str) -> StepIntent {
         turn: 0,
         input: Json::of(name),
         on_unknown: OnUnknown::Repeat,
+        shared: false,
     }
 }
 
@@ -121,7 +124,7 @@ pub fn done(name: &str) -> StepResult {
 
 pub fn score(name: &str, value: f64) -> Score {
     let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
-    Score { name: name.into(), turn: 0, verdict, value: Some(value), reason: "because".into() }
+    Score { name: name.into(), version: "v1".into(), turn: 0, verdict, value: Some(value), reason: "because".into() }
 }
 
 pub fn hand_in(outcome: Outcome, scores: Vec<Score>) -> Ending {

@@ -1,6 +1,19 @@
-//! One suite for every adapter. The cases of `conformance` state the rules one by one; `differential`
+//! One suite for every adapter. The cases of `conformance` and `steering` state the rules one by one; `differential`
 //! drives the same random history through the specification and an adapter and compares everything.
+
+/// Stamps every case of a list once per adapter.
+macro_rules! cases {
+    ($($case:ident),+ $(,)?) => {
+        mod memory {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::memory().await.store).await } )+
+        }
+        mod sqlite {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::sqlite().await.store).await } )+
+        }
+    };
+}
 
 mod conformance;
 mod differential;
 mod fixture;
+mod steering;

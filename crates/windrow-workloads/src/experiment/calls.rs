@@ -5,7 +5,7 @@
 use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
-use windrow_model::step::{ContentKey, OnUnknown, StepIntent, Usage};
+use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::workload::{Halt, Journal};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -24,6 +24,8 @@ pub struct Calls<'a> {
     /// Who makes them: the evaluator's name, the simulated user.
     pub caller: &'a str,
     pub turn: usize,
+    /// Whether a call may be taken over from another item or job, and serve them.
+    pub cached: bool,
     /// Repeats of a row are calls of their own: the second trial never takes over from the first.
     pub trial: u32,
     used: Mutex<Usage>,
@@ -31,7 +33,11 @@ pub struct Calls<'a> {
 
 impl<'a> Calls<'a> {
     pub fn new(journal: &'a dyn Journal, caller: &'a str, turn: usize, trial: u32) -> Self {
-        Self { journal, caller, turn, trial, used: Mutex::default() }
+        Self { journal, caller, turn, trial, cached: false, used: Mutex::default() }
+    }
+
+    pub fn cached(self, cached: bool) -> Self {
+        Self { cached, ..self }
     }
 
     /// What the calls made or taken over through this have used up.
@@ -50,9 +56,20 @@ impl<'a> Calls<'a> {
         self.send(CALL, model, request).await
     }
 
+    /// Whether the answer is on record, so that asking costs nothing.
+    pub fn knows(&self, target: &dyn Target, request: &Json) -> bool {
+        !target.is_paid()
+            || matches!(self.journal.recall(&self.target_key(target, request)), Some(Recalled::Done { .. }))
+    }
+
+    fn target_key(&self, target: &dyn Target, request: &Json) -> ContentKey {
+        self.key(&[TARGET.as_bytes(), target.identity().as_bytes(), request.as_str().as_bytes()])
+    }
+
     pub async fn send(&self, kind: &'static str, target: &dyn Target, request: Json) -> Result<Answer, Halt> {
-        let key = self.key(&[TARGET.as_bytes(), target.identity().as_bytes(), request.as_str().as_bytes()]);
-        let intent = self.intent(key, kind, request.clone());
+        let key = self.target_key(target, &request);
+        let shared = self.cached && target.is_paid();
+        let intent = StepIntent { shared, ..self.intent(key, kind, request.clone()) };
         let call = async {
             let answer = target.call(&request, &key).await?;
             Ok((Json::of(&answer), answer.used))
@@ -73,7 +90,7 @@ impl<'a> Calls<'a> {
         input: Json,
         make: impl Future<Output = Result<(Json, Usage), Halt>> + Send,
     ) -> Result<Json, Halt> {
-        let intent = self.intent(self.key(parts), CALL, input);
+        let intent = StepIntent { shared: self.cached, ..self.intent(self.key(parts), CALL, input) };
         let (output, used) = perform(self.journal, intent, true, make).await?;
         self.add(used);
         Ok(output)
@@ -89,7 +106,15 @@ impl<'a> Calls<'a> {
 
     pub fn intent(&self, key: ContentKey, kind: &'static str, input: Json) -> StepIntent {
         let turn = u32::try_from(self.turn).unwrap_or(u32::MAX);
-        StepIntent { key, kind, name: self.caller.to_owned(), turn, input, on_unknown: OnUnknown::Repeat }
+        StepIntent {
+            key,
+            kind,
+            name: self.caller.to_owned(),
+            turn,
+            input,
+            on_unknown: OnUnknown::Repeat,
+            shared: false,
+        }
     }
 
     fn add(&self, used: Usage) {
@@ -115,7 +140,10 @@ impl Journal for NoJournal {
     }
     fn finish(&self, _: windrow_model::workload::StepNo, _: windrow_model::step::StepResult) {}
     fn whole(&self, _: StepIntent, _: windrow_model::step::StepResult) {}
-    fn reuse(&self, _: StepIntent, _: windrow_model::StepId) {}
+    async fn look_up(&self, _: &ContentKey) -> Option<windrow_model::step::Recalled> {
+        None
+    }
+    fn reuse(&self, _: StepIntent, _: windrow_model::StepId, _: Option<(Json, Usage)>) {}
     async fn hand_in_partial(
         &self,
         _: Vec<windrow_model::step::Score>,

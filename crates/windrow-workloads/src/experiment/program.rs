@@ -19,7 +19,7 @@ use super::dataset::{Dataset, Place, ReadError, Row};
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
-use super::talk::Speaker;
+use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use crate::duration::Duration;
 use crate::environment::Environment;
@@ -30,6 +30,7 @@ pub struct Experiment {
     target: Arc<dyn Target>,
     speaker: Speaker,
     evaluators: Vec<Bound>,
+    cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
 }
@@ -58,6 +59,7 @@ impl Experiment {
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
+            cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
         })
@@ -66,7 +68,7 @@ impl Experiment {
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
     /// nothing more to say.
     async fn turn(&self, turn: usize, talking: &mut Talking<'_>) -> Result<Option<Value>, Halt> {
-        let calls = Speaker::calls(talking.journal, turn, talking.trial);
+        let calls = self.calls(USER, turn, talking);
         let opened = self.speaker.opens(&talking.conversation, &talking.history, &calls).await?;
         talking.done.usage += calls.used();
         let Some(variables) = opened else { return Ok(None) };
@@ -91,7 +93,15 @@ impl Experiment {
         let question =
             Question { messages: &messages, conversation: &talking.conversation, turn, trial: talking.trial };
         let request = self.target.request(&question)?;
-        Calls::new(talking.journal, "", turn, talking.trial).send(TARGET, &*self.target, request).await
+        let calls = self.calls("", turn, talking);
+        if talking.item.rescore && !calls.knows(&*self.target, &request) {
+            return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
+        }
+        calls.send(TARGET, &*self.target, request).await
+    }
+
+    fn calls<'a>(&self, caller: &'a str, turn: usize, talking: &Talking<'a>) -> Calls<'a> {
+        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache)
     }
 
     /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
@@ -106,8 +116,7 @@ impl Experiment {
     ) -> Result<(), Halt> {
         let case = Case { over, variables, answer, history: &talking.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
-        let calls: Vec<Calls<'_>> =
-            bounds.iter().map(|bound| Calls::new(talking.journal, &bound.name, turn, talking.trial)).collect();
+        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, talking)).collect();
         let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
         let mut trouble = None;
         for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {

@@ -21,6 +21,9 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Talk::is_scripted")]
     pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
+    /// Calls are taken over from other items and jobs that made the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }

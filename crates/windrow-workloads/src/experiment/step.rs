@@ -15,8 +15,19 @@ pub async fn perform(
     is_paid: bool,
     make: impl Future<Output = Result<(Json, Usage), Halt>> + Send,
 ) -> Result<(Json, Usage), Halt> {
-    if let Some(Recalled::Done { from, output, usage }) = journal.recall(&intent.key) {
-        journal.reuse(intent, from);
+    let known = match journal.recall(&intent.key) {
+        Some(Recalled::Done { from, output, usage }) => Some((from, output, usage, None)),
+        _ if intent.shared => match journal.look_up(&intent.key).await {
+            Some(Recalled::Shared { from, output, usage }) => {
+                let taken = Some((output.clone(), usage));
+                Some((from, output, usage, taken))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    if let Some((from, output, usage, taken)) = known {
+        journal.reuse(intent, from, taken);
         return Ok((output, usage));
     }
     if !is_paid {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use windrow_model::workload::{Halt, Journal};
+use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
 use super::calls::Calls;
@@ -118,10 +118,6 @@ impl Speaker {
             }
             Some(other) => Ok(other.to_string()),
         }
-    }
-
-    pub fn calls<'a>(journal: &'a dyn Journal, turn: usize, trial: u32) -> Calls<'a> {
-        Calls::new(journal, USER, turn, trial)
     }
 }
 

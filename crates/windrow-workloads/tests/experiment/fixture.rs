@@ -85,6 +85,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         key: new.key,
         input: new.input,
         retries: 0,
+        rescore: false,
         rollback: false,
     }
 }

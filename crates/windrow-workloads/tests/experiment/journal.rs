@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult};
+use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Journal, StepNo, Stopped};
-use windrow_model::{AttemptId, ItemId, StepId};
+use windrow_model::{AttemptId, ItemId, Json, StepId};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Told {
@@ -21,6 +21,8 @@ pub enum Told {
 #[derive(Default)]
 pub struct MemoryJournal {
     earlier: HashMap<ContentKey, Recalled>,
+    /// What other items have done.
+    pub shared: HashMap<ContentKey, Recalled>,
     told: Mutex<Vec<Told>>,
     pub stopping: AtomicBool,
 }
@@ -87,16 +89,20 @@ impl Journal for MemoryJournal {
     fn recall(&self, key: &ContentKey) -> Option<Recalled> {
         self.earlier.get(key).cloned()
     }
+    async fn look_up(&self, key: &ContentKey) -> Option<Recalled> {
+        self.shared.get(key).cloned()
+    }
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
-        Ok(StepNo(self.tell(Told::Begin(intent))))
+        let shared = intent.shared;
+        Ok(StepNo { no: self.tell(Told::Begin(intent)), shared })
     }
     fn finish(&self, no: StepNo, result: StepResult) {
-        self.tell(Told::Finish(no.0, result));
+        self.tell(Told::Finish(no.no, result));
     }
     fn whole(&self, intent: StepIntent, result: StepResult) {
         self.tell(Told::Whole(intent, result));
     }
-    fn reuse(&self, intent: StepIntent, from: StepId) {
+    fn reuse(&self, intent: StepIntent, from: StepId, _taken: Option<(Json, Usage)>) {
         self.tell(Told::Reuse(intent, from));
     }
     async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped> {

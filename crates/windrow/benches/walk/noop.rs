@@ -69,6 +69,7 @@ pub fn intent(key: ContentKey) -> StepIntent {
         turn: 0,
         input: Json::from_text(r#"{"model":"none","messages":[{"role":"user","content":"What is it?"}]}"#),
         on_unknown: OnUnknown::Repeat,
+        shared: false,
     }
 }
 

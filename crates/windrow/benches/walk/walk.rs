@@ -84,6 +84,8 @@ pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> Run
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency, ..Default::default() },
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: "bench".into(),
     };

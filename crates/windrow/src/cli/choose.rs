@@ -60,6 +60,8 @@ async fn start(app: &App, file: &LoadedJob, fresh: bool, note: Option<String>) -
         priority: file.priority,
         limits: RunLimits { concurrency: file.concurrency, ..RunLimits::default() },
         fresh,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: wiring::actor(),
     };

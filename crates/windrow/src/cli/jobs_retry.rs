@@ -47,6 +47,8 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         priority: latest.priority,
         limits: latest.limits,
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: wiring::actor(),
     };

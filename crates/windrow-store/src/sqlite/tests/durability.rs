@@ -1,6 +1,6 @@
 use rusqlite::Connection;
-use windrow_model::Json;
 use windrow_model::state::{ItemState, RunState};
+use windrow_model::store::Closing;
 use windrow_model::store::{ItemFilter, Receipt, Store, StoreError};
 
 use super::{NOW, SESSION, claimed, hand_in, submission};
@@ -23,7 +23,7 @@ async fn reopening_the_file_finds_everything_that_was_answered() {
     assert_eq!((run.state, run.coordinator, run.counters.succeeded), (RunState::Running, Some(SESSION), 3));
     let filter = ItemFilter { job: run.job, run: None, state: Some(ItemState::Succeeded), after: None, limit: 9 };
     assert_eq!(store.items(filter).await.unwrap().len(), 3);
-    assert_eq!(store.close_run(ticket, Json::null(), NOW).await.unwrap().state, RunState::Completed);
+    assert_eq!(store.close_run(ticket, Closing::default(), NOW).await.unwrap().state, RunState::Completed);
 }
 
 #[tokio::test]

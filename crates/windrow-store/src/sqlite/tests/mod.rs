@@ -30,8 +30,10 @@ fn submission(n: i64) -> Submission {
         spec: Json::from_text("{}"),
         spec_hash: "hash".into(),
         priority: Priority::NORMAL,
-        limits: RunLimits { concurrency: 1_000, max_losses: 3 },
+        limits: RunLimits { concurrency: 1_000, max_losses: 3, ..RunLimits::default() },
         fresh: false,
+        selection: None,
+        schedule: None,
         idempotency_key: None,
         actor: "test".into(),
     }
@@ -64,7 +66,7 @@ async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
 
 fn begin(claimed: &Claimed) -> Report {
     let (key, input, on_unknown) = (claimed.key, claimed.input.clone(), OnUnknown::Repeat);
-    let intent = StepIntent { key, kind: "target", name: String::new(), turn: 0, input, on_unknown };
+    let intent = StepIntent { key, kind: "target", name: String::new(), turn: 0, input, on_unknown, shared: false };
     Report { lease: claimed.lease, steps: vec![StepWrite::Begin { no: 0, intent }], ending: Ending::None }
 }
 

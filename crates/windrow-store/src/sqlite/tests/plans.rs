@@ -21,7 +21,7 @@ fn open() -> (tempfile::TempDir, Connection) {
 }
 
 fn selection(states: &[ItemState], reverse: bool) -> String {
-    requeue::page_sql(&Selection { states: states.to_vec(), reverse })
+    requeue::page_sql(&Selection { states: states.to_vec(), reverse, ..Selection::default() })
 }
 
 fn page(state: Option<ItemState>) -> String {

@@ -26,6 +26,8 @@ pub struct Bound {
     /// Judges only rows for which this renders to something.
     when: Option<Template>,
     identity: String,
+    /// Short form of the identity: another version is another column.
+    version: String,
     pub evaluator: Box<dyn Evaluator>,
 }
 
@@ -45,7 +47,9 @@ impl Bound {
             identity += &part.identity;
         }
         let when = when.map(|condition| super::template(&condition_template(&condition))).transpose()?;
-        Ok(Self { name, over, when, identity, evaluator })
+        let column = [identity.as_bytes(), over.as_str().as_bytes()];
+        let version = ContentKey::of(&column).to_string()[..8].to_owned();
+        Ok(Self { name, over, when, identity, version, evaluator })
     }
 
     /// An evaluator inside another one.
@@ -73,7 +77,7 @@ impl Bound {
 
     pub fn score(&self, finding: &Finding, turn: usize) -> Score {
         let Finding { verdict, value, reason, .. } = finding.clone();
-        Score { name: self.name.clone(), turn: turn as u32, verdict, value, reason }
+        Score { name: self.name.clone(), version: self.version.clone(), turn: turn as u32, verdict, value, reason }
     }
 
     /// What is expected and what else is looked at; `None` when the evaluator does not apply.

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators"];
+const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache"];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -25,6 +25,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -48,6 +49,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         messages: target.messages,
         conversation: talk,
         evaluators: evaluators.components,
+        cache,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };

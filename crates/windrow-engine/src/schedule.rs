@@ -1,0 +1,76 @@
+//! Jobs that start by themselves (E10): the end of one run sets the next, and whoever looks first when
+//! its time has come submits it. Two that look at once submit it once, by its idempotency key.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use windrow_model::record::{Job, Schedule};
+use windrow_model::state::Mode;
+use windrow_model::store::{NewLog, StoreError};
+use windrow_model::{Time, cron};
+
+use crate::node::Node;
+use crate::submit::{Request, submit};
+
+const PAGE: usize = 20;
+const ACTOR: &str = "schedule";
+
+/// When a job starts next, if it does by itself.
+pub fn next_of(job: &Job, now: Time) -> Option<Time> {
+    cron::next_after(&job.schedule.as_ref()?.cron, now).ok()
+}
+
+pub async fn start_due(node: Arc<Node>) {
+    loop {
+        match node.store.due_jobs(PAGE, node.now()).await {
+            Ok(jobs) => {
+                for job in jobs {
+                    if let Err(error) = start(&node, &job).await {
+                        tracing::warn!(job = %job.name, %error, "could not start a scheduled job; trying again");
+                    }
+                }
+            }
+            Err(error) => tracing::warn!(%error, "could not look for scheduled jobs; trying again"),
+        }
+        tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+    }
+}
+
+/// Rows that are new in the job's source join it, under the definition of its last run.
+async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
+    let Some(Schedule { next_at: Some(at), .. }) = &job.schedule else { return Ok(()) };
+    let last = node.store.run(job.latest_run).await?;
+    let request = Request {
+        workspace: job.workspace.clone(),
+        name: job.name.clone(),
+        kind: job.kind.clone(),
+        labels: job.labels.clone(),
+        mode: Mode::Append,
+        spec: node.store.spec(&last.spec_hash).await?,
+        spec_hash: last.spec_hash,
+        priority: last.priority,
+        limits: last.limits,
+        fresh: false,
+        selection: None,
+        schedule: None,
+        idempotency_key: Some(format!("schedule {} {}", job.id, at.0)),
+        actor: ACTOR.to_owned(),
+    };
+    let chance = (node.chance() * u32::MAX as f64) as u64;
+    match submit(&*node.store, request, chance, node.now()).await {
+        Ok(_) => {
+            node.look_at_once();
+            Ok(())
+        }
+        // Somebody started it by hand meanwhile; its end sets the next.
+        Err(StoreError::RunningExisted { .. }) => Ok(()),
+        Err(error) => {
+            let message = format!("the scheduled start failed: {error}");
+            let level = windrow_model::record::LogLevel::Error;
+            let (event, actor) = ("schedule_failed".to_owned(), ACTOR.to_owned());
+            let entry = NewLog { job: job.id, run: None, item: None, level, event, actor, message };
+            let _ = node.store.log(vec![entry], node.now()).await;
+            Err(error)
+        }
+    }
+}
