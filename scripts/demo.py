@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`make demo`: runs the examples against a small endpoint on this machine, then says what to try.
+"""`make demo`: runs the examples against the bundled model endpoint, then says what to try.
 
 The files in examples/ name port 8099. Where something else listens there, copies with a free port
 are used instead.
@@ -30,15 +30,14 @@ def port_is_free(port):
 
 def start_endpoint():
     port = "8099" if port_is_free(8099) else "0"
-    script = ROOT / "examples" / "capitals" / "endpoint.py"
-    server = subprocess.Popen([sys.executable, script, port], stdout=subprocess.PIPE, text=True)
+    server = subprocess.Popen([WINDROW, "mock-model", "--port", port], stdout=subprocess.PIPE, text=True)
     return server, server.stdout.readline().strip()
 
 
 def lay_out(url):
     """A fresh copy, so that the demo starts from nothing every time."""
     shutil.rmtree(WORK, ignore_errors=True)
-    shutil.copytree(ROOT / "examples", WORK, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "examples", WORK)
     for job in WORK.glob("*/*.yaml"):
         job.write_text(job.read_text().replace("http://127.0.0.1:8099/v1", url))
 
@@ -69,9 +68,9 @@ The third command made no call: every result was taken over from the first run.
 
 To go on by hand:
 
-  python3 examples/capitals/endpoint.py &       the endpoint of the demo
-  export OPENAI_API_KEY=none-needed
   export PATH="{WINDROW.parent}:$PATH"
+  export OPENAI_API_KEY=none-needed
+  windrow mock-model &                          the endpoint of the demo
   cd examples/capitals
   windrow run capitals.yaml                     press Ctrl-C, or kill -9 it; then run it again
   windrow jobs items capitals                   every row, its state and its cost

@@ -10,6 +10,7 @@ pub mod environment;
 pub mod experiment;
 pub mod job_file;
 pub mod kind;
+pub mod prices;
 pub mod report;
 pub mod size;
 pub mod template;

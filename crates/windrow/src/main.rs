@@ -4,6 +4,7 @@ mod cli;
 mod data_dir;
 mod error;
 mod exit;
+mod mock_model;
 mod session_lock;
 mod wiring;
 

@@ -60,10 +60,26 @@ fn history_value(history: &[Message]) -> Value {
     history
         .iter()
         .map(|message| {
-            Value::from_iter([
+            Value::from_pairs([
                 ("role", Value::from(message.role.as_str())),
                 ("content", Value::from(message.content.as_str())),
             ])
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment::message::Role;
+    use crate::template::Template;
+
+    #[test]
+    fn a_template_sees_who_said_what() {
+        let conversation = Conversation::of(Fields::new()).unwrap();
+        let history = [Message { role: Role::User, content: "Hi".to_owned() }];
+        let variables = Value::from_object(conversation.variables(0, &history));
+        let template = Template::new("{{ history[0].role }}: {{ history[0].content }}").unwrap();
+        assert_eq!(template.render(&variables).unwrap(), "user: Hi");
+    }
 }

@@ -23,6 +23,7 @@ use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use crate::duration::Duration;
 use crate::environment::Environment;
+use crate::prices::Prices;
 
 pub struct Experiment {
     dataset: Dataset,
@@ -51,7 +52,8 @@ impl Experiment {
     pub fn prepare(spec: ExperimentSpec, environment: Environment) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
-        let setting = Setting { environment, timeout };
+        let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
+        let setting = Setting { environment, timeout, prices: Arc::new(prices) };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
             dataset: spec.dataset,

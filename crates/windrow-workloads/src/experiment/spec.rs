@@ -10,6 +10,7 @@ use super::dataset::Dataset;
 use super::message::MessageTemplate;
 use super::talk::Talk;
 use crate::canonical::canonical;
+use crate::prices::PriceList;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,6 +22,9 @@ pub struct ExperimentSpec {
     #[serde(default, skip_serializing_if = "Talk::is_scripted")]
     pub conversation: Talk,
     pub evaluators: Vec<NamedComponent>,
+    /// What the user says models cost, before our own table.
+    #[serde(default, skip_serializing_if = "PriceList::is_empty")]
+    pub prices: PriceList,
     /// Calls are taken over from other items and jobs that made the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,

@@ -1,19 +1,20 @@
-//! A loopback endpoint that speaks chat completions. It remembers every call; what it answers is a
-//! function of the request.
+//! A loopback endpoint that remembers every call; what it answers is a function of the request.
 
 use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone)]
 pub struct Call {
+    pub method: Method,
+    pub path: String,
     pub headers: HeaderMap,
+    /// Null where there was none.
     pub body: Value,
 }
 
@@ -31,7 +32,7 @@ impl Endpoint {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base_url = format!("http://{}/v1", listener.local_addr().unwrap());
         let endpoint = Self { calls: Arc::default(), answering: Arc::new(answering), base_url };
-        let router = Router::new().route("/v1/chat/completions", post(answer)).with_state(endpoint.clone());
+        let router = Router::new().fallback(answer).with_state(endpoint.clone());
         tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
         endpoint
     }
@@ -53,6 +54,11 @@ impl Endpoint {
         .await
     }
 
+    /// Without the `/v1`.
+    pub fn origin(&self) -> &str {
+        self.base_url.strip_suffix("/v1").unwrap()
+    }
+
     pub fn calls(&self) -> Vec<Call> {
         self.calls.lock().unwrap().clone()
     }
@@ -69,8 +75,14 @@ impl Call {
     }
 }
 
-async fn answer(State(endpoint): State<Endpoint>, headers: HeaderMap, body: Bytes) -> Response {
-    let call = Call { headers, body: serde_json::from_slice(&body).unwrap() };
+async fn answer(
+    State(endpoint): State<Endpoint>,
+    method: Method,
+    uri: Uri,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
+    let call = Call { method, path: uri.to_string(), headers, body: serde_json::from_slice(&body).unwrap_or_default() };
     let response = (endpoint.answering)(&call);
     endpoint.calls.lock().unwrap().push(call);
     response

@@ -68,7 +68,7 @@ fn every_field_is_read() {
 /// T9: secrets stay references in everything that is stored.
 #[test]
 fn the_key_is_not_in_the_frozen_definition() {
-    let job = folder(&job(REMOTE, "")).load().unwrap();
+    let job = folder(&job(REMOTE, "prices: { any: { input: 1, output: 2 } }\n")).load().unwrap();
     assert!(!job.spec.as_str().contains(KEY));
     assert_says(job.spec.as_str(), &["${env:TEST_KEY}"]);
     assert_eq!(job.warnings, Vec::<String>::new());
@@ -292,7 +292,7 @@ async fn an_unset_key_is_an_error_except_for_a_local_endpoint() {
 fn a_target_must_be_one_known_target_and_be_asked_something() {
     let base = "kind: experiment\nname: n\ndataset: capitals.jsonl\ntarget: ";
     let says = |target: &str, parts: &[&str]| assert_says(&folder(&format!("{base}{target}\n")).report(), parts);
-    says("{ prompt: hi }", &["job.yaml:4: `target` names no target", "name exactly one of: openai, "]);
+    says("{ prompt: hi }", &["job.yaml:4: `target` names no target", "openai, anthropic, gemini", "recorded"]);
     says("{ opnai: { model: m }, prompt: hi }", &["unknown field `target.opnai`", "did you mean `openai`?"]);
     says("{ openai: { model: m, base_url: \"http://localhost\" } }", &["the target `openai` is asked nothing"]);
     says("{ openai: { model: m, base_url: \"ftp://x\" }, prompt: hi }", &["must begin with http:// or https://"]);

@@ -11,4 +11,5 @@ mod judging;
 mod loading;
 mod paging;
 mod parity;
+mod providers;
 mod running;

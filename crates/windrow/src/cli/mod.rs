@@ -16,6 +16,7 @@ mod jobs_retry;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_why;
+mod mock_model;
 mod output;
 mod progress;
 mod result;
@@ -62,6 +63,8 @@ enum Command {
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
+    /// A model endpoint on this machine, for examples and tests
+    MockModel(mock_model::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,6 +102,7 @@ fn after_help() -> String {
 pub async fn perform(cli: Cli) -> Result<Exit> {
     let jobs = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::MockModel(args) => return mock_model::perform(args).await,
         Command::Jobs(jobs) => jobs,
     };
     let app = App::open(&cli.data).await?;

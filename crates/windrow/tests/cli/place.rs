@@ -156,6 +156,16 @@ impl Background {
         self.child.wait().unwrap();
     }
 
+    /// Waits for the first line on stdout.
+    pub fn first_line(&self) -> String {
+        let mut line = None;
+        wait_until("a line on stdout", || {
+            line = self.stdout.so_far().split_once('\n').map(|(line, _)| line.to_owned());
+            line.is_some()
+        });
+        line.unwrap_or_default()
+    }
+
     pub fn wait_for_stderr(&self, part: &str) {
         wait_until(&format!("{part:?} on stderr"), || self.stderr.so_far().contains(part));
     }

@@ -8,6 +8,7 @@ mod choice;
 mod chrf;
 mod code;
 mod contains;
+mod embedding;
 mod exact;
 mod graded;
 mod jaro_winkler;
@@ -136,6 +137,7 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
         judge::asking::read::<pairwise::PairwiseConfig>,
         pairwise::Pairwise::build,
     ),
+    EvaluatorKind::new("embedding", 1, embedding::DOC, embedding::read, embedding::Embedding::build),
     EvaluatorKind::new("label", 1, label::DOC, read::<label::LabelConfig>, label::Label::build),
     EvaluatorKind::new(
         "tool_calls",

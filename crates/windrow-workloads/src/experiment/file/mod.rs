@@ -5,6 +5,7 @@ mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
+mod prices;
 pub mod target;
 
 use std::path::Path;
@@ -17,7 +18,7 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache"];
+const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache", "prices"];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -25,6 +26,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
+    let own_prices = root.take("prices");
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
@@ -35,6 +37,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let talk = conversation.talk.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
     let evaluators = evaluators::read(evaluators, surroundings, problems);
+    let prices = prices::read(own_prices, environment, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
@@ -42,19 +45,21 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, &wishes, problems)?;
 
-    let (header, target, talk) = (header?, target?, conversation.talk?);
+    let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
         conversation: talk,
         evaluators: evaluators.components,
+        prices: prices.own,
         cache,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
     let (spec, spec_hash) = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
     fit.warnings.splice(0..0, warnings);
     Some(LoadedJob {
         name: header.name,

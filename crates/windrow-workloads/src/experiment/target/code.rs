@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use super::wire::ms_since;
 use super::{Answer, Question, Setting, Target, thaw};
 use crate::canonical::canonical;
 use crate::experiment::component::Config;
@@ -127,6 +128,6 @@ impl Target for Code {
     async fn call(&self, request: &Json, _key: &ContentKey) -> Result<Answer, Failure> {
         let started = Instant::now();
         let reply = self.process.ask(request.as_str()).await?;
-        self.read(reply, i64::try_from(started.elapsed().as_millis()).unwrap_or(i64::MAX))
+        self.read(reply, ms_since(started))
     }
 }

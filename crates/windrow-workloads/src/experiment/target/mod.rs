@@ -1,9 +1,10 @@
 //! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
 //! here and one line in [`TARGETS`].
 
+mod chat;
 mod code;
-mod openai;
 mod recorded;
+pub mod wire;
 
 use std::sync::Arc;
 
@@ -20,7 +21,9 @@ use super::message::Message;
 use super::process;
 use crate::duration::Duration;
 use crate::environment::Environment;
-pub use openai::Secret;
+use crate::prices::Prices;
+use chat::{Chat, PROVIDERS, SettingsOf};
+pub use chat::{Embeddings, has_embeddings};
 
 type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
 
@@ -33,12 +36,24 @@ pub struct TargetKind {
 }
 
 pub const TARGETS: &[TargetKind] = &[
-    TargetKind {
-        name: "openai",
-        needs_prompt: true,
-        read: component::read::<openai::OpenAiConfig>,
-        build: openai::OpenAi::build,
-    },
+    model::<0>(),
+    model::<1>(),
+    model::<2>(),
+    model::<3>(),
+    model::<4>(),
+    model::<5>(),
+    model::<6>(),
+    model::<7>(),
+    model::<8>(),
+    model::<9>(),
+    model::<10>(),
+    model::<11>(),
+    model::<12>(),
+    model::<13>(),
+    model::<14>(),
+    model::<15>(),
+    model::<16>(),
+    model::<17>(),
     TargetKind {
         name: "command",
         needs_prompt: false,
@@ -59,18 +74,29 @@ pub const TARGETS: &[TargetKind] = &[
     },
 ];
 
+/// A chat model of the provider in that line of the table.
+const fn model<const PROVIDER: usize>() -> TargetKind {
+    TargetKind {
+        name: PROVIDERS[PROVIDER].name,
+        needs_prompt: true,
+        read: component::read::<SettingsOf<PROVIDER>>,
+        build: Chat::build::<PROVIDER>,
+    }
+}
+
 /// What a target is given beside its own configuration.
 pub struct Setting {
     pub environment: Environment,
     /// How long a call may take where its configuration does not say.
     pub timeout: Duration,
+    pub prices: Arc<Prices>,
 }
 
 #[cfg(test)]
 impl Setting {
     /// For what needs nothing.
     pub fn plain() -> Self {
-        Self { environment: Environment::new(|_| None), timeout: Duration::from_secs(5) }
+        Self { environment: Environment::new(|_| None), timeout: Duration::from_secs(5), prices: Arc::default() }
     }
 }
 
@@ -104,9 +130,13 @@ pub struct Answer {
     pub model: Option<String>,
     #[serde(default)]
     pub latency_ms: i64,
+    /// When the first word came; only known of a streamed answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_token_ms: Option<i64>,
     /// The model declined; `content` is how.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub refusal: bool,
+    /// `[{"id", "type": "function", "function": {"name", "arguments"}}]`, whatever the provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Json>,
     /// Token counts as the provider wrote them.
@@ -139,10 +169,33 @@ pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Tar
     (found.build)(config, setting)
 }
 
+/// Whether calls of a component are paid by the token, so that a missing price matters. What runs on
+/// this machine costs nothing.
+pub fn has_price(kind: &str, config: &Value) -> bool {
+    let provider = PROVIDERS.iter().find(|provider| provider.name == kind);
+    provider.is_some_and(|provider| !wire::is_loopback(config["base_url"].as_str().unwrap_or(provider.base_url)))
+}
+
 /// A frozen configuration back as its structure.
 fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
     serde_json::from_value(config).map_err(|error| {
         let message = format!("the frozen target does not fit this version: {error}; submit the job file again");
         Failure::new(ErrorClass::InvalidRequest, message)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_provider_is_a_target() {
+        for provider in PROVIDERS {
+            assert!(find(provider.name).is_some(), "{}", provider.name);
+        }
+        let mut names: Vec<_> = TARGETS.iter().map(|kind| kind.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), TARGETS.len());
+    }
 }

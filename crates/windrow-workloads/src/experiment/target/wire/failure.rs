@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::response::Unusable;
 use super::retry_after::retry_after_ms;
 
 const KEPT_BYTES: usize = 4096;
@@ -34,14 +33,24 @@ pub fn of_transport(error: reqwest::Error, url: &Url) -> Failure {
 pub fn of_status(status: u16, headers: &HeaderMap, body: &str) -> Failure {
     let error = error_of(body);
     let class = class_of(status, &error);
-    let said = match error["message"].as_str().filter(|message| !message.is_empty()) {
+    let said = match message_of(&error) {
         Some(message) => shorten(message, 500).to_owned(),
         None if body.trim().is_empty() => "no explanation".to_owned(),
         None => shorten(body.trim(), 200).to_owned(),
     };
     Failure::new(class, format!("HTTP {status}: {said}"))
-        .retry_after(retry_after_ms(headers))
+        .retry_after(retry_after_ms(headers).or_else(|| retry_delay_ms(&error)))
         .with_detail(raw(status, body))
+}
+
+/// An answer came, under a good status, that is not what was asked for.
+pub enum Unusable {
+    /// An error object, with the HTTP status it names.
+    Error {
+        code: Option<u16>,
+    },
+    Filtered(String),
+    Malformed(String),
 }
 
 /// The status was good and the answer was not.
@@ -50,30 +59,48 @@ pub fn of_answer(unusable: Unusable, headers: &HeaderMap, body: &str) -> Failure
         // Some gateways report the provider's error under status 200.
         Unusable::Error { code: Some(code) } => of_status(code, headers, body),
         Unusable::Error { code: None } => {
-            let class = match class_of(200, &error_of(body)) {
+            let error = error_of(body);
+            let class = match class_of(200, &error) {
                 ErrorClass::InvalidRequest => ErrorClass::InvalidOutput,
                 class => class,
             };
-            Failure::new(class, "the endpoint answered with an error").with_detail(raw(200, body))
+            let said = message_of(&error).map(|said| format!(": {}", shorten(said, 500))).unwrap_or_default();
+            Failure::new(class, format!("the endpoint answered with an error{said}")).with_detail(raw(200, body))
         }
-        Unusable::Filtered => {
-            Failure::new(ErrorClass::ContentFilter, "the provider withheld the answer (content_filter)")
-                .with_detail(raw(200, body))
+        Unusable::Filtered(reason) => {
+            let message = format!("the provider withheld the answer ({reason})");
+            Failure::new(ErrorClass::ContentFilter, message).with_detail(raw(200, body))
         }
         Unusable::Malformed(reason) => {
-            let message = format!("the answer is not a chat completion: {reason}");
+            let message = format!("the answer is not what was asked for: {reason}");
             Failure::new(ErrorClass::InvalidOutput, message).with_detail(raw(200, body))
         }
     }
 }
 
 fn class_of(status: u16, error: &Value) -> ErrorClass {
-    let says = |word: &str| error["code"].as_str() == Some(word) || error["type"].as_str() == Some(word);
-    if says("insufficient_quota") || says("billing_hard_limit_reached") || status == 402 {
+    let says = |word: &str| ["code", "type", "status"].iter().any(|field| error[field].as_str() == Some(word));
+    let mentions = |words: &str| message_of(error).is_some_and(|message| message.contains(words));
+    if says("insufficient_quota") || says("billing_hard_limit_reached") || says("billing_error") || status == 402 {
         return ErrorClass::Quota;
+    }
+    // Two providers say under 400 what others have a status for.
+    if mentions("credit balance is too low") {
+        return ErrorClass::Quota;
+    }
+    if mentions("API key not valid") {
+        return ErrorClass::Auth;
     }
     if says("content_filter") || says("content_policy_violation") {
         return ErrorClass::ContentFilter;
+    }
+    // Inside a stream an error has no status of its own.
+    if status < 400 {
+        return match () {
+            () if says("overloaded_error") || says("api_error") || says("server_error") => ErrorClass::Server,
+            () if says("rate_limit_error") || says("rate_limit_exceeded") => ErrorClass::RateLimited,
+            () => ErrorClass::InvalidRequest,
+        };
     }
     match status {
         401 | 403 => ErrorClass::Auth,
@@ -84,16 +111,37 @@ fn class_of(status: u16, error: &Value) -> ErrorClass {
     }
 }
 
-/// `{"error": {…}}`; null where the body is something else.
+/// `{"error": {…}}`, also as the only element of a list; the whole body where it says more than that.
 fn error_of(body: &str) -> Value {
-    serde_json::from_str::<Value>(body).ok().and_then(|body| body.get("error").cloned()).unwrap_or(Value::Null)
+    let body = match serde_json::from_str::<Value>(body) {
+        Ok(Value::Array(mut list)) if !list.is_empty() => list.swap_remove(0),
+        Ok(body) => body,
+        Err(_) => Value::Null,
+    };
+    match body.get("error") {
+        Some(error @ (Value::Object(_) | Value::String(_))) => error.clone(),
+        _ => body,
+    }
+}
+
+fn message_of(error: &Value) -> Option<&str> {
+    let candidates = [error.as_str(), error["message"].as_str(), error["detail"].as_str()];
+    candidates.into_iter().flatten().find(|message| !message.is_empty())
+}
+
+/// Gemini says in the body how long to wait: `{"retryDelay": "17s"}`.
+fn retry_delay_ms(error: &Value) -> Option<i64> {
+    let details = error["details"].as_array()?;
+    let delay = details.iter().find_map(|detail| detail["retryDelay"].as_str())?;
+    let seconds: f64 = delay.strip_suffix('s')?.parse().ok()?;
+    Some((seconds.max(0.0) * 1000.0).ceil() as i64)
 }
 
 fn raw(status: u16, body: &str) -> Json {
     Json::of(&json!({ "status": status, "body": shorten(body, KEPT_BYTES) }))
 }
 
-fn shorten(text: &str, bytes: usize) -> &str {
+pub fn shorten(text: &str, bytes: usize) -> &str {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -126,6 +174,25 @@ mod tests {
         }
         assert_eq!(class(429, r#"{"error":{"code":"insufficient_quota"}}"#), ErrorClass::Quota);
         assert_eq!(class(400, r#"{"error":{"code":"content_filter"}}"#), ErrorClass::ContentFilter);
+        assert_eq!(class(400, r#"{"error":{"message":"Your credit balance is too low"}}"#), ErrorClass::Quota);
+        assert_eq!(class(400, r#"[{"error":{"message":"API key not valid."}}]"#), ErrorClass::Auth);
+    }
+
+    #[test]
+    fn the_message_is_found_in_every_form() {
+        let message = |body: &str| of_status(400, &HeaderMap::new(), body).message;
+        for body in [
+            r#"{"error":{"message":"no"}}"#,
+            r#"{"error":"no"}"#,
+            r#"{"message":"no"}"#,
+            r#"{"detail":"no"}"#,
+            r#"[{"error":{"message":"no","code":400}}]"#,
+            "no",
+        ] {
+            assert_eq!(message(body), "HTTP 400: no", "{body}");
+        }
+        let body = r#"{"error":{"message":"slow","details":[{"retryDelay":"1.5s"}]}}"#;
+        assert_eq!(of_status(429, &HeaderMap::new(), body).retry_after_ms, Some(1500));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The API key, kept out of everything that is recorded or shown.
+//! API keys and other secrets, kept out of everything that is recorded or shown.
 
 use windrow_model::{Failure, Json};
 
@@ -6,21 +6,25 @@ const REDACTED: &str = "[redacted]";
 /// Shorter than any real key: a placeholder such as `x` would be cut out of ordinary words.
 const SHORTEST: usize = 8;
 
+#[derive(Debug, Clone, Default)]
 pub struct Secret {
-    /// The key as it is, and as it would stand inside JSON.
+    /// Each as it is, and as it would stand inside JSON.
     forms: Vec<String>,
 }
 
 impl Secret {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut forms: Vec<String> = secrets.into_iter().filter(|key| key.len() >= SHORTEST).collect();
-        for key in forms.clone() {
-            let quoted = serde_json::to_string(&key).expect("text serialises to JSON");
-            let escaped = quoted.trim_matches('"').to_owned();
-            if escaped != key {
+        let mut forms = Vec::new();
+        for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST) {
+            let quoted = serde_json::to_string(&secret).expect("text serialises to JSON");
+            let escaped = quoted[1..quoted.len() - 1].to_owned();
+            if escaped != secret {
                 forms.push(escaped);
             }
+            forms.push(secret);
         }
+        // A secret that holds another one must go first.
+        forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         Self { forms }
     }
 
@@ -54,6 +58,6 @@ mod tests {
         assert_eq!(clean.message, "bad [redacted]");
         assert_eq!(clean.detail.unwrap().value()["body"], "you sent [redacted]");
         assert_eq!(Secret::new(Some("x".to_owned())).redact("Mexico".to_owned()), "Mexico");
-        assert_eq!(Secret::new(None).redact("text".to_owned()), "text");
+        assert_eq!(Secret::default().redact("text".to_owned()), "text");
     }
 }

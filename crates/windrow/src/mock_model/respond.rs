@@ -1,0 +1,14 @@
+//! From a request to what is said: the script, or the rules.
+
+use super::Behaviour;
+use super::asked::Asked;
+use super::rules;
+use super::said::Said;
+
+pub fn respond(asked: &Asked, behaviour: &Behaviour) -> Said {
+    let said = match behaviour.script.reply(asked) {
+        Some(text) => Said::text(text),
+        None => rules::answer(asked, behaviour.seed),
+    };
+    said.limited(asked.max_tokens)
+}
