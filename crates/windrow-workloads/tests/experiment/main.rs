@@ -5,6 +5,7 @@ mod code;
 mod conversations;
 mod endpoint;
 mod evaluators;
+mod examples;
 mod fixture;
 mod journal;
 mod judging;
