@@ -1,14 +1,18 @@
 //! The middle of the star: what Windrow's nouns are and which changes they allow.
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
-//! crates depend on this one and never on each other; they meet at the two ports defined here,
-//! [`store::Store`] (the database) and [`workload::Workload`] (what an item of a kind means).
+//! crates depend on this one and never on each other; they meet at the ports defined here,
+//! [`store::Store`] and [`dataset::DatasetStore`] (the database) and [`workload::Workload`] (what an
+//! item of a kind means).
 
 pub mod aggregate;
+pub mod compare;
 pub mod counters;
 pub mod cron;
+pub mod dataset;
 pub mod docs;
 pub mod failure;
+pub mod gate;
 pub mod ids;
 pub mod json;
 pub mod machine;
@@ -26,6 +30,6 @@ pub mod why;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
-pub use ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+pub use ids::{AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 pub use json::Json;
 pub use time::{Clock, Time};

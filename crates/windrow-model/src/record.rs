@@ -144,6 +144,8 @@ pub struct Item {
     /// Place in the source, from 0.
     pub ordinal: i64,
     pub key: ContentKey,
+    /// The row it is one of several trials of.
+    pub group: Option<ContentKey>,
     pub state: ItemState,
     /// Tries so far, over all runs; the current attempt's number.
     pub tries: u32,
@@ -205,6 +207,29 @@ pub struct ItemDetail {
     pub scores: Vec<Score>,
     pub attempts: Vec<Attempt>,
     pub steps: Vec<Step>,
+}
+
+/// What one run made of one item.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ItemResult {
+    pub item: ItemId,
+    pub ordinal: i64,
+    pub attempt: AttemptId,
+    pub outcome: Outcome,
+    pub error: Option<(ErrorClass, String)>,
+    pub latency_ms: i64,
+    pub usage: Usage,
+    /// By turn and name.
+    pub scores: Vec<Score>,
+}
+
+/// A finding that is no pass, and where to look at it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BadScore {
+    pub item: ItemId,
+    pub ordinal: i64,
+    pub attempt: AttemptId,
+    pub score: Score,
 }
 
 crate::vocabulary! {

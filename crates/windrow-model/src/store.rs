@@ -12,6 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::aggregate::{Aggregates, Stats};
+use crate::compare::Comparison;
 use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
@@ -19,7 +20,8 @@ use crate::json::Json;
 use crate::machine::Forbidden;
 use crate::priority::Priority;
 use crate::record::{
-    Item, ItemDetail, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+    BadScore, Item, ItemDetail, ItemResult, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Schedule,
+    Session, Step,
 };
 pub use crate::selection::Selection;
 use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
@@ -50,6 +52,8 @@ pub enum StoreError {
     Unsettled { run: RunId, unsettled: i64 },
     #[error("item {item} has used up all {max} tries it may ever have")]
     TriesExhausted { item: ItemId, max: u32 },
+    #[error("another import of the same dataset has begun, or this one was dropped; nothing of it is kept")]
+    StaleImport,
     /// The database cannot be reached or did not answer; the verb may or may not have happened.
     #[error("the database did not answer: {0}")]
     Unavailable(String),
@@ -137,6 +141,8 @@ pub struct NewItem {
     /// Items naming the same resource never run together.
     pub resource: Option<String>,
     pub not_before: Option<Time>,
+    /// Key of the row this is one of several trials of; such items share the row's ordinal.
+    pub group: Option<ContentKey>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -390,6 +396,14 @@ pub trait Store: Send + Sync {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, job: Option<JobId>) -> Result<Stats>;
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// Over all the job's items as they stand, whichever run made them what they are.
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
+    /// What the run made of its items, also where a later run has redone them; by item.
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>>;
+    /// The run's findings that are no pass: fails by value, then errors, each in the order of the items.
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>>;
+    /// Two runs row by row, also of different jobs; lists at most `limit` rows that flipped either way.
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison>;
     /// The counters as a count of the rows says they should be.
     async fn recount(&self, run: RunId) -> Result<Counters>;
     /// The facts behind "why is this run not progressing?".

@@ -155,6 +155,7 @@ fn page(ticket: Ticket, first: usize, items: usize) -> PlanPage {
         priority: Priority::NORMAL,
         resource: None,
         not_before: None,
+        group: None,
     };
     PlanPage {
         ticket,

@@ -27,6 +27,9 @@ pub struct ItemRow {
     /// Place in the source, from 0.
     pub ordinal: i64,
     pub key: String,
+    /// The row it is one of several trials of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<String>,
     pub status: &'static str,
     pub state: ItemState,
     pub attempt_state: AttemptState,
@@ -44,6 +47,7 @@ impl ItemRow {
             run: item.run.to_string(),
             ordinal: item.ordinal,
             key: item.key.to_string(),
+            group: item.group.map(|group| group.to_string()),
             status: status::of_item(kind, mode, item),
             state: item.state,
             attempt_state: item.attempt_state,

@@ -4,6 +4,7 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod bad_row;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -12,9 +13,10 @@ pub mod run;
 pub mod status;
 pub mod time;
 
+pub use bad_row::BadRow;
 pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
 pub use job::{JobDetail, JobRow};
 pub use log::LogLine;
-pub use result::RunResult;
+pub use result::{BaselineHead, Findings, RunResult};
 pub use run::{ItemCounts, RunDetail};
 pub use time::Timestamp;

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use windrow_model::aggregate::{Aggregates, Percentiles, ScoreSummary};
+use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
+use windrow_model::compare::Comparison;
+use windrow_model::gate::Judged;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 
-use crate::{ItemCounts, run, status};
+use crate::{BadRow, ItemCounts, run, status};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunResult {
@@ -16,8 +18,20 @@ pub struct RunResult {
     pub run: RunHead,
     pub items: ItemCounts,
     pub evaluators: BTreeMap<String, ScoreSummary>,
+    /// How far pairs of evaluators give the same verdict.
+    pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
     pub usage: Usage,
+    /// Items that failed, by the class of their error.
+    pub errors: BTreeMap<String, i64>,
+    /// Every gate of the job file, judged.
+    pub gates: Vec<Judged>,
+    /// What the run is compared with.
+    pub baseline: Option<BaselineHead>,
+    /// From the baseline to this run, row by row.
+    pub comparison: Option<Comparison>,
+    /// The findings that are worst.
+    pub worst: Vec<BadRow>,
     /// From the run's first item to its end, pauses and downtime included.
     pub duration_ms: Option<i64>,
     /// An unfinished run was continued.
@@ -42,8 +56,24 @@ pub struct RunHead {
     pub reason: Option<String>,
 }
 
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BaselineHead {
+    pub job: String,
+    pub run: String,
+    pub no: i64,
+}
+
+/// What was found out about a run beside its numbers.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Findings {
+    pub gates: Vec<Judged>,
+    pub baseline: Option<BaselineHead>,
+    pub comparison: Option<Comparison>,
+    pub worst: Vec<BadRow>,
+}
+
 impl RunResult {
-    pub fn of(job: &Job, run: &Run, aggregates: Aggregates, resumed: bool, exit_code: u8) -> Self {
+    pub fn of(job: &Job, run: &Run, aggregates: Aggregates, found: Findings, resumed: bool, exit_code: u8) -> Self {
         let status = status::of_run(&job.kind, run);
         Self {
             job: JobHead { id: job.id.to_string(), name: job.name.clone(), status },
@@ -57,8 +87,14 @@ impl RunResult {
             },
             items: run.counters.into(),
             evaluators: aggregates.evaluators,
+            agreement: aggregates.agreement,
             latency: aggregates.latency,
             usage: aggregates.usage,
+            errors: aggregates.errors,
+            gates: found.gates,
+            baseline: found.baseline,
+            comparison: found.comparison,
+            worst: found.worst,
             duration_ms: run::duration_ms(run),
             resumed,
             exit_code,

@@ -5,6 +5,7 @@
 //! [`workloads`]. A kind is added in one place, [`kind`].
 
 pub mod canonical;
+pub mod dataset;
 pub mod duration;
 pub mod environment;
 pub mod experiment;

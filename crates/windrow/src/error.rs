@@ -61,6 +61,7 @@ impl From<StoreError> for Error {
             StoreError::NotFound { .. } => "list what there is with `windrow jobs list`",
             StoreError::Forbidden(_) => "look where it stands with `windrow jobs show JOB`",
             StoreError::Unsettled { .. } => "wait until its items are settled",
+            StoreError::StaleImport => "import again when the other one has ended",
             StoreError::TriesExhausted { .. } => "start afresh under another job name",
             StoreError::Unavailable(_) => {
                 "check that the disk has room and the data folder may be written, then try again"

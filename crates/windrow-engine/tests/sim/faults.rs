@@ -8,6 +8,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
@@ -325,6 +326,18 @@ impl Store for FaultyStore {
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
+    }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        pass_on!(self, self.inner.job_aggregates(job))
+    }
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        pass_on!(self, self.inner.results(run, after, limit))
+    }
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        pass_on!(self, self.inner.worst(run, limit))
+    }
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        pass_on!(self, self.inner.compare(before, after, limit))
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         pass_on!(self, self.inner.recount(run))

@@ -101,6 +101,7 @@ pub fn row(spec: &Spec, n: u64) -> NewItem {
         priority: Priority::new(1 + (n % 9) as i64).unwrap(),
         resource: (spec.resources > 0).then(|| format!("r{}", n % spec.resources)),
         not_before: None,
+        group: None,
     }
 }
 

@@ -6,11 +6,13 @@ mod archive;
 mod claim;
 mod clean_up;
 mod close;
+mod datasets;
 mod intend;
 mod plan;
 mod read;
 mod reap;
 mod report;
+mod results;
 mod schedule;
 mod session;
 mod submit;
@@ -20,8 +22,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step};
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
 use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
@@ -33,6 +38,7 @@ use world::World;
 #[derive(Default)]
 pub struct MemoryStore {
     world: Mutex<World>,
+    shelf: Mutex<datasets::Shelf>,
 }
 
 impl MemoryStore {
@@ -44,6 +50,10 @@ impl MemoryStore {
     /// simulation would rather see the damaged world than a poisoned lock.
     fn world(&self) -> MutexGuard<'_, World> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn shelf(&self) -> MutexGuard<'_, datasets::Shelf> {
+        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -169,7 +179,22 @@ impl Store for MemoryStore {
         Ok(self.world().stats(job))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.world().aggregates(run)
+        let world = self.world();
+        let run = world.run(run)?.id;
+        // An item that the run has not redone yet still shows its earlier result.
+        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+    }
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        Ok(self.world().tally(|row| row.job == job, |_| true))
+    }
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.world().results(run, after, limit)
+    }
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.world().worst(run, limit)
+    }
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.world().compare(before, after, limit)
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)

@@ -33,13 +33,14 @@ impl World {
             match self.place(id, job, mode, item.key) {
                 Placing::Skip => planned.skipped += 1,
                 Placing::Create(key) => {
-                    self.create_item(id, job, NewItem { key, ..item }, now);
+                    self.create_item(id, job, item, key, now);
                     planned.created += 1;
                 }
                 Placing::Requeue(known) => {
                     let row = self.items.get_mut(&known).expect("item exists");
                     row.priority = item.priority;
                     row.resource = item.resource;
+                    row.group = item.group;
                     self.requeue_item(id, known, item.not_before.unwrap_or(now));
                     planned.requeued += 1;
                 }
@@ -100,7 +101,8 @@ impl World {
             if self.keys.contains_key(&(job, item.key)) {
                 planned.skipped += 1;
             } else {
-                self.create_item(id, job, item, now);
+                let key = item.key;
+                self.create_item(id, job, item, key, now);
                 planned.created += 1;
             }
         }
@@ -122,18 +124,23 @@ impl World {
         unreachable!("some number is free")
     }
 
-    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, now: Time) {
+    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, key: ContentKey, now: Time) {
         self.item_seq += 1;
         let id = ItemId(self.item_seq);
-        let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
-        let ordinal = *ordinals;
-        *ordinals += 1;
-        self.keys.insert((job, new.key), id);
+        // A further trial stands where its row stands.
+        let row = new.group.filter(|group| *group != new.key).and_then(|group| self.keys.get(&(job, group)));
+        let ordinal = row.map(|row| self.items[row].ordinal).unwrap_or_else(|| {
+            let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
+            *ordinals += 1;
+            *ordinals - 1
+        });
+        self.keys.insert((job, key), id);
         let row = ItemRow {
             job,
             run,
             ordinal,
-            key: new.key,
+            key,
+            group: new.group,
             priority: new.priority,
             resource: new.resource.clone(),
             state: ItemState::Queued,

@@ -1,9 +1,8 @@
 use std::collections::BTreeMap;
 
-use windrow_model::aggregate::{Aggregates, Percentiles, ScoreSummary, Stats};
+use windrow_model::aggregate::Stats;
 use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
-use windrow_model::state::{ItemState, Outcome};
-use windrow_model::step::Verdict;
+use windrow_model::state::Outcome;
 use windrow_model::store::{ItemFilter, JobFilter, Result, StoreError};
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
@@ -56,6 +55,7 @@ impl World {
             run: row.run,
             ordinal: row.ordinal,
             key: row.key,
+            group: row.group,
             state: row.state,
             tries: row.tries,
             attempt_state: self.attempts[&AttemptId::new(id, row.tries)].attempt.state,
@@ -124,38 +124,6 @@ impl World {
         }
         stats.mean_duration_ms = (timed > 0).then(|| total_ms as f64 / timed as f64);
         stats
-    }
-
-    pub fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        let run = self.run(run)?.id;
-        let mut all = Aggregates::default();
-        let mut sums: BTreeMap<String, (f64, i64)> = BTreeMap::new();
-        let mut latencies = Vec::new();
-        for row in self.items.values().filter(|row| row.run == run) {
-            // An item that the run has not redone yet still shows its earlier result.
-            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| archived.attempt.run == run);
-            let Some(archived) = archived else { continue };
-            all.usage += archived.usage;
-            if row.state == ItemState::Succeeded {
-                latencies.push(archived.latency_ms);
-            }
-            for score in &row.scores {
-                let summary: &mut ScoreSummary = all.evaluators.entry(score.name.clone()).or_default();
-                summary.count(score.verdict, 1);
-                if let (Verdict::Pass | Verdict::Fail, Some(value)) = (score.verdict, score.value) {
-                    summary.distribution[ScoreSummary::bin(value)] += 1;
-                    let sum = sums.entry(score.name.clone()).or_default();
-                    *sum = (sum.0 + value, sum.1 + 1);
-                }
-            }
-        }
-        for (name, (sum, n)) in sums {
-            all.evaluators.get_mut(&name).expect("counted above").mean = Some(sum / n as f64);
-        }
-        latencies.sort_unstable();
-        let at = |percent| latencies[Percentiles::rank(latencies.len() as i64, percent) as usize];
-        all.latency = (!latencies.is_empty()).then(|| Percentiles { p50: at(50), p90: at(90), p99: at(99) });
-        Ok(all)
     }
 
     pub fn standing(&self, id: RunId, now: Time) -> Result<Standing> {

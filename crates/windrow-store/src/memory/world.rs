@@ -21,6 +21,7 @@ pub(super) struct ItemRow {
     pub run: RunId,
     pub ordinal: i64,
     pub key: ContentKey,
+    pub group: Option<ContentKey>,
     pub priority: Priority,
     pub resource: Option<String>,
     pub state: ItemState,

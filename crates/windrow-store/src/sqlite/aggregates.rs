@@ -1,79 +1,72 @@
-//! Aggregates over a run's items. One walk over the snapshot, one over its scores; only sums and a
-//! tally per distinct latency are kept in memory.
+//! Aggregates over a run's items: one walk over the snapshot and its scores, row by row. The tally
+//! keeps sums, never items.
 
-use std::collections::BTreeMap;
-
-use rusqlite::Connection;
-use windrow_model::RunId;
-use windrow_model::aggregate::{Aggregates, Percentiles, ScoreSummary};
+use rusqlite::{Connection, Row, params};
+use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::state::ItemState;
-use windrow_model::step::Verdict;
+use windrow_model::{ErrorClass, JobId, RunId};
 
 use super::cells::Cells;
+use super::codes::Sql;
 use super::fault::Result;
 use super::runs;
 
 /// An item that the run took on and has not redone still shows its earlier result, which is not this
 /// run's: only results of the run's own attempts count.
-pub(super) const SNAPSHOT: &str = "SELECT i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos FROM items i \
-     CROSS JOIN attempts a ON a.id = i.archived WHERE i.job_id = ?1 AND i.run_id = ?2 AND a.run_id = ?2 ORDER BY i.id";
-pub(super) const SCORES: &str = "SELECT s.verdict, s.value, s.name FROM items i CROSS JOIN attempts a ON a.id = i.archived \
-     CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
-     WHERE i.job_id = ?1 AND i.run_id = ?2 AND a.run_id = ?2 ORDER BY i.id, s.turn, s.name";
+fn walk(condition: &str, order: &str) -> String {
+    format!(
+        "SELECT i.id, i.group_key, i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, i.error_class, \
+         s.turn, s.name, s.verdict, s.value FROM items i CROSS JOIN attempts a ON a.id = i.archived \
+         LEFT JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
+         WHERE i.job_id = ?1 AND {condition} AND (?2 IS NULL OR i.run_id = ?2 AND a.run_id = ?2) ORDER BY {order}, s.turn, s.name"
+    )
+}
+
+pub(super) static SINGLE: Sql = Sql::new(|| walk("i.group_key IS NULL", "i.id"));
+pub(super) static GROUPED: Sql = Sql::new(|| walk("i.group_key IS NOT NULL", "i.group_key, i.id"));
 
 pub(super) fn aggregates(conn: &Connection, run: RunId) -> Result<Aggregates> {
     let run = runs::run(conn, run)?;
-    let mut all = Aggregates::default();
-    let mut latencies: BTreeMap<i64, i64> = BTreeMap::new();
-    let mut stmt = conn.prepare_cached(SNAPSHOT)?;
-    let mut rows = stmt.query([run.job.0, run.id.0])?;
-    while let Some(row) = rows.next()? {
-        let mut c = Cells::of(row);
-        let (state, latency_ms) = (c.coded()?, c.get()?);
-        all.usage += c.usage()?;
-        if let (ItemState::Succeeded, Some(ms)) = (state, latency_ms) {
-            *latencies.entry(ms).or_default() += 1;
-        }
-    }
-    all.latency = percentiles(&latencies);
-    all.evaluators = evaluators(conn, run.job.0, run.id.0)?;
-    Ok(all)
+    over(conn, run.job, Some(run.id))
 }
 
-fn percentiles(tally: &BTreeMap<i64, i64>) -> Option<Percentiles> {
-    let n: i64 = tally.values().sum();
-    let at = |percent| {
-        let mut before = 0;
-        let rank = Percentiles::rank(n, percent);
-        tally.iter().find(|(_, times)| {
-            before += **times;
-            before > rank
-        })
-    };
-    let ms = |percent| at(percent).map(|(ms, _)| *ms);
-    if n == 0 {
-        return None;
-    }
-    Some(Percentiles { p50: ms(50)?, p90: ms(90)?, p99: ms(99)? })
+pub(super) fn job_aggregates(conn: &Connection, job: JobId) -> Result<Aggregates> {
+    over(conn, job, None)
 }
 
-fn evaluators(conn: &Connection, job: i64, run: i64) -> Result<BTreeMap<String, ScoreSummary>> {
-    let mut found: BTreeMap<String, (ScoreSummary, f64, i64)> = BTreeMap::new();
-    let mut stmt = conn.prepare_cached(SCORES)?;
-    let mut rows = stmt.query([job, run])?;
+fn over(conn: &Connection, job: JobId, run: Option<RunId>) -> Result<Aggregates> {
+    let mut tally = Tally::default();
+    for sql in [&SINGLE, &GROUPED] {
+        feed(conn, sql, job, run, &mut tally)?;
+    }
+    Ok(tally.finish())
+}
+
+fn feed(conn: &Connection, sql: &str, job: JobId, run: Option<RunId>, tally: &mut Tally) -> Result<()> {
+    let mut stmt = conn.prepare_cached(sql)?;
+    let mut rows = stmt.query(params![job.0, run.map(|run| run.0)])?;
+    let mut last = None;
     while let Some(row) = rows.next()? {
-        let mut c = Cells::of(row);
-        let (verdict, value, name) = (c.coded()?, c.get()?, c.get::<String>()?);
-        let (summary, sum, n) = found.entry(name).or_default();
-        summary.count(verdict, 1);
-        if let (Verdict::Pass | Verdict::Fail, Some(value)) = (verdict, value) {
-            summary.distribution[ScoreSummary::bin(value)] += 1;
-            *sum += value;
-            *n += 1;
+        let id: i64 = row.get(0)?;
+        if last.replace(id) != Some(id) {
+            item(row, tally)?;
+        }
+        // Null where the item has no score.
+        if let Some(turn) = row.get(8)? {
+            let mut c = Cells::from(row, 9);
+            tally.score(turn, c.text()?, c.coded()?, c.get()?);
         }
     }
-    let with_mean = |(name, (summary, sum, n)): (String, (ScoreSummary, f64, i64))| {
-        (name, ScoreSummary { mean: (n > 0).then(|| sum / n as f64), ..summary })
-    };
-    Ok(found.into_iter().map(with_mean).collect())
+    Ok(())
+}
+
+fn item(row: &Row, tally: &mut Tally) -> Result<()> {
+    let mut c = Cells::from(row, 1);
+    let (group, state, latency_ms, usage) = (c.maybe_key()?, c.coded()?, c.get()?, c.usage()?);
+    let class: Option<ErrorClass> = c.maybe_coded()?;
+    tally.item(group, state, latency_ms, usage);
+    if let (ItemState::Failed, Some(class)) = (state, class) {
+        tally.error(class);
+    }
+    Ok(())
 }

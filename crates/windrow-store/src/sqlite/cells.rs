@@ -17,12 +17,24 @@ pub(super) struct Cells<'r, 's> {
 
 impl<'r, 's> Cells<'r, 's> {
     pub fn of(row: &'r Row<'s>) -> Self {
-        Self { row, next: 0 }
+        Self::from(row, 0)
+    }
+
+    /// Beginning at a later cell.
+    pub fn from(row: &'r Row<'s>, next: usize) -> Self {
+        Self { row, next }
     }
 
     pub fn get<T: FromSql>(&mut self) -> Result<T> {
         self.next += 1;
         self.row.get(self.next - 1)
+    }
+
+    /// Text that is looked at and not kept.
+    pub fn text(&mut self) -> Result<&'r str> {
+        self.next += 1;
+        let found = self.row.get_ref(self.next - 1)?;
+        found.as_str().map_err(|error| self.strange(Type::Text, error.to_string()))
     }
 
     /// A state stored as a code.
@@ -71,6 +83,10 @@ impl<'r, 's> Cells<'r, 's> {
 
     pub fn key(&mut self) -> Result<ContentKey> {
         self.get().map(ContentKey)
+    }
+
+    pub fn maybe_key(&mut self) -> Result<Option<ContentKey>> {
+        Ok(self.get::<Option<[u8; 16]>>()?.map(ContentKey))
     }
 
     pub fn priority(&mut self) -> Result<Priority> {

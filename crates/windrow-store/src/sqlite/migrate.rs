@@ -6,8 +6,12 @@ use windrow_model::store::StoreError;
 
 use super::fault::Result;
 
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0005_runs.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_tables.sql"),
+    include_str!("migrations/0002_datasets.sql"),
+    include_str!("migrations/0004_groups.sql"),
+    include_str!("migrations/0005_runs.sql"),
+];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {
     if version(conn)? == MIGRATIONS.len() as i64 {

@@ -13,7 +13,12 @@ mod claim;
 mod clean_up;
 mod close;
 mod codes;
+mod compare;
 mod connection;
+mod dataset_drop;
+mod dataset_import;
+mod dataset_read;
+mod datasets;
 mod ending;
 mod fault;
 mod intend;
@@ -28,6 +33,7 @@ mod recount;
 mod renew;
 mod report;
 mod requeue;
+mod results;
 mod runs;
 mod schedules;
 mod scores;
@@ -48,8 +54,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step};
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
 use windrow_model::state::RunEvent;
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
@@ -257,6 +266,22 @@ impl Store for SqliteStore {
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         self.read(move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        self.read(move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.read(move |conn| results::results(conn, run, after, limit)).await
+    }
+
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.read(move |conn| results::worst(conn, run, limit)).await
+    }
+
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.read(move |conn| compare::compare(conn, before, after, limit)).await
     }
 
     async fn recount(&self, run: RunId) -> Result<Counters> {

@@ -1,7 +1,7 @@
 //! Plan and feed: a page of rows becomes items with a first try, and the cursor moves with them. A
 //! row the job knows is queued again, skipped, or, as a duplicate, gets a key of its own.
 
-use rusqlite::{CachedStatement, Connection, params};
+use rusqlite::{CachedStatement, Connection, OptionalExtension, params};
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
 use windrow_model::state::{ITEM, Mode, RunState};
@@ -17,7 +17,8 @@ use super::{attempts, runs};
 
 static CREATE: Sql = Sql::new(|| {
     format!(
-        "INSERT INTO items (id, job_id, run_id, ordinal, key, state, tries) VALUES (?1, ?2, ?3, ?4, ?5, {}, 1) \
+        "INSERT INTO items (id, job_id, run_id, ordinal, key, group_key, state, tries) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, {}, 1) \
          ON CONFLICT (job_id, key) DO NOTHING",
         code(ITEM.initial[0])
     )
@@ -101,6 +102,7 @@ impl<'tx> Intake<'tx> {
             if last_run != self.run.id {
                 let due_at = new.not_before.unwrap_or(self.now);
                 requeue(self.tx, self.run.id, &known, (new.priority, new.resource.as_deref()), due_at)?;
+                self.regroup(known.id, new.group)?;
                 self.planned.requeued += 1;
                 return Ok(());
             }
@@ -114,15 +116,32 @@ impl<'tx> Intake<'tx> {
     fn create(&mut self, new: &NewItem, key: ContentKey) -> Result<bool> {
         let id = ItemId(self.last_item + 1);
         let (run, due_at) = (self.run, new.not_before.unwrap_or(self.now));
-        if self.create.execute(params![id.0, run.job.0, run.id.0, self.next_ordinal, key.0])? == 0 {
+        let of_row = self.ordinal_of_row(new)?;
+        let ordinal = of_row.unwrap_or(self.next_ordinal);
+        let group = new.group.map(|group| group.0);
+        if self.create.execute(params![id.0, run.job.0, run.id.0, ordinal, key.0, group])? == 0 {
             return Ok(false);
         }
         self.keep_input.execute(params![id.0, new.input.as_str()])?;
         let first = AttemptId::new(id, 1);
         self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0])?;
         self.last_item = id.0;
-        self.next_ordinal += 1;
+        self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)
+    }
+
+    /// A further trial stands where its row stands.
+    fn ordinal_of_row(&self, new: &NewItem) -> Result<Option<i64>> {
+        let Some(group) = new.group.filter(|group| *group != new.key) else { return Ok(None) };
+        let mut stmt = self.tx.prepare_cached("SELECT ordinal FROM items WHERE job_id = ?1 AND key = ?2")?;
+        Ok(stmt.query_row(params![self.run.job.0, group.0], |row| row.get(0)).optional()?)
+    }
+
+    /// How often a row is tried may change from run to run.
+    fn regroup(&self, item: ItemId, group: Option<ContentKey>) -> Result<()> {
+        let sql = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND group_key IS NOT ?2";
+        self.tx.prepare_cached(sql)?.execute(params![item.0, group.map(|group| group.0)])?;
+        Ok(())
     }
 
     /// The item with this key, and the run that took it last.

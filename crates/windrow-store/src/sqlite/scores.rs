@@ -1,7 +1,7 @@
 //! An attempt's scores, kept twice where it showed some before it was done: the snapshot shows one
 //! set until archiving moves it to the other.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, Row, params};
 use windrow_model::step::Score;
 use windrow_model::{AttemptId, ItemId};
 
@@ -53,22 +53,36 @@ pub(super) fn forget(tx: &Connection, attempt: AttemptId, part: Part) -> Result<
     Ok(())
 }
 
+/// What an attempt handed in, by turn and name.
+pub(super) fn of_attempt(conn: &Connection, attempt: AttemptId) -> Result<Vec<Score>> {
+    let mut stmt = conn.prepare_cached(
+        "SELECT name, version, turn, verdict, value, reason FROM scores WHERE attempt_id = ?1 AND part = ?2 ORDER BY turn, name",
+    )?;
+    let found = stmt.query_map(params![attempt.0, Part::Whole as i64], from_row)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &Row) -> rusqlite::Result<Score> {
+    from_cells(&mut Cells::of(row))
+}
+
+pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Score> {
+    Ok(Score {
+        name: c.get()?,
+        version: c.get()?,
+        turn: c.get()?,
+        verdict: c.coded()?,
+        value: c.get()?,
+        reason: c.get()?,
+    })
+}
+
 /// The snapshot's scores, by turn and name.
 pub(super) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Score>> {
     let mut stmt = conn.prepare_cached(
         "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
          ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name",
     )?;
-    let found = stmt.query_map([item.0], |row| {
-        let mut c = Cells::of(row);
-        Ok(Score {
-            name: c.get()?,
-            version: c.get()?,
-            turn: c.get()?,
-            verdict: c.coded()?,
-            value: c.get()?,
-            reason: c.get()?,
-        })
-    })?;
+    let found = stmt.query_map([item.0], from_row)?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }

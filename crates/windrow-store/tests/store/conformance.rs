@@ -38,6 +38,8 @@ cases![
     retention_deletes_what_is_over_and_nothing_else,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
+    trials_of_a_row_share_its_place_and_are_grouped,
+    a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
     a_first_attempt_given_up_still_counts,
     the_log_tells_who_did_what,
@@ -492,7 +494,85 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     store.archive(ticket, 10, T0).await.unwrap();
     let half = store.aggregates(ticket.run).await.unwrap();
     assert_eq!((half.evaluators["exact"].n, half.evaluators["exact"].mean), (1, Some(0.0)));
+    let whole = store.job_aggregates(store.run(ticket.run).await.unwrap().job).await.unwrap();
+    assert_eq!((whole.evaluators["exact"].n, whole.evaluators["exact"].mean), (2, Some(0.5)), "of both runs");
     assert_eq!(half.usage.tokens_in, 10);
+}
+
+/// Trial 1 has the row's own key, so that trying more often later takes it over.
+async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
+    let trial = |row: u64, no: u64| NewItem {
+        key: if no == 1 { new_item(row).key } else { new_item(100 * row + no).key },
+        group: Some(new_item(row).key),
+        ..new_item(row)
+    };
+    let first = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    for claimed in claim(store, first.run, 2, T0).await {
+        succeed(store, claimed.lease, T0).await.accepted();
+    }
+    store.archive(first, 10, T0).await.unwrap();
+    store.close_run(first, Closing::default(), T0).await.unwrap();
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let rows = [1, 2, 3].iter().flat_map(|row| [1, 2, 3].map(|no| trial(*row, no)));
+    let planned = store.plan_items(page(ticket, rows.collect()), T0).await.unwrap();
+    assert_eq!((planned.created, planned.requeued), (7, 2), "the first trials are the rows known before");
+    for claimed in claim(store, ticket.run, 10, T0).await {
+        // The first trial of every row fails, and of row 2 (ordinal 1) all of them do.
+        let item = store.item(claimed.lease.attempt.item()).await.unwrap().item;
+        assert_eq!(item.group, Some(new_item(item.ordinal as u64 + 1).key), "its place is its row's");
+        let passes = item.ordinal != 1 && item.group != Some(item.key);
+        let scores = vec![score("exact", f64::from(u8::from(passes)))];
+        report(store, claimed.lease, vec![], hand_in(Outcome::Succeeded, scores), T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    let exact = store.aggregates(ticket.run).await.unwrap().evaluators.remove("exact").unwrap();
+    let trials = exact.trials.unwrap();
+    assert_eq!((exact.n, exact.rows, trials.histogram), (9, 3, vec![(3, 0, 1), (3, 2, 2)]));
+    assert_eq!(trials.pass.iter().map(|at| at.k).collect::<Vec<_>>(), [1, 2, 3]);
+    assert!((trials.pass[1].any - 2.0 / 3.0).abs() < 1e-12 && (trials.pass[1].all - 2.0 / 9.0).abs() < 1e-12);
+}
+
+/// E1: the run-log layer answers for every run, the snapshot for the latest.
+async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store) {
+    let values = [[1.0, 0.25, 0.0], [1.0, 1.0, 0.5]];
+    let mut runs = Vec::new();
+    for (no, values) in values.iter().enumerate() {
+        let items = (1..=4).map(new_item).collect();
+        let ticket = planned_as(store, submission(100 + no as i64, "a"), items).await;
+        for (claimed, n) in claim(store, ticket.run, 4, T0).await.iter().zip(0..) {
+            let ending = match values.get(n) {
+                Some(value) => hand_in(Outcome::Succeeded, vec![score("exact", *value)]),
+                None => hand_in(Outcome::Failed, vec![]),
+            };
+            report(store, claimed.lease, vec![], ending, T0).await.accepted();
+        }
+        store.archive(ticket, 10, T0).await.unwrap();
+        store.close_run(ticket, Closing::default(), T0).await.unwrap();
+        runs.push(ticket.run);
+    }
+    let first = store.results(runs[0], None, 3).await.unwrap();
+    let rest = store.results(runs[0], Some(first[2].item), 3).await.unwrap();
+    let values = |results: &[windrow_model::record::ItemResult]| {
+        results.iter().map(|result| result.scores.first().and_then(|score| score.value)).collect::<Vec<_>>()
+    };
+    assert_eq!(values(&first), [Some(1.0), Some(0.25), Some(0.0)]);
+    assert_eq!((values(&rest), rest[0].outcome), (vec![None], Outcome::Failed));
+    assert_eq!(rest[0].error.as_ref().map(|(class, _)| *class), Some(ErrorClass::Server));
+
+    let worst = store.worst(runs[0], 2).await.unwrap();
+    assert_eq!(
+        worst.iter().map(|bad| (bad.ordinal, bad.score.value)).collect::<Vec<_>>(),
+        [(2, Some(0.0)), (1, Some(0.25))]
+    );
+    assert_eq!(store.worst(runs[1], 2).await.unwrap(), []);
+
+    let exact = store.compare(runs[0], runs[1], 10).await.unwrap().evaluators.remove("exact").unwrap();
+    assert_eq!((exact.rows, exact.broken, exact.fixed), (3, 0, 2));
+    assert!((exact.mean.unwrap().difference - 1.25 / 3.0).abs() < 1e-12);
+    assert_eq!(exact.fixed_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [1, 2]);
+    let classes = store.aggregates(runs[1]).await.unwrap().errors;
+    assert_eq!(classes.into_iter().collect::<Vec<_>>(), [("server".to_owned(), 1)]);
 }
 
 /// E11.

@@ -96,6 +96,8 @@ fn item(row: u8, now: Time) -> NewItem {
         priority: Priority::new(1 + i64::from(row % 9)).unwrap(),
         resource: row.is_multiple_of(3).then(|| format!("r{}", row % 2)),
         not_before: row.is_multiple_of(5).then_some(now + 700),
+        // Rows 12 to 23 are trials of three rows, and rows below 3 their first ones.
+        group: (row >= 12 || row < 3).then(|| ContentKey::of(&[&[row % 3]])),
     }
 }
 
@@ -155,7 +157,7 @@ fn ending(n: u8, now: Time) -> Ending {
     match n {
         0 => Ending::None,
         1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
-        2 => hand_in(Outcome::Succeeded, vec![score("exact", 1.0), odd(now)]),
+        2 => hand_in(Outcome::Succeeded, vec![score("exact", (now.0 % 7) as f64 / 7.0), odd(now)]),
         3 => hand_in(Outcome::Failed, vec![]),
         4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
         _ => Ending::GiveBack,
@@ -308,6 +310,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
         lines.push(format!("{job:?} {:?}", store.stats(Some(job.id)).await));
         lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
+        lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
         for run in store.runs(job.id).await.unwrap() {
             lines.push(format!("{run:?} {:?}", store.spec(&run.spec_hash).await));
@@ -316,6 +319,11 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             assert_eq!(run.spent, spent_in(store, &run).await, "what is spent equals a recount at any time");
             lines.push(format!("{:?}", store.standing(run.id, now).await));
             lines.push(format!("{:?}", store.aggregates(run.id).await));
+            lines.push(format!("{:?}", store.results(run.id, None, 1000).await));
+            lines.push(format!("{:?}", store.worst(run.id, 3).await));
+            for other in &seen.runs {
+                lines.push(format!("{:?}", store.compare(*other, run.id, 2).await));
+            }
         }
         let filter = ItemFilter { job: job.id, run: None, state: None, after: None, limit: 1000 };
         for item in store.items(filter).await.unwrap() {

@@ -70,6 +70,7 @@ pub fn new_item(n: u64) -> NewItem {
         priority: Priority::NORMAL,
         resource: None,
         not_before: None,
+        group: None,
     }
 }
 

@@ -14,6 +14,7 @@ macro_rules! cases {
 }
 
 mod conformance;
+mod datasets;
 mod differential;
 mod fixture;
 mod steering;

@@ -4,7 +4,6 @@
 mod calls;
 mod component;
 mod conversation;
-mod dataset;
 mod evaluator;
 pub(crate) mod file;
 mod message;
@@ -12,8 +11,10 @@ mod process;
 mod program;
 mod spec;
 mod step;
+mod survey;
 mod talk;
 mod target;
+mod trials;
 
 use std::path::Path;
 use std::sync::Arc;

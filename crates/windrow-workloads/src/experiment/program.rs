@@ -7,26 +7,27 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
 
-use windrow_model::priority::Priority;
 use windrow_model::retry::{Decision, RetryPolicy};
-use windrow_model::store::NewItem;
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
-use super::dataset::{Dataset, Place, ReadError, Row};
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::spec::{ExperimentSpec, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
+use super::trials;
+use crate::dataset::{Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
 use crate::prices::Prices;
 
 pub struct Experiment {
-    dataset: Dataset,
+    pager: Pager,
+    reading: Reading,
+    trials: u32,
     prompt: Prompt,
     target: Arc<dyn Target>,
     speaker: Speaker,
@@ -56,7 +57,9 @@ impl Experiment {
         let setting = Setting { environment, timeout, prices: Arc::new(prices) };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            dataset: spec.dataset,
+            pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
+            reading: spec.dataset.reading,
+            trials: spec.trials,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
@@ -154,13 +157,7 @@ impl Experiment {
 #[async_trait]
 impl Program for Experiment {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
-        let place = match cursor {
-            None => Place::START,
-            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
-        };
-        let dataset = self.dataset.clone();
-        let read = tokio::task::spawn_blocking(move || read_page(&dataset, place, limit));
-        read.await.map_err(|error| Failure::new(ErrorClass::Handler, format!("reading the dataset: {error}")))?
+        self.pager.page(cursor, limit).await
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
@@ -168,9 +165,12 @@ impl Program for Experiment {
             return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
         }
         let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
+        let row =
+            self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial: 1, history, whole, done };
+        let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut talking).await? else { break };
@@ -189,36 +189,6 @@ impl Program for Experiment {
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
     }
-}
-
-/// A page of long rows is shorter, so that memory does not depend on what is in them.
-const PAGE_BYTES: usize = 4 << 20;
-
-fn read_page(dataset: &Dataset, place: Place, limit: usize) -> Result<SourcePage, Failure> {
-    let failed = |error: ReadError| {
-        let path = dataset.path.display();
-        invalid(match error {
-            ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
-            ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
-        })
-    };
-    let mut rows = dataset.open(place).map_err(failed)?;
-    let mut items = Vec::with_capacity(limit.min(1024));
-    let mut bytes = 0;
-    while items.len() < limit && bytes < PAGE_BYTES {
-        let Some(row) = rows.next_row() else { break };
-        let Row { fields, text, .. } = row.map_err(failed)?;
-        bytes += text.len();
-        items.push(NewItem {
-            key: Row::key(fields),
-            input: Json::from_text(text),
-            priority: Priority::NORMAL,
-            resource: None,
-            not_before: None,
-        });
-    }
-    let done = rows.at_end().map_err(failed)?;
-    Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
 }
 
 fn invalid(message: impl Into<String>) -> Failure {

@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::Json;
+use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
-use super::dataset::Dataset;
 use super::message::MessageTemplate;
 use super::talk::Talk;
 use crate::canonical::canonical;
+use crate::dataset::Dataset;
 use crate::prices::PriceList;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -28,8 +29,22 @@ pub struct ExperimentSpec {
     /// Calls are taken over from other items and jobs that made the same.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cache: bool,
+    /// How often each row is tried.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub trials: u32,
+    /// What makes a run good enough.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_once(trials: &u32) -> bool {
+    *trials == 1
 }
 
 /// A target or evaluator: which one, and its configuration as its own module wrote it.

@@ -35,7 +35,7 @@ pub struct LoadedJob {
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.
     pub spec_hash: String,
-    /// Rows in the source now.
+    /// Items the source gives now: its rows, times the trials of each.
     pub rows: u64,
     pub warnings: Vec<String>,
 }

@@ -36,13 +36,42 @@ pub struct Broken {
     pub message: String,
 }
 
+impl Broken {
+    fn of(error: &serde_saphyr::Error, text: &str) -> Self {
+        let span = error.location().map_or(0..0, |location| place_of(&location, text));
+        Self { span, message: message_of(error) }
+    }
+}
+
 impl Node {
     pub fn parse(text: &str) -> Result<Self, Broken> {
         let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
-        serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let span = error.location().map_or(0..0, |location| place_of(&location, text));
-            Broken { span, message: message_of(&error) }
-        })
+        serde_saphyr::from_str_with_options(text, options).map_err(|error| Broken::of(&error, text))
+    }
+
+    /// Every document of a text, without the empty ones. For data: larger than a job file may be.
+    pub fn parse_all(text: &str) -> Result<Vec<Self>, Broken> {
+        const MANY: usize = 20_000_000;
+        let budget = serde_saphyr::budget! { max_events: MANY, max_nodes: MANY, max_documents: MANY };
+        let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false, budget: budget };
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| Broken::of(&error, text))
+    }
+
+    /// The value alone, without the places.
+    pub fn into_value(self) -> serde_json::Value {
+        use serde_json::Value;
+        match self.content {
+            Content::Null => Value::Null,
+            Content::Bool(value) => value.into(),
+            Content::Int(value) => value.into(),
+            Content::Uint(value) => value.into(),
+            Content::Float(value) => value.into(),
+            Content::Text(value) => value.into(),
+            Content::List(nodes) => nodes.into_iter().map(Node::into_value).collect(),
+            Content::Map(entries) => {
+                Value::Object(entries.into_iter().map(|(key, node)| (key.name, node.into_value())).collect())
+            }
+        }
     }
 
     pub fn describe(&self) -> &'static str {

@@ -58,6 +58,7 @@ pub fn item(n: u64) -> NewItem {
         priority: Priority::NORMAL,
         resource: None,
         not_before: None,
+        group: None,
     }
 }
 

@@ -1,8 +1,8 @@
 //! From what a person types to the job that is meant.
 
-use windrow_model::JobId;
 use windrow_model::record::{Job, Run};
 use windrow_model::store::JobFilter;
+use windrow_model::{JobId, RunId};
 
 use crate::error::{Error, Result};
 use crate::wiring::App;
@@ -33,6 +33,24 @@ pub async fn job(app: &App, text: &str) -> Result<(Job, Run)> {
                 format!("name one by id: {}", ids.join(", ")),
             ))
         }
+    }
+}
+
+/// `JOB`, `JOB#3` or the id of a run: without a number the job's latest run.
+pub async fn run(app: &App, text: &str) -> Result<(Job, Run)> {
+    if let Ok(id) = text.parse::<RunId>() {
+        let run = app.store.run(id).await?;
+        return Ok((app.store.job(run.job).await?, run));
+    }
+    let numbered = text.rsplit_once('#').and_then(|(name, no)| Some((name, no.parse::<i64>().ok()?)));
+    let Some((name, no)) = numbered else { return job(app, text).await };
+    let (job, latest) = job(app, name).await?;
+    match app.store.runs(job.id).await?.into_iter().find(|run| run.no == no) {
+        Some(run) => Ok((job, run)),
+        None => Err(Error::new(
+            format!("job {name:?} has no run {no}"),
+            format!("its runs are 1 to {}; see `{}`", latest.no, app.command(&format!("jobs show {name}"))),
+        )),
     }
 }
 

@@ -5,6 +5,7 @@ use windrow_model::record::{Job, Run};
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 
+use super::assess::Wish;
 use super::execute;
 use super::progress::Progress;
 use super::{find, result};
@@ -34,7 +35,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     }
     if !has_work(app, &job).await? {
         eprintln!("{}: there is nothing to retry", job.name);
-        return result::show_earlier(app, &latest, args.json).await;
+        return result::show_earlier(app, &latest, &shown(app, &job, false, args.json)).await;
     }
     let request = Request {
         workspace: job.workspace.clone(),
@@ -78,8 +79,13 @@ async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit>
 async fn follow(app: &App, job: &Job, run: &Run, resumed: bool, args: Args) -> Result<Exit> {
     let progress = Progress::new(&job.name, 0, args.quiet);
     let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await?;
+    result::show(app, ending, shown(app, job, resumed, args.json)).await
+}
+
+fn shown(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report {
     let continue_with = app.command(&format!("jobs retry {}", job.name));
-    result::show(app, ending, result::Report { resumed, json: args.json, continue_with }).await
+    let wish = Wish { baseline: None, worst: super::WORST };
+    result::Report { resumed, json, continue_with, wish, targets: Vec::new() }
 }
 
 async fn has_work(app: &App, job: &Job) -> Result<bool> {

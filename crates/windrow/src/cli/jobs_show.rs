@@ -3,7 +3,7 @@
 use windrow_wire::{JobDetail, JobRow, RunDetail};
 
 use super::output::{self, Show};
-use super::{find, result, text};
+use super::{find, tables, text};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -43,7 +43,7 @@ impl Show for JobDetail {
         page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
         page += &format!("\n{}", runs(&self.runs));
         if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
-            page += &format!("\n{}", result::evaluators(aggregates));
+            page += &format!("\n{}", tables::evaluators(aggregates));
         }
         page
     }

@@ -1,9 +1,13 @@
 //! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
 //! the program ends.
 
+mod assess;
+mod baseline;
 mod choose;
+mod compare;
 mod execute;
 mod find;
+mod gates;
 mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
@@ -19,8 +23,10 @@ mod jobs_why;
 mod mock_model;
 mod output;
 mod progress;
+mod report;
 mod result;
 mod run;
+mod tables;
 mod text;
 
 use std::path::PathBuf;
@@ -32,6 +38,9 @@ use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
 
+/// How many of the worst findings are shown unless told otherwise.
+const WORST: usize = 5;
+
 const EXAMPLES: &str = "\
 Examples:
   windrow run capitals.yaml              run it; run it again to continue what was interrupted
@@ -40,6 +49,7 @@ Examples:
   windrow jobs items capitals --state failed
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
+  windrow compare capitals#1 capitals#2  what changed from one run to the next
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -60,6 +70,12 @@ pub struct Cli {
 enum Command {
     /// Run a job file, or continue it where it was interrupted
     Run(run::Args),
+    /// Two runs row by row: what changed, and how surely
+    Compare(compare::Args),
+    /// Judge the gates of a run once more
+    Gates(gates::Args),
+    /// Write a run as JUnit XML, Markdown or JSON
+    Report(report::Args),
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
@@ -100,25 +116,34 @@ fn after_help() -> String {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
-    let jobs = match cli.command {
+    let app = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
-        Command::Jobs(jobs) => jobs,
+        _ => App::open(&cli.data).await?,
     };
-    let app = App::open(&cli.data).await?;
+    match cli.command {
+        Command::Run(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Compare(args) => compare::perform(&app, args).await,
+        Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
+        Command::Report(args) => Box::pin(report::perform(&app, args)).await,
+        Command::Jobs(jobs) => perform_on(&app, jobs).await,
+    }
+}
+
+async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
     match jobs {
-        Jobs::List(args) => jobs_list::perform(&app, args).await,
-        Jobs::Show(args) => jobs_show::perform(&app, args).await,
-        Jobs::Items(args) => jobs_items::perform(&app, args).await,
-        Jobs::Item(args) => item_show::perform(&app, args).await,
-        Jobs::Logs(args) => jobs_logs::perform(&app, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(&app, args).await,
-        Jobs::Resume(args) => jobs_resume::perform(&app, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(&app, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(&app, args)).await,
-        Jobs::Stats(args) => jobs_stats::perform(&app, args).await,
-        Jobs::Why(args) => jobs_why::perform(&app, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(&app, args).await,
+        Jobs::List(args) => jobs_list::perform(app, args).await,
+        Jobs::Show(args) => jobs_show::perform(app, args).await,
+        Jobs::Items(args) => jobs_items::perform(app, args).await,
+        Jobs::Item(args) => item_show::perform(app, args).await,
+        Jobs::Logs(args) => jobs_logs::perform(app, args).await,
+        Jobs::Pause(args) => jobs_pause::perform(app, args).await,
+        Jobs::Resume(args) => jobs_resume::perform(app, args).await,
+        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
+        Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
+        Jobs::Stats(args) => jobs_stats::perform(app, args).await,
+        Jobs::Why(args) => jobs_why::perform(app, args).await,
+        Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
     }
 }
 

@@ -2,12 +2,14 @@
 
 use windrow_model::aggregate::Aggregates;
 use windrow_model::record::{Item, Job, Run};
-use windrow_model::state::{ItemState, RunState};
+use windrow_model::state::ItemState;
 use windrow_model::store::ItemFilter;
 use windrow_wire::{RunResult, status};
 
+use super::assess::{self, Assessment, Wish, assess};
 use super::execute::{Ending, Pace};
-use super::{output, text};
+use super::report::Target;
+use super::{output, report, tables, text};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -20,80 +22,80 @@ pub struct Report {
     pub json: bool,
     /// The command that continues an interrupted run.
     pub continue_with: String,
+    pub wish: Wish,
+    /// Files to be written beside.
+    pub targets: Vec<Target>,
 }
 
 pub async fn show(app: &App, ending: Ending, report: Report) -> Result<Exit> {
-    let (run, pace, interrupted) = match ending {
-        Ending::Settled { run, pace } => (run, Some(pace), false),
-        Ending::Interrupted { run, pace } => (run, Some(pace), true),
-    };
-    let exit = if interrupted { Exit::Interrupted } else { judge(&run) };
-    let job = app.store.job(run.job).await?;
-    if report.json {
-        let aggregates = aggregates(app, &run).await?;
-        output::print_json(&RunResult::of(&job, &run, aggregates, report.resumed, exit.code()));
-    } else if !interrupted {
-        output::print(&table(app, &job, &run, pace).await?);
+    match ending {
+        Ending::Settled { run, pace } => show_settled(app, &run, Some(pace), &report).await,
+        Ending::Interrupted { run, .. } => {
+            if report.json {
+                let job = app.store.job(run.job).await?;
+                let aggregates = assess::aggregates(app, &run).await?;
+                let code = Exit::Interrupted.code();
+                let found = Default::default();
+                output::print_json(&RunResult::of(&job, &run, aggregates, found, report.resumed, code));
+            }
+            let counters = &run.counters;
+            let done = format!("{} of {}", text::count(counters.settled()), text::count(counters.total));
+            eprintln!("interrupted: {done} items done; continue with: {}", report.continue_with);
+            Ok(Exit::Interrupted)
+        }
     }
-    if interrupted {
-        let counters = &run.counters;
-        let done = format!("{} of {}", text::count(counters.settled()), text::count(counters.total));
-        eprintln!("interrupted: {done} items done; continue with: {}", report.continue_with);
-    }
-    Ok(exit)
 }
 
 /// The result of a run that is over and was not executed here.
-pub async fn show_earlier(app: &App, run: &Run, json: bool) -> Result<Exit> {
-    let job = app.store.job(run.job).await?;
-    let exit = judge(run);
-    if json {
-        output::print_json(&RunResult::of(&job, run, aggregates(app, run).await?, false, exit.code()));
+pub async fn show_earlier(app: &App, run: &Run, report: &Report) -> Result<Exit> {
+    show_settled(app, run, None, report).await
+}
+
+async fn show_settled(app: &App, run: &Run, pace: Option<Pace>, wanted: &Report) -> Result<Exit> {
+    let assessed = assess(app, run, &wanted.wish).await?;
+    if wanted.json {
+        output::print_json(&assessed.result(wanted.resumed));
     } else {
-        output::print(&table(app, &job, run, None).await?);
+        output::print(&page(app, &assessed, pace).await?);
     }
-    Ok(exit)
+    for target in &wanted.targets {
+        report::write(app, &assessed, target).await?;
+    }
+    Ok(assessed.exit)
 }
 
-/// Some failed items are a result; nothing but failed items, or a run that could not go on, is not.
-pub fn judge(run: &Run) -> Exit {
-    match run.state {
-        RunState::Failed | RunState::SystemTerminated => Exit::ItemsFailed,
-        RunState::Completed if run.counters.failed > 0 && run.counters.failed == run.counters.total => {
-            Exit::ItemsFailed
-        }
-        RunState::Completed => Exit::Passed,
-        _ => Exit::Error,
-    }
-}
-
-async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
-    match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
-        Some(aggregates) => Ok(aggregates),
-        None => Ok(app.store.aggregates(run.id).await?),
-    }
-}
-
-async fn table(app: &App, job: &Job, run: &Run, pace: Option<Pace>) -> Result<String> {
-    let aggregates = aggregates(app, run).await?;
+async fn page(app: &App, assessed: &Assessment, pace: Option<Pace>) -> Result<String> {
+    let Assessment { job, run, aggregates, .. } = assessed;
     let head = format!("{}: {} · run {} · {} · {}", job.name, status::of_run(&job.kind, run), run.no, run.mode, run.id);
-    let mut page = format!("{head}\n\n{}", output::facts(&facts(run, &aggregates, pace)));
+    let mut page = format!("{head}\n\n{}", output::facts(&facts(run, aggregates, pace)));
     if !aggregates.evaluators.is_empty() {
-        page += "\n";
-        page += &evaluators(&aggregates);
+        page += &format!("\n{}", tables::evaluators(aggregates));
     }
-    let filter = ItemFilter {
-        job: job.id,
-        run: Some(run.id),
-        state: Some(ItemState::Failed),
-        after: None,
-        limit: FAILURES_SHOWN,
-    };
-    let failed = if run.counters.failed > 0 { app.store.items(filter).await? } else { Vec::new() };
+    if let (Some((baseline, before)), Some(comparison)) = (&assessed.baseline, &assessed.comparison)
+        && !comparison.evaluators.is_empty()
+    {
+        page += &format!("\nagainst {}#{}:\n{}", baseline.name, before.no, tables::changes(comparison));
+    }
+    if !assessed.gates.is_empty() {
+        page += &format!("\n{}", tables::gates(&assessed.gates));
+    }
+    if !assessed.worst.is_empty() {
+        page += &format!("\n{}", tables::worst(&assessed.worst));
+    }
+    let failed = failed_items(app, job, run).await?;
     if !failed.is_empty() {
         page += &failures(app, job, run, &failed);
     }
     Ok(page)
+}
+
+async fn failed_items(app: &App, job: &Job, run: &Run) -> Result<Vec<Item>> {
+    if run.counters.failed == 0 {
+        return Ok(Vec::new());
+    }
+    let state = Some(ItemState::Failed);
+    let filter = ItemFilter { job: job.id, run: Some(run.id), state, after: None, limit: FAILURES_SHOWN };
+    Ok(app.store.items(filter).await?)
 }
 
 fn facts(run: &Run, aggregates: &Aggregates, pace: Option<Pace>) -> Vec<(&'static str, String)> {
@@ -104,6 +106,10 @@ fn facts(run: &Run, aggregates: &Aggregates, pace: Option<Pace>) -> Vec<(&'stati
     let mut facts = vec![("items", format!("{}: {}", text::count(counters.total), parts.join(", ")))];
     if let Some(reason) = &run.reason {
         facts.push(("reason", reason.clone()));
+    }
+    if !aggregates.errors.is_empty() {
+        let classes = aggregates.errors.iter().map(|(class, n)| format!("{} {class}", text::count(*n)));
+        facts.push(("errors", classes.collect::<Vec<_>>().join(", ")));
     }
     if counters.retries > 0 {
         facts.push(("retries", text::count(counters.retries)));
@@ -125,17 +131,6 @@ fn facts(run: &Run, aggregates: &Aggregates, pace: Option<Pace>) -> Vec<(&'stati
         facts.push(("time", format!("{elapsed}, {}", text::rate(pace.per_second()))));
     }
     facts
-}
-
-/// Error, skipped and zero stay apart; the mean is over passes and fails only.
-pub fn evaluators(aggregates: &Aggregates) -> String {
-    let rows = aggregates.evaluators.iter().map(|(name, s)| {
-        let mean = s.mean.map_or("–".into(), |mean| format!("{mean:.3}"));
-        let mut row = vec![name.clone(), mean];
-        row.extend([s.pass, s.fail, s.error, s.skipped, s.n].map(text::count));
-        row
-    });
-    output::table(&["EVALUATOR", ">MEAN", ">PASS", ">FAIL", ">ERROR", ">SKIPPED", ">N"], rows.collect())
 }
 
 fn failures(app: &App, job: &Job, run: &Run, failed: &[Item]) -> String {

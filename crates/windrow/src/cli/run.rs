@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use windrow_workloads::{LoadedJob, job_file};
 
+use super::assess::Wish;
 use super::choose::{self, Course};
 use super::execute::{self, Ending};
 use super::progress::Progress;
-use super::result;
+use super::report::Target;
+use super::{find, result};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -31,6 +33,15 @@ pub struct Args {
     /// Show no progress
     #[arg(long, short)]
     quiet: bool,
+    /// Compare with this run instead of the job's previous one
+    #[arg(long, value_name = "JOB[#RUN]")]
+    baseline: Option<String>,
+    /// How many of the worst findings to show
+    #[arg(long, value_name = "N", default_value_t = super::WORST)]
+    worst: usize,
+    /// Write a report when the run has ended: junit=FILE, markdown=FILE or json=FILE; may be repeated
+    #[arg(long, value_name = "FORMAT=FILE")]
+    report: Vec<Target>,
 }
 
 pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
@@ -39,6 +50,10 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         eprintln!("warning: {warning}");
     }
     let app = App::create(data).await?;
+    if let Some(baseline) = &args.baseline {
+        // Now, not after hours of work.
+        find::run(&app, baseline).await?;
+    }
     let course = choose::course(&app, &job, args.new).await?;
     if let (Some(note), false) = (&course.note, args.quiet) {
         eprintln!("{note}");
@@ -48,6 +63,8 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         resumed: course.resumed,
         json: args.json,
         continue_with: app.command(&format!("run {}", args.file.display())),
+        wish: Wish { baseline: args.baseline, worst: args.worst },
+        targets: args.report,
     };
     result::show(&app, ending, report).await
 }

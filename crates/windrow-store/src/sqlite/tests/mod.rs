@@ -46,6 +46,7 @@ fn new_items(n: u64) -> Vec<NewItem> {
         priority: Priority::NORMAL,
         resource: None,
         not_before: None,
+        group: None,
     };
     (0..n).map(item).collect()
 }

@@ -4,8 +4,9 @@ use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, archive, cancel, claim, clean_up, connection, items, jobs, journal, plan, reap, recount,
-    requeue, sessions, standing, steps, submit, unblock,
+    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read, items,
+    jobs, journal, plan, reap, recount, requeue, results, schedules, sessions, shared, standing, steps, submit,
+    unblock,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -57,8 +58,19 @@ fn every_hot_statement_is_served_by_an_index() {
         ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
         ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
         ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
-        ("aggregates", aggregates::SNAPSHOT.into(), "items_by_job (job_id=?)"),
-        ("scores", aggregates::SCORES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("due jobs", schedules::DUE.clone(), "jobs_due (next_at<?)"),
+        ("shared step", shared::FIND.clone(), "PRIMARY KEY (key=?)"),
+        ("draft", dataset_import::DRAFT_OF.into(), "dataset_versions_draft (dataset_id=?)"),
+        ("row by key", dataset_import::ROW_BY_KEY.into(), "dataset_rows_by_key (dataset_id=? AND key=?)"),
+        ("versions", dataset_read::VERSIONS.clone(), "dataset_versions_ready (dataset_id=?)"),
+        ("dataset rows", dataset_read::ROWS.into(), "PRIMARY KEY (version_id=? AND ordinal>?)"),
+        ("differences", dataset_read::BOTH.into(), "dataset_entries_by_row (version_id=? AND row_id>?)"),
+        ("entries to sweep", dataset_drop::ENTRIES.into(), "PRIMARY KEY (version_id=?)"),
+        ("unused rows", dataset_drop::DELETE_UNUSED.into(), "dataset_entries_by_row (version_id=? AND row_id=?)"),
+        ("aggregates", aggregates::SINGLE.clone(), "items_by_job (job_id=?)"),
+        ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
+        ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {

@@ -1,11 +1,12 @@
 //! `dataset:` in a job file, as a path or as an object. Paths are relative to the job file.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::experiment::dataset::{Dataset, Format};
+use crate::dataset::{Dataset, DatasetFile, Format, Reading, Shape};
 use crate::job_file::Section;
 use crate::report::{Problems, nearest};
 
@@ -16,17 +17,21 @@ pub struct DatasetSection {
     pub span: Range<usize>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DatasetConfig {
     path: String,
     format: Option<Format>,
     delimiter: Option<char>,
+    #[serde(default)]
+    fields: BTreeMap<String, String>,
+    #[serde(default)]
+    shape: Shape,
 }
 
 pub fn read(section: Section, folder: &Path, problems: &mut Problems) -> Option<DatasetSection> {
     let config = match section.text() {
-        Some(path) => DatasetConfig { path: path.to_owned(), format: None, delimiter: None },
+        Some(path) => DatasetConfig { path: path.to_owned(), ..DatasetConfig::default() },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
     let span = if section.is_map() { section.span_of("path") } else { section.node.span.clone() };
@@ -36,27 +41,33 @@ pub fn read(section: Section, folder: &Path, problems: &mut Problems) -> Option<
         problems.add(span, format!("the dataset {} {what}", path.display()), remedy(&path));
         return None;
     }
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or("").to_lowercase();
-    let Some(format) = config.format.or_else(|| by_extension(&extension)) else {
-        let message = format!("the format of {shown} is not clear from its name");
-        problems.add(span, message, "add it: dataset: { path: …, format: jsonl } (or csv)");
-        return None;
-    };
     if config.delimiter.is_some_and(|delimiter| !delimiter.is_ascii()) {
         let message = "`dataset.delimiter` must be one ASCII character";
         problems.add(section.span_of("delimiter"), message, "for example \",\" or \";\" or \"\\t\"");
         return None;
     }
-    let delimiter = config.delimiter.or((extension == "tsv").then_some('\t'));
-    Some(DatasetSection { dataset: Dataset { path, format, delimiter }, shown, span })
+    let Some(file) = DatasetFile::named(path, config.format, config.delimiter) else {
+        let message = format!("the format of {shown} is not clear from its name");
+        problems.add(
+            span,
+            message,
+            format!("add it: dataset: {{ path: …, format: jsonl }} (or one of {})", Format::list()),
+        );
+        return None;
+    };
+    check_fields(&section, &config.fields, problems)?;
+    let reading = Reading { fields: config.fields, shape: config.shape };
+    Some(DatasetSection { dataset: Dataset { file, reading }, shown, span })
 }
 
-fn by_extension(extension: &str) -> Option<Format> {
-    match extension {
-        "jsonl" | "ndjson" => Some(Format::Jsonl),
-        "csv" | "tsv" => Some(Format::Csv),
-        _ => None,
-    }
+/// A new name that says nothing, or a path that leads nowhere, in any row.
+fn check_fields(section: &Section, fields: &BTreeMap<String, String>, problems: &mut Problems) -> Option<()> {
+    let wrong = fields.iter().find(|(name, path)| name.trim().is_empty() || path.split('.').any(str::is_empty));
+    let Some((name, path)) = wrong else { return Some(()) };
+    let message = format!("`dataset.fields` maps {name:?} to {path:?}");
+    let help = "write the new name and the path of a field of the row: fields: { question: input.text }";
+    problems.add(section.span_of("fields"), message, help);
+    None
 }
 
 /// The path to show and the path to open from anywhere.

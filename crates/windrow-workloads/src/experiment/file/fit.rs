@@ -1,12 +1,13 @@
 //! Whether the dataset has what the templates and the target want of it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use super::dataset::DatasetSection;
+use crate::dataset::BadRow;
 use crate::experiment::component::{Checked, Placed};
-use crate::experiment::dataset::BadRow;
-use crate::experiment::dataset::survey::{Need, Survey, Unmet};
+use crate::experiment::survey::{Need, Survey, Unmet};
 use crate::report::{Excerpt, Problem, Problems, nearest};
 use crate::template::Template;
 
@@ -22,6 +23,8 @@ pub struct Wish {
 
 pub struct Fit {
     pub rows: u64,
+    /// Names seen in the rows and their turns.
+    pub fields: BTreeSet<String>,
     pub warnings: Vec<String>,
 }
 
@@ -60,7 +63,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
     let survey = match Survey::of(&dataset.dataset, &needs) {
         Ok(survey) => survey,
         Err(error) => {
-            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.path.display());
+            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.file.path.display());
             problems.add(dataset.span.clone(), message, "check the file and its permissions");
             return None;
         }
@@ -77,7 +80,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
         );
     }
     if survey.rows == 0 && survey.bad_rows == 0 {
-        let message = format!("the dataset {} has no rows", dataset.dataset.path.display());
+        let message = format!("the dataset {} has no rows", dataset.dataset.file.path.display());
         problems.add(dataset.span.clone(), message, "add at least one row");
     }
     let mut warnings = Vec::new();
@@ -101,7 +104,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
             dataset.shown
         ));
     }
-    Some(Fit { rows: survey.rows, warnings })
+    Some(Fit { rows: survey.rows, fields: survey.fields, warnings })
 }
 
 /// The job file is wrong rather than the data: a misspelt name, most often.

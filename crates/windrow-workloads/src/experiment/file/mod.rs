@@ -6,7 +6,9 @@ mod dataset;
 mod evaluators;
 mod fit;
 mod prices;
+mod quality;
 pub mod target;
+mod trials;
 
 use std::path::Path;
 
@@ -18,7 +20,19 @@ use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
-const FIELDS: &[&str] = &["dataset", "target", "conversation", "evaluators", "cache", "prices"];
+const FIELDS: &[&str] = &[
+    "dataset",
+    "target",
+    "conversation",
+    "evaluators",
+    "trials",
+    "cache",
+    "prices",
+    "gates",
+    "baseline",
+    "max_errors",
+    "min_items",
+];
 
 pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
@@ -28,6 +42,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let evaluators = root.take("evaluators");
     let own_prices = root.take("prices");
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
+    let trials = root.take("trials");
+    let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -39,11 +55,16 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let evaluators = evaluators::read(evaluators, surroundings, problems);
     let prices = prices::read(own_prices, environment, problems);
 
+    let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
+    let trials = trials::read(trials, problems);
+    let quality = quality::read(quality, &names, trials.count, problems);
+
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
     let mut fit = fit::check(&dataset, &wishes, problems)?;
+    trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
     let spec = ExperimentSpec {
@@ -54,6 +75,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         evaluators: evaluators.components,
         prices: prices.own,
         cache,
+        trials: trials.count,
+        quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
     };
@@ -71,7 +94,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         concurrency: header.concurrency,
         spec,
         spec_hash,
-        rows: fit.rows,
+        rows: fit.rows * u64::from(trials.count),
         warnings: fit.warnings,
     })
 }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 
-use super::{BadRow, Place, ReadError, Row, Rows, shorten};
+use super::{BadRow, Place, ReadError, Row, Rows};
 use crate::template::Fields;
 
 pub struct CsvRows {
@@ -44,15 +44,13 @@ impl CsvRows {
         let line = self.record.position().map_or(self.place.line, csv::Position::line);
         if self.record.len() != self.columns.len() {
             let (columns, fields) = (self.columns.len(), self.record.len());
-            let (text, column) = shorten(&self.record.iter().collect::<Vec<_>>().join(","), 0);
+            let text = self.record.iter().collect::<Vec<_>>().join(",");
             let message = format!("this row has {fields} fields, but there are {columns} columns");
-            let help = "add or remove a comma, or put a field with commas in quotes".to_owned();
-            return Err(BadRow { line, message, help, text, column });
+            let help = "add or remove a comma, or put a field with commas in quotes";
+            return Err(BadRow::new(line, &text, message, help));
         }
         let named = self.columns.iter().cloned().zip(self.record.iter().map(serde_json::Value::from));
-        let fields: Fields = named.collect();
-        let text = serde_json::to_string(&fields).expect("text fields serialise to JSON").into();
-        Ok(Row { line, fields, text })
+        Ok(Row::of(line, named.collect::<Fields>()))
     }
 }
 
@@ -79,10 +77,7 @@ impl Rows for CsvRows {
 }
 
 fn check_columns(columns: &[String]) -> Result<(), BadRow> {
-    let wrong = |message: String, help: &str| {
-        let (text, column) = shorten(&columns.join(","), 0);
-        Err(BadRow { line: 1, message, help: help.to_owned(), text, column })
-    };
+    let wrong = |message: String, help: &str| Err(BadRow::new(1, &columns.join(","), message, help));
     for (no, column) in columns.iter().enumerate() {
         if column.trim().is_empty() {
             return wrong(format!("column {} has no name", no + 1), "give every column a name in the first line");
@@ -96,20 +91,17 @@ fn check_columns(columns: &[String]) -> Result<(), BadRow> {
 
 fn bad_header(error: &csv::Error) -> BadRow {
     let message = format!("the line of column names cannot be read: {error}");
-    BadRow { line: 1, message, help: "save the dataset as UTF-8 CSV".to_owned(), text: String::new(), column: 0 }
+    BadRow::new(1, "", message, "save the dataset as UTF-8 CSV")
 }
 
 fn bad_record(error: csv::Error, place: Place) -> ReadError {
     let line = error.position().map_or(place.line, csv::Position::line);
     match error.into_kind() {
         csv::ErrorKind::Io(error) => ReadError::File(error),
-        csv::ErrorKind::Utf8 { err, .. } => ReadError::Row(BadRow {
-            line,
-            message: format!("this row is not UTF-8 text: {err}"),
-            help: "save the dataset as UTF-8".to_owned(),
-            text: String::new(),
-            column: 0,
-        }),
+        csv::ErrorKind::Utf8 { err, .. } => {
+            let message = format!("this row is not UTF-8 text: {err}");
+            ReadError::Row(BadRow::new(line, "", message, "save the dataset as UTF-8"))
+        }
         other => ReadError::File(std::io::Error::other(format!("line {line}: {other:?}"))),
     }
 }

@@ -6,9 +6,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use minijinja::value::Value;
 
-use super::{BadRow, Dataset, Place, ReadError, Row};
-use crate::experiment::conversation::Conversation;
-use crate::experiment::message::{Message, Role};
+use super::conversation::Conversation;
+use super::message::{Message, Role};
+use crate::dataset::{BadRow, Dataset, Place, ReadError, Reading, Row};
 use crate::template::{HISTORY, Template};
 
 /// Bad rows shown one by one; the rest are counted.
@@ -52,7 +52,7 @@ impl Survey {
     pub fn of(dataset: &Dataset, needs: &[Need]) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
-        let mut rows = match dataset.open(Place::START) {
+        let mut rows = match dataset.file.open(Place::START) {
             Ok(rows) => rows,
             Err(ReadError::File(error)) => return Err(error),
             Err(ReadError::Row(bad)) => {
@@ -66,7 +66,7 @@ impl Survey {
                     if seen.len() < MAX_COMPARED {
                         seen.push(fingerprint(&row.text));
                     }
-                    survey.add(row, needs);
+                    survey.add(row, &dataset.reading, needs);
                 }
                 Err(ReadError::Row(bad)) => survey.add_bad(bad),
                 Err(ReadError::File(error)) => return Err(error),
@@ -77,13 +77,21 @@ impl Survey {
         Ok(survey)
     }
 
-    fn add(&mut self, row: Row, needs: &[Need]) {
+    fn add(&mut self, row: Row, reading: &Reading, needs: &[Need]) {
         let Row { line, fields, text } = row;
+        let fields = match reading.read(fields) {
+            Ok(fields) => fields,
+            Err(why) => {
+                let message = format!("this row is not of the shape `{}`: {why}", reading.shape);
+                let help = "correct the row, or set `dataset.shape` to another one (`plain` takes any row)";
+                return self.add_bad(BadRow::new(line, &text, message, help));
+            }
+        };
         let conversation = match Conversation::of(fields) {
             Ok(conversation) => conversation,
             Err(message) => {
-                let help = "correct the row's `turns`, or rename the field if it is something else".to_owned();
-                return self.add_bad(bad_row(line, &text, message, help));
+                let help = "correct the row's `turns`, or rename the field if it is something else";
+                return self.add_bad(BadRow::new(line, &text, message, help));
             }
         };
         self.rows += 1;
@@ -98,7 +106,7 @@ impl Survey {
             match unmet {
                 Some(unmet) => unmet.rows += 1,
                 None => {
-                    let first = bad_row(line, &text, lack.message, String::new());
+                    let first = BadRow::new(line, &text, lack.message, "");
                     *unmet = Some(Unmet { rows: 1, first, field: lack.field });
                 }
             }
@@ -152,11 +160,6 @@ fn lack_of_variables(
 
 fn no_field(name: &str) -> Lack {
     Lack { message: format!("this row has no field `{name}`"), field: Some(name.to_owned()) }
-}
-
-fn bad_row(line: u64, text: &str, message: String, help: String) -> BadRow {
-    let (text, column) = super::shorten(text, 0);
-    BadRow { line, message, help, text, column }
 }
 
 fn fingerprint(text: &str) -> u64 {

@@ -1,20 +1,43 @@
-//! Numbers over a run's items, as the store computes them. Error, skipped and zero stay apart.
+//! Numbers over a run's items. Stores walk their rows and feed a [`Tally`]; every number is made
+//! here, so that all stores agree. Error, skipped and zero stay apart; `docs/results.md` defines each.
+
+mod agreement;
+mod cluster;
+mod interval;
+mod tally;
+mod trials;
 
 use std::collections::BTreeMap;
 
 use crate::step::{Usage, Verdict};
 
+pub use agreement::PairAgreement;
+pub use cluster::{Clustered, Spread};
+pub use interval::{Interval, share_interval, student, wilson};
+pub use tally::{Latencies, Tally};
+pub use trials::{PassAt, TrialSummary};
+
 /// Ten equal bins over 0..1; scores outside count in the outermost bin.
 pub const BINS: usize = 10;
 
+/// The level of every interval that does not name its own.
+pub const LEVEL: f64 = 0.95;
+
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Aggregates {
     pub evaluators: BTreeMap<String, ScoreSummary>,
+    /// How far pairs of evaluators give the same verdict on the same output.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
     pub usage: Usage,
+    /// Items that failed, by the class of their last error.
+    pub errors: BTreeMap<String, i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct ScoreSummary {
     /// Findings of any kind.
     pub n: i64,
@@ -22,9 +45,27 @@ pub struct ScoreSummary {
     pub fail: i64,
     pub error: i64,
     pub skipped: i64,
+    /// Rows that the findings which count (passes and fails) belong to. A row with several turns or
+    /// trials is one: its findings are not independent of each other.
+    pub rows: i64,
+    /// Passes among passes and fails; `None` where there are none.
+    pub pass_rate: Option<f64>,
+    /// Wilson's, over `effective_n` independent findings.
+    pub pass_rate_interval: Option<Interval>,
+    /// How many independent findings the passes and fails are worth.
+    pub effective_n: f64,
     /// Over passes and fails only; `None` where there are none.
     pub mean: Option<f64>,
+    /// Student's, from the standard error clustered by row; Wilson's where all values are the same.
+    pub mean_interval: Option<Interval>,
+    pub variance: Option<f64>,
+    pub std_error: Option<f64>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
     pub distribution: [i64; BINS],
+    /// Where rows were tried several times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trials: Option<TrialSummary>,
 }
 
 impl ScoreSummary {

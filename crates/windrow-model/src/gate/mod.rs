@@ -1,0 +1,109 @@
+//! Quality gates: conditions on a run's numbers, written in the job file, parsed when it is loaded
+//! and judged when the run has ended. Pure: whoever asks brings the numbers.
+
+mod judge;
+mod measure;
+mod parse;
+mod quantity;
+
+pub use judge::{Evidence, GateVerdict, Judged, Numbers, overall};
+pub use measure::{Measure, Metric, RunMeasure};
+pub use parse::GateError;
+pub use quantity::{Dimension, Quantity, Unit};
+
+/// What the job file asks of a run. Gates are kept as they were written.
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Quality {
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<String>,
+    /// `None`: the job's previous completed run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<Baseline>,
+    /// Items that may fail, as a count or a share; beyond it the run itself counts as failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_errors: Option<String>,
+    /// Fewer items done than this decide nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_items: Option<i64>,
+}
+
+impl Quality {
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The run that `baseline` in a gate means.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    pub job: String,
+    /// `None`: the job's latest completed run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<i64>,
+}
+
+/// `exact.mean >= 0.9 at 95%`, understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    pub text: String,
+    pub metric: Metric,
+    pub comparison: Comparison,
+    pub bound: Bound,
+    /// Decide only if the interval at this level is clear of the bound.
+    pub level: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    Less,
+    AtMost,
+    More,
+    AtLeast,
+    Equal,
+    Unequal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Bound {
+    Fixed(Quantity),
+    /// The baseline's own value, times `factor`, plus `shift`.
+    Baseline {
+        factor: f64,
+        shift: f64,
+    },
+}
+
+impl Comparison {
+    pub const ALL: &[(&str, Comparison)] = &[
+        ("<=", Comparison::AtMost),
+        (">=", Comparison::AtLeast),
+        ("==", Comparison::Equal),
+        ("!=", Comparison::Unequal),
+        ("<", Comparison::Less),
+        (">", Comparison::More),
+    ];
+
+    pub fn holds(self, actual: f64, bound: f64) -> bool {
+        match self {
+            Comparison::Less => actual < bound,
+            Comparison::AtMost => actual <= bound,
+            Comparison::More => actual > bound,
+            Comparison::AtLeast => actual >= bound,
+            Comparison::Equal => actual == bound,
+            Comparison::Unequal => actual != bound,
+        }
+    }
+}
+
+impl Gate {
+    pub fn uses_baseline(&self) -> bool {
+        matches!(self.bound, Bound::Baseline { .. })
+    }
+
+    /// Whether the two runs must be compared row by row to judge it.
+    pub fn compares_rows(&self) -> bool {
+        self.uses_baseline() && self.level.is_some()
+    }
+}

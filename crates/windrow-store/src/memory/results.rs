@@ -1,0 +1,101 @@
+use windrow_model::aggregate::{Aggregates, Tally};
+use windrow_model::compare::{Comparison, Finding, Pairing, Side};
+use windrow_model::record::{Attempt, BadScore, ItemResult};
+use windrow_model::state::{AttemptState, ItemState, Outcome};
+use windrow_model::step::{ContentKey, Score, Verdict};
+use windrow_model::store::Result;
+use windrow_model::{ItemId, RunId};
+
+use super::world::{AttemptRow, ItemRow, World};
+
+impl World {
+    /// Over items and the attempts that made them what they are.
+    pub fn tally(&self, wanted: impl Fn(&ItemRow) -> bool, counts: impl Fn(&Attempt) -> bool) -> Aggregates {
+        let mut tally = Tally::default();
+        let mut rows: Vec<(&ItemId, &ItemRow)> = self.items.iter().filter(|(_, row)| wanted(row)).collect();
+        rows.sort_by_key(|(id, row)| (row.group, **id));
+        for (_, row) in rows {
+            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| counts(&archived.attempt));
+            let Some(archived) = archived else { continue };
+            tally.item(row.group, row.state, Some(archived.latency_ms), archived.usage);
+            if let (ItemState::Failed, Some((class, _))) = (row.state, &row.error) {
+                tally.error(*class);
+            }
+            for score in in_order(&row.scores) {
+                tally.score(score.turn, &score.name, score.verdict, score.value);
+            }
+        }
+        tally.finish()
+    }
+
+    /// What the run handed in for good, by item: at most one attempt each.
+    fn handed_in(&self, run: RunId) -> impl Iterator<Item = (ItemId, &ItemRow, Outcome, &AttemptRow)> {
+        self.attempts.values().filter_map(move |row| {
+            let attempt = &row.attempt;
+            let outcome = attempt.outcome.filter(|outcome| !matches!(outcome, Outcome::Retried | Outcome::Lost))?;
+            let settled = attempt.run == run && attempt.state == AttemptState::Resulted;
+            settled.then(|| (attempt.id.item(), &self.items[&attempt.id.item()], outcome, row))
+        })
+    }
+
+    pub fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        let run = self.run(run)?.id;
+        let behind = self.handed_in(run).filter(|(item, ..)| after.is_none_or(|after| *item > after));
+        let result = |(item, row, outcome, handed_in): (ItemId, &ItemRow, Outcome, &AttemptRow)| ItemResult {
+            item,
+            ordinal: row.ordinal,
+            attempt: handed_in.attempt.id,
+            outcome,
+            error: handed_in.attempt.error.clone(),
+            latency_ms: handed_in.latency_ms,
+            usage: handed_in.usage,
+            scores: in_order(&handed_in.scores).into_iter().cloned().collect(),
+        };
+        Ok(behind.take(limit).map(result).collect())
+    }
+
+    pub fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        let run = self.run(run)?.id;
+        let mut found = Vec::new();
+        for (item, row, _, handed_in) in self.handed_in(run) {
+            for score in in_order(&handed_in.scores) {
+                if matches!(score.verdict, Verdict::Fail | Verdict::Error) {
+                    let attempt = handed_in.attempt.id;
+                    found.push(BadScore { item, ordinal: row.ordinal, attempt, score: score.clone() });
+                }
+            }
+        }
+        // Stable, so that equals stay in the order of items, turns and names.
+        found.sort_by(|a, b| {
+            let rank = |bad: &BadScore| (bad.score.verdict == Verdict::Error, bad.score.value.is_some());
+            let value = |bad: &BadScore| bad.score.value.unwrap_or(0.0);
+            rank(a).cmp(&rank(b)).then(value(a).total_cmp(&value(b)))
+        });
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    pub fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        let mut found: Vec<(&str, ContentKey, Side, ItemId, i64, &Score)> = Vec::new();
+        for (side, run) in [(Side::Before, before), (Side::After, after)] {
+            let run = self.run(run)?.id;
+            for (item, row, _, handed_in) in self.handed_in(run) {
+                for score in handed_in.scores.iter().filter(|s| matches!(s.verdict, Verdict::Pass | Verdict::Fail)) {
+                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
+                }
+            }
+        }
+        found.sort_by_key(|(evaluator, row, side, item, _, score)| (*evaluator, *row, *side as i64, *item, score.turn));
+        let mut pairing = Pairing::new(limit);
+        for (evaluator, row, side, item, ordinal, score) in found {
+            pairing.add(Finding { evaluator, row, side, item, ordinal, verdict: score.verdict, value: score.value });
+        }
+        Ok(pairing.finish())
+    }
+}
+
+fn in_order(scores: &[Score]) -> Vec<&Score> {
+    let mut scores: Vec<&Score> = scores.iter().collect();
+    scores.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
+    scores
+}

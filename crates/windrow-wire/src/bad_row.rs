@@ -1,0 +1,57 @@
+//! A finding that is no pass, with what was asked and answered, short enough to be read in a list.
+
+use serde::Serialize;
+use windrow_model::StepId;
+use windrow_model::record::{BadScore, ItemDetail, Step};
+use windrow_model::step::Verdict;
+
+/// Longer texts are cut; the item itself has them whole.
+const SHOWN: usize = 300;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BadRow {
+    pub item: String,
+    /// Place in the source, from 1.
+    pub row: i64,
+    pub turn: u32,
+    pub evaluator: String,
+    pub verdict: Verdict,
+    pub value: Option<f64>,
+    pub reason: String,
+    pub input: String,
+    pub output: Option<String>,
+}
+
+impl BadRow {
+    pub fn of(bad: &BadScore, detail: &ItemDetail) -> Self {
+        Self {
+            item: bad.item.to_string(),
+            row: bad.ordinal + 1,
+            turn: bad.score.turn,
+            evaluator: bad.score.name.clone(),
+            verdict: bad.score.verdict,
+            value: bad.score.value,
+            reason: cut(&bad.score.reason),
+            input: cut(detail.input.as_str()),
+            output: output(bad, &detail.steps).map(|text| cut(&text)),
+        }
+    }
+}
+
+/// What the target said on that turn, made then or taken over from an earlier attempt.
+fn output(bad: &BadScore, steps: &[Step]) -> Option<String> {
+    let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
+    let asked = steps
+        .iter()
+        .rfind(|step| step.id.attempt() == bad.attempt && step.turn == bad.score.turn && step.kind == "target")?;
+    let made = asked.reused_from.and_then(by_id).unwrap_or(asked);
+    let output = made.output.as_ref()?.value();
+    Some(output["content"].as_str().map_or_else(|| output.to_string(), str::to_owned))
+}
+
+fn cut(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

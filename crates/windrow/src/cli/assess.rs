@@ -1,0 +1,142 @@
+//! What to make of a run that is over: its numbers, its gates, what it is compared with, the worst
+//! of it, and so how the program ends.
+
+use windrow_model::aggregate::Aggregates;
+use windrow_model::compare::Comparison;
+use windrow_model::counters::Counters;
+use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{ItemState, Mode, RunState};
+use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
+
+use super::baseline;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::wiring::App;
+
+/// Rows listed that flipped either way.
+const FLIPS_SHOWN: usize = 10;
+
+/// What is asked beside the run itself.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// `JOB[#RUN]` instead of the job file's baseline.
+    pub baseline: Option<String>,
+    /// How many of the worst findings.
+    pub worst: usize,
+}
+
+pub struct Assessment {
+    pub job: Job,
+    pub run: Run,
+    pub aggregates: Aggregates,
+    pub gates: Vec<Judged>,
+    pub baseline: Option<(Job, Run)>,
+    pub comparison: Option<Comparison>,
+    pub worst: Vec<BadRow>,
+    pub exit: Exit,
+}
+
+pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
+    let job = app.store.job(run.job).await?;
+    let quality = quality(app, run).await?;
+    let aggregates = aggregates(app, run).await?;
+    let baseline = baseline::of(app, run, &quality, wish.baseline.as_deref()).await?;
+    let comparison = match &baseline {
+        Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
+        None => None,
+    };
+    let whole = Whole::of(app, run, &aggregates).await?;
+    let before = match &baseline {
+        Some((_, before)) => Some((before.counters, self::aggregates(app, before).await?)),
+        None => None,
+    };
+    let evidence = Evidence {
+        run: Numbers { counters: &whole.counters, aggregates: &whole.aggregates },
+        baseline: before.as_ref().map(|(counters, aggregates)| Numbers { counters, aggregates }),
+        comparison: comparison.as_ref(),
+    };
+    let gates = quality.judge(&evidence);
+    let exit = exit(run, &quality, &whole.counters, &gates);
+    Ok(Assessment {
+        job,
+        worst: worst(app, run, wish.worst).await?,
+        run: run.clone(),
+        aggregates,
+        gates,
+        baseline,
+        comparison,
+        exit,
+    })
+}
+
+impl Assessment {
+    pub fn result(&self, resumed: bool) -> RunResult {
+        let head =
+            |(job, run): &(Job, Run)| BaselineHead { job: job.name.clone(), run: run.id.to_string(), no: run.no };
+        let found = Findings {
+            gates: self.gates.clone(),
+            baseline: self.baseline.as_ref().map(head),
+            comparison: self.comparison.clone(),
+            worst: self.worst.clone(),
+        };
+        RunResult::of(&self.job, &self.run, self.aggregates.clone(), found, resumed, self.exit.code())
+    }
+}
+
+/// A retry does a few items only; what its gates are about is the whole job as it now stands.
+struct Whole {
+    counters: Counters,
+    aggregates: Aggregates,
+}
+
+impl Whole {
+    async fn of(app: &App, run: &Run, own: &Aggregates) -> Result<Self> {
+        if run.mode != Mode::FailRetry {
+            return Ok(Self { counters: run.counters, aggregates: own.clone() });
+        }
+        let stats = app.store.stats(Some(run.job)).await?;
+        let mut counters = Counters { total: stats.items, retries: stats.retries, ..Default::default() };
+        for state in ItemState::ALL {
+            counters.add(*state, stats.items_by_state.get(state.as_str()).copied().unwrap_or(0));
+        }
+        Ok(Self { counters, aggregates: app.store.job_aggregates(run.job).await? })
+    }
+}
+
+/// Some failed items are a result; too many, or a run that could not go on, are not.
+fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exit {
+    let counters = if quality.max_errors.is_some() { whole } else { &run.counters };
+    match (run.state, overall(gates)) {
+        (RunState::Failed | RunState::SystemTerminated, _) => Exit::ItemsFailed,
+        (RunState::Completed, _) if quality.too_many_errors(counters) => Exit::ItemsFailed,
+        (RunState::Completed, GateVerdict::Failed) => Exit::GateFailed,
+        (RunState::Completed, GateVerdict::Undecided) => Exit::EvidenceWeak,
+        (RunState::Completed, GateVerdict::Passed) => Exit::Passed,
+        _ => Exit::Error,
+    }
+}
+
+/// As the run's own definition froze it.
+async fn quality(app: &App, run: &Run) -> Result<Quality> {
+    let spec = app.store.spec(&run.spec_hash).await?.value();
+    Ok(spec.get("quality").and_then(|quality| serde_json::from_value(quality.clone()).ok()).unwrap_or_default())
+}
+
+/// A run that is over has them stored: a later run does not change what it was.
+pub async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
+    match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
+        Some(aggregates) => Ok(aggregates),
+        None => Ok(app.store.aggregates(run.id).await?),
+    }
+}
+
+async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
+    let mut rows = Vec::new();
+    if limit > 0 {
+        for bad in app.store.worst(run.id, limit).await? {
+            rows.push(BadRow::of(&bad, &app.store.item(bad.item).await?));
+        }
+    }
+    Ok(rows)
+}
