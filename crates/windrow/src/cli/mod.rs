@@ -116,12 +116,13 @@ fn after_help() -> String {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
-    let app = match cli.command {
+    let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
-        _ => App::open(&cli.data).await?,
+        command => command,
     };
-    match cli.command {
+    let app = App::open(&cli.data).await?;
+    match command {
         Command::Run(_) | Command::MockModel(_) => unreachable!("performed above"),
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
