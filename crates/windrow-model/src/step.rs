@@ -125,6 +125,18 @@ pub struct Score {
     pub reason: String,
 }
 
+impl Score {
+    /// Whether it is of an evaluator of the run itself. A column kept from an earlier version, beside
+    /// the new one, is called `name@version`; no evaluator's own name has an `@`.
+    pub fn is_own(&self) -> bool {
+        is_own_column(&self.name)
+    }
+}
+
+pub fn is_own_column(name: &str) -> bool {
+    !name.contains('@')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,6 +5,7 @@
 //! with the kernel's state beside them.
 
 pub mod bad_row;
+pub mod dataset;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -14,6 +15,7 @@ pub mod status;
 pub mod time;
 
 pub use bad_row::BadRow;
+pub use dataset::{DatasetDetail, DatasetSummary, VersionView};
 pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
 pub use job::{JobDetail, JobRow};
 pub use log::LogLine;

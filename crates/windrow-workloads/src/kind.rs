@@ -6,13 +6,14 @@ use std::sync::Arc;
 use windrow_model::workload::Workload;
 
 use crate::LoadedJob;
+use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::experiment::{self, ExperimentWorkload};
 use crate::job_file::Section;
 use crate::report::Problems;
 
 /// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
-pub type Loader = fn(&Path, Section, &Environment, &mut Problems) -> Option<LoadedJob>;
+pub type Loader = fn(&Path, Section, &Environment, Option<&Library>, &mut Problems) -> Option<LoadedJob>;
 
 pub struct Kind {
     pub name: &'static str,
@@ -27,6 +28,6 @@ pub const KINDS: &[Kind] = &[
 ];
 
 /// Every workload this version can run, for the engine.
-pub fn workloads(environment: Environment) -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(ExperimentWorkload::new(environment))]
+pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
+    vec![Arc::new(ExperimentWorkload::new(environment).with_library(library))]
 }

@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::store::{Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
+use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
@@ -21,6 +23,7 @@ const WORKERS: usize = 32;
 pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
+    pub datasets: Arc<dyn DatasetStore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -42,14 +45,31 @@ impl App {
     }
 
     async fn on(data: DataDir) -> Result<Self> {
-        let store = SqliteStore::open(&data.database())?;
-        let app = Self { data, store: Arc::new(store), clock: Arc::new(SystemClock) };
+        let store = Arc::new(SqliteStore::open(&data.database())?);
+        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
         app.bury_the_dead().await?;
         Ok(app)
     }
 
+    /// As [`open`](Self::open), where there may be nothing yet.
+    pub async fn open_if_there(path: &Path) -> Result<Option<Self>> {
+        match DataDir::existing(path) {
+            Ok(data) => Self::on(data).await.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Named datasets, for what reads them where blocking is allowed.
+    pub fn library(&self) -> Library {
+        Library::new(self.datasets.clone())
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
     }
 
     /// Releases at once what processes that were killed still hold.
@@ -92,7 +112,7 @@ impl App {
         };
         let parts = Parts {
             store: self.store.clone(),
-            workloads: windrow_workloads::workloads(Environment::process()),
+            workloads: windrow_workloads::workloads(Environment::process(), self.library()),
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,

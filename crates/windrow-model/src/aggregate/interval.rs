@@ -16,8 +16,8 @@ impl Interval {
         Self { low: value - margin, high: value + margin }
     }
 
-    pub fn margin(&self) -> f64 {
-        (self.high - self.low) / 2.0
+    pub fn within(self, least: f64, most: f64) -> Self {
+        Self { low: self.low.max(least), high: self.high.min(most) }
     }
 }
 

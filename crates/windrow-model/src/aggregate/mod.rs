@@ -79,6 +79,13 @@ impl ScoreSummary {
         }
     }
 
+    /// Scores from 0 to 1 have a mean from 0 to 1, whatever Student's interval says of a few rows.
+    pub fn mean_interval_at(&self, level: f64) -> Option<Interval> {
+        let interval = share_interval(self.mean?, self.std_error?, self.rows, level)?;
+        let bounded = self.min.is_some_and(|min| min >= 0.0) && self.max.is_some_and(|max| max <= 1.0);
+        Some(if bounded { interval.within(0.0, 1.0) } else { interval })
+    }
+
     pub fn bin(value: f64) -> usize {
         ((value * BINS as f64) as i64).clamp(0, BINS as i64 - 1) as usize
     }

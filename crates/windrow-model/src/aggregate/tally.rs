@@ -10,7 +10,7 @@ use super::trials::Trials;
 use super::{Aggregates, LEVEL, Percentiles, ScoreSummary};
 use crate::failure::ErrorClass;
 use crate::state::ItemState;
-use crate::step::{ContentKey, Usage, Verdict};
+use crate::step::{ContentKey, Usage, Verdict, is_own_column};
 
 /// Feed it items in this order: those without a group by id, then those with one by group and id.
 /// Each item's scores come right after it, by turn and name.
@@ -83,7 +83,7 @@ impl Tally {
         }
         let tally = self.evaluators.get_mut(name).expect("inserted above");
         tally.add(verdict, value);
-        if matches!(verdict, Verdict::Pass | Verdict::Fail) {
+        if matches!(verdict, Verdict::Pass | Verdict::Fail) && is_own_column(name) {
             self.agreements.add(name, verdict == Verdict::Pass);
         }
     }
@@ -160,7 +160,7 @@ impl EvaluatorTally {
             summary.mean = Some(values.mean);
             summary.variance = values.variance;
             summary.std_error = values.std_error;
-            summary.mean_interval = values.interval(LEVEL);
+            summary.mean_interval = summary.mean_interval_at(LEVEL);
         }
         summary.trials = self.trials.finish();
         summary

@@ -129,7 +129,7 @@ impl Gate {
                 match evidence.baseline.and_then(|baseline| self.metric.value(&baseline, unit)) {
                     Some(value) => value * factor + shift,
                     None => {
-                        let note = "passed: there is no baseline yet".to_owned();
+                        let note = "there is no baseline yet".to_owned();
                         return Judged { verdict: GateVerdict::Passed, note: Some(note), ..judged };
                     }
                 }
@@ -249,7 +249,7 @@ impl Measure {
 
     fn interval(self, summary: &ScoreSummary, level: f64) -> Option<Interval> {
         match self {
-            Measure::Mean => share_interval(summary.mean?, summary.std_error?, summary.rows, level),
+            Measure::Mean => summary.mean_interval_at(level),
             Measure::PassRate => wilson(summary.pass_rate?, summary.effective_n, level),
             Measure::AnyOf(k) => {
                 let at = pass_at(summary, k)?;

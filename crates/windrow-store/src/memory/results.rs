@@ -59,7 +59,7 @@ impl World {
         let mut found = Vec::new();
         for (item, row, _, handed_in) in self.handed_in(run) {
             for score in in_order(&handed_in.scores) {
-                if matches!(score.verdict, Verdict::Fail | Verdict::Error) {
+                if score.is_own() && matches!(score.verdict, Verdict::Fail | Verdict::Error) {
                     let attempt = handed_in.attempt.id;
                     found.push(BadScore { item, ordinal: row.ordinal, attempt, score: score.clone() });
                 }
@@ -80,7 +80,8 @@ impl World {
         for (side, run) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(run)?.id;
             for (item, row, _, handed_in) in self.handed_in(run) {
-                for score in handed_in.scores.iter().filter(|s| matches!(s.verdict, Verdict::Pass | Verdict::Fail)) {
+                let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
+                for score in handed_in.scores.iter().filter(counts) {
                     found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
                 }
             }

@@ -11,14 +11,14 @@ use super::codes::{Sql, code};
 use super::fault::Result;
 use super::results::handed_in;
 use super::runs;
-use super::scores::Part;
+use super::scores::{OWN_COLUMN, Part};
 
 pub(super) static BOTH: Sql = Sql::new(|| {
     let side = |side: Side, job: &str, run: &str| {
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
              i.ordinal, s.verdict, s.value FROM {} CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} \
-             WHERE i.job_id = {job} AND s.verdict IN ({}, {})",
+             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {OWN_COLUMN}",
             side as i64,
             handed_in().replace("?2", run),
             Part::Whole as i64,

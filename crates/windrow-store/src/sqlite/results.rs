@@ -11,7 +11,7 @@ use super::cells::Cells;
 use super::codes::{Sql, attempts_per_item, code, in_states};
 use super::fault::Result;
 use super::runs;
-use super::scores::{self, Part};
+use super::scores::{self, OWN_COLUMN, Part};
 
 /// Items of job `?1` with the attempt that run `?2` handed in for good: at most one each.
 pub(super) fn handed_in() -> String {
@@ -61,6 +61,7 @@ pub(super) static WORST: Sql = Sql::new(|| {
     format!(
         "SELECT i.id, i.ordinal, a.id, s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM {} \
          CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} WHERE i.job_id = ?1 AND s.verdict IN ({}, {error}) \
+         AND {OWN_COLUMN} \
          ORDER BY s.verdict = {error}, s.value, i.id, s.turn, s.name LIMIT ?3",
         handed_in(),
         Part::Whole as i64,

@@ -18,6 +18,9 @@ pub(super) enum Part {
     Partial = 1,
 }
 
+/// As `Score::is_own`, of scores called `s`.
+pub(super) const OWN_COLUMN: &str = "instr(s.name, '@') = 0";
+
 pub(super) const KEEP: &str = "INSERT OR REPLACE INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
@@ -66,6 +69,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Score> {
     from_cells(&mut Cells::of(row))
 }
 
+/// Name, version, turn, verdict, value, reason.
 pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Score> {
     Ok(Score {
         name: c.get()?,

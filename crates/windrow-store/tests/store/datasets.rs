@@ -104,7 +104,7 @@ async fn a_version_is_seen_when_it_is_whole(store: &dyn DatasetStore) {
     assert_eq!(imported, Imported { version: version.clone(), unchanged: false });
     let dataset = Dataset { id: DatasetId(1), workspace: "w".into(), name: "a".into(), created_at: T0 };
     assert_eq!(store.find_dataset("w", "a").await.unwrap(), Some(dataset.clone()));
-    assert_eq!(store.dataset_versions(dataset.id).await.unwrap(), [version.clone()]);
+    assert_eq!(store.dataset_versions(dataset.id).await.unwrap(), std::slice::from_ref(&version));
     assert_eq!(store.datasets("w").await.unwrap(), [DatasetListing { dataset, newest: version, versions: 1 }]);
     assert_eq!(rows_of(store, id).await, [1, 2, 1]);
     let late = store.import_rows(id, 3, vec![row(4)]).await;

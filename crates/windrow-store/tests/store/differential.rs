@@ -97,7 +97,7 @@ fn item(row: u8, now: Time) -> NewItem {
         resource: row.is_multiple_of(3).then(|| format!("r{}", row % 2)),
         not_before: row.is_multiple_of(5).then_some(now + 700),
         // Rows 12 to 23 are trials of three rows, and rows below 3 their first ones.
-        group: (row >= 12 || row < 3).then(|| ContentKey::of(&[&[row % 3]])),
+        group: (!(3..12).contains(&row)).then(|| ContentKey::of(&[&[row % 3]])),
     }
 }
 

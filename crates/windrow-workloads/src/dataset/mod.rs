@@ -2,28 +2,40 @@
 //! read forward from a place in it, one row in memory at a time. A format is added in one place,
 //! [`DatasetFile::open`].
 
+pub mod check;
 mod csv;
+pub mod diff;
+pub mod export;
+pub mod import;
 mod json;
 mod jsonl;
+mod library;
 mod object;
-pub mod pager;
+mod pager;
 mod parquet;
-pub mod profile;
-pub mod shape;
+mod profile;
+mod shape;
+mod source;
 pub mod write;
 mod yaml;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use windrow_model::step::ContentKey;
 
 use crate::canonical::canonical;
+use crate::report::{Excerpt, Problem};
 use crate::template::Fields;
+
+pub use check::RowSchema;
+pub use library::{Library, StoredVersion};
 pub use pager::Pager;
-pub use profile::Profile;
+pub use profile::{Kind, Profile};
 pub use shape::{Reading, Shape};
+pub use source::{Dataset, Source};
 
 windrow_model::vocabulary! {
     /// How rows are written.
@@ -58,15 +70,6 @@ impl Format {
     pub fn list() -> String {
         Self::ALL.iter().map(|format| format.as_str()).collect::<Vec<_>>().join(", ")
     }
-}
-
-/// Where an experiment's rows are, and how they are understood.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dataset {
-    #[serde(flatten)]
-    pub file: DatasetFile,
-    #[serde(flatten)]
-    pub reading: Reading,
 }
 
 /// A file of rows.
@@ -133,6 +136,13 @@ impl BadRow {
         let (text, column) = shorten(text, column);
         Self { line, message: message.into(), help: help.into(), text, column }
     }
+
+    /// At its place in the file, which is named as a person would.
+    pub fn problem(&self, shown: &str) -> Problem {
+        let excerpt = Excerpt { name: shown.to_owned(), text: self.text.clone(), first_line: self.line as usize };
+        let end = if self.column == 0 { excerpt.text.len() } else { self.column + 1 };
+        Problem::new(self.message.clone(), self.help.clone()).at(&Arc::new(excerpt), self.column..end)
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -169,10 +179,6 @@ impl DatasetFile {
             Format::Yaml => Ok(Box::new(yaml::YamlRows::new(file, place)?)),
             Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(file, place)?)),
         }
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 

@@ -8,13 +8,14 @@ use windrow_model::store::NewItem;
 use windrow_model::workload::SourcePage;
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{DatasetFile, Place, ReadError, Row, Rows};
+use super::{Library, Place, ReadError, Row, Rows, Source};
 
 /// A page of long rows is shorter, so that memory does not depend on what is in them.
 const PAGE_BYTES: usize = 4 << 20;
 
 pub struct Pager {
-    file: Arc<DatasetFile>,
+    source: Arc<Source>,
+    library: Option<Library>,
     /// A row becomes this many items, all on one page.
     per_row: usize,
     items_of: ItemsOf,
@@ -22,8 +23,8 @@ pub struct Pager {
 }
 
 impl Pager {
-    pub fn new(file: DatasetFile, per_row: usize, items_of: ItemsOf) -> Self {
-        Self { file: Arc::new(file), per_row, items_of, open: Arc::default() }
+    pub fn new(source: Source, library: Option<Library>, per_row: usize, items_of: ItemsOf) -> Self {
+        Self { source: Arc::new(source), library, per_row, items_of, open: Arc::default() }
     }
 
     pub async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
@@ -31,11 +32,12 @@ impl Pager {
             None => Place::START,
             Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
         };
-        let (file, open, per_row, items_of) = (self.file.clone(), self.open.clone(), self.per_row, self.items_of);
+        let (source, library, open) = (self.source.clone(), self.library.clone(), self.open.clone());
+        let (per_row, items_of) = (self.per_row, self.items_of);
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let mut rows = open_at(&file, kept, place)?;
-            let page = read_page(&file, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
+            let mut rows = open_at(&source, library.as_ref(), kept, place)?;
+            let page = read_page(&source, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
             let rows = (!page.done).then_some(rows);
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
             Ok(page)
@@ -48,15 +50,20 @@ impl Pager {
 pub type ItemsOf = fn(Row, usize) -> Vec<NewItem>;
 
 /// Where the last page ended, or anywhere else.
-fn open_at(file: &DatasetFile, kept: Option<Box<dyn Rows>>, place: Place) -> Result<Box<dyn Rows>, Failure> {
+fn open_at(
+    source: &Source,
+    library: Option<&Library>,
+    kept: Option<Box<dyn Rows>>,
+    place: Place,
+) -> Result<Box<dyn Rows>, Failure> {
     match kept {
         Some(rows) if rows.place() == place && place != Place::START => Ok(rows),
-        _ => file.open(place).map_err(|error| unreadable(file, error)),
+        _ => source.open(library, place).map_err(|error| unreadable(source, error)),
     }
 }
 
 fn read_page(
-    file: &DatasetFile,
+    source: &Source,
     rows: &mut dyn Rows,
     limit: usize,
     items_of: impl Fn(Row) -> Vec<NewItem>,
@@ -66,19 +73,18 @@ fn read_page(
     let mut bytes = 0;
     while (items.is_empty() || items.len() + per_row <= limit) && bytes < PAGE_BYTES {
         let Some(row) = rows.next_row() else { break };
-        let row = row.map_err(|error| unreadable(file, error))?;
+        let row = row.map_err(|error| unreadable(source, error))?;
         bytes += row.text.len() * per_row;
         items.extend(items_of(row));
     }
-    let done = rows.at_end().map_err(|error| unreadable(file, error))?;
+    let done = rows.at_end().map_err(|error| unreadable(source, error))?;
     Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
 }
 
-fn unreadable(file: &DatasetFile, error: ReadError) -> Failure {
-    let path = file.path.display();
+fn unreadable(source: &Source, error: ReadError) -> Failure {
     invalid(match error {
-        ReadError::Row(bad) => format!("{path}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
-        ReadError::File(error) => format!("{path}: the dataset cannot be read: {error}"),
+        ReadError::Row(bad) => format!("{source}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
+        ReadError::File(error) => format!("{source}: the dataset cannot be read: {error}"),
     })
 }
 

@@ -21,12 +21,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use crate::canonical::canonical;
+use crate::dataset::{Library, Row};
 use crate::environment::Environment;
 use crate::job_file::{self, LoadedJob};
 use crate::report::Report;
+use crate::template::Fields;
 use program::Experiment;
 use spec::ExperimentSpec;
 
@@ -39,13 +43,48 @@ pub fn load(path: &Path) -> Result<LoadedJob, Report> {
     job_file::load(path)
 }
 
+/// The same job over the first rows of its dataset only (a trial run). What it does is taken over
+/// when all rows are run.
+pub fn first_rows(job: LoadedJob, rows: u64) -> Result<LoadedJob, serde_json::Error> {
+    let mut spec: ExperimentSpec = job.spec.parse()?;
+    spec.first = Some(rows);
+    let most = rows * u64::from(spec.trials);
+    let (spec, spec_hash) = spec.freeze();
+    Ok(LoadedJob { spec, spec_hash, rows: job.rows.min(most), ..job })
+}
+
+/// Whether two frozen definitions differ in nothing but how outputs are judged.
+pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
+    let asks = |spec: &Json| {
+        let spec: ExperimentSpec = spec.parse().ok()?;
+        let asked =
+            serde_json::json!([spec.target, spec.messages, spec.conversation, spec.trials, spec.dataset.reading]);
+        Some(canonical(&asked))
+    };
+    asks(a).is_some() && asks(a) == asks(b)
+}
+
+/// A row that arrives while an online run is open (E11): its items.
+pub fn arriving(spec: &Json, text: &str) -> Result<Vec<NewItem>, String> {
+    let spec: ExperimentSpec = spec.parse().map_err(|error| error.to_string())?;
+    let fields: Fields = serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))?;
+    let row = Row { line: 0, text: canonical(&fields.clone().into()).into(), fields };
+    Ok(trials::items_of(row, spec.trials as usize))
+}
+
 pub struct ExperimentWorkload {
     environment: Environment,
+    library: Option<Library>,
 }
 
 impl ExperimentWorkload {
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, library: None }
+    }
+
+    /// With datasets that have a name.
+    pub fn with_library(self, library: Library) -> Self {
+        Self { library: Some(library), ..self }
     }
 }
 
@@ -61,6 +100,6 @@ impl Workload for ExperimentWorkload {
                 format!("the frozen definition does not fit this version: {error}; submit the job file again");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
-        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone())?))
+        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone(), self.library.clone())?))
     }
 }

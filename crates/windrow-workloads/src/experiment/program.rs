@@ -6,6 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
+use serde::{Deserialize, Serialize};
 
 use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
@@ -19,7 +20,7 @@ use super::spec::{ExperimentSpec, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use super::trials;
-use crate::dataset::{Pager, Reading};
+use crate::dataset::{Library, Pager, Reading};
 use crate::duration::Duration;
 use crate::environment::Environment;
 use crate::prices::Prices;
@@ -28,6 +29,7 @@ pub struct Experiment {
     pager: Pager,
     reading: Reading,
     trials: u32,
+    first: Option<u64>,
     prompt: Prompt,
     target: Arc<dyn Target>,
     speaker: Speaker,
@@ -35,6 +37,13 @@ pub struct Experiment {
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
+}
+
+/// Where the planning of a trial run stands.
+#[derive(Default, Serialize, Deserialize)]
+struct FirstRows {
+    items: usize,
+    cursor: Option<Json>,
 }
 
 /// One item at work.
@@ -50,16 +59,17 @@ struct Talking<'a> {
 }
 
 impl Experiment {
-    pub fn prepare(spec: ExperimentSpec, environment: Environment) -> Result<Self, Failure> {
+    pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
         let setting = Setting { environment, timeout, prices: Arc::new(prices) };
         let bind = |component| Bound::new(component, &setting);
         Ok(Self {
-            pager: Pager::new(spec.dataset.file, spec.trials as usize, trials::items_of),
+            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
             trials: spec.trials,
+            first: spec.first,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
             speaker: Speaker::prepare(spec.conversation, &setting)?,
@@ -157,7 +167,16 @@ impl Experiment {
 #[async_trait]
 impl Program for Experiment {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
-        self.pager.page(cursor, limit).await
+        let Some(first) = self.first else { return self.pager.page(cursor, limit).await };
+        let read: FirstRows = match cursor {
+            None => FirstRows::default(),
+            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
+        };
+        let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.trials as usize);
+        let page = self.pager.page(read.cursor.as_ref(), limit.min(wanted.saturating_sub(read.items))).await?;
+        let items = read.items + page.items.len();
+        let cursor = Some(Json::of(&FirstRows { items, cursor: page.cursor }));
+        Ok(SourcePage { done: page.done || items >= wanted, cursor, ..page })
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {

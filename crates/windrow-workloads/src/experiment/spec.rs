@@ -35,6 +35,9 @@ pub struct ExperimentSpec {
     /// What makes a run good enough.
     #[serde(default, skip_serializing_if = "Quality::is_empty")]
     pub quality: Quality,
+    /// Only so many rows, from the start: a trial run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }

@@ -8,7 +8,7 @@ use minijinja::value::Value;
 
 use super::conversation::Conversation;
 use super::message::{Message, Role};
-use crate::dataset::{BadRow, Dataset, Place, ReadError, Reading, Row};
+use crate::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
 use crate::template::{HISTORY, Template};
 
 /// Bad rows shown one by one; the rest are counted.
@@ -49,10 +49,10 @@ pub struct Survey {
 }
 
 impl Survey {
-    pub fn of(dataset: &Dataset, needs: &[Need]) -> Result<Self, std::io::Error> {
+    pub fn of(dataset: &Dataset, library: Option<&Library>, needs: &[Need]) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
-        let mut rows = match dataset.file.open(Place::START) {
+        let mut rows = match dataset.source.open(library, Place::START) {
             Ok(rows) => rows,
             Err(ReadError::File(error)) => return Err(error),
             Err(ReadError::Row(bad)) => {

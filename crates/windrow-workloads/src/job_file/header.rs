@@ -3,18 +3,29 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-use windrow_model::ErrorClass;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::retry::{Reaction, RetryPolicy};
+use windrow_model::{ErrorClass, Time, cron};
 
 use super::node::{Content, Node};
 use super::section::Section;
 use crate::duration::Duration;
 use crate::report::Problems;
 
-pub const FIELDS: &[&str] =
-    &["kind", "name", "description", "workspace", "labels", "priority", "concurrency", "timeout", "retry"];
+pub const FIELDS: &[&str] = &[
+    "kind",
+    "name",
+    "description",
+    "workspace",
+    "labels",
+    "priority",
+    "concurrency",
+    "timeout",
+    "retry",
+    "budget",
+    "schedule",
+];
 
 const MAX_NAME: usize = 200;
 const MAX_CONCURRENCY: i64 = 10_000;
@@ -36,8 +47,21 @@ pub struct Header {
     /// For one item.
     #[serde(default = "default_timeout")]
     pub timeout: Duration,
+    /// Cron pattern, in UTC.
+    pub schedule: Option<String>,
+    #[serde(default)]
+    budget: Budget,
     #[serde(default)]
     retry: Retry,
+}
+
+/// What one run may cost.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Budget {
+    /// In dollars.
+    cost: Option<f64>,
+    tokens: Option<i64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -85,8 +109,28 @@ impl Header {
             let message = format!("`concurrency` is {}, but must be 1 to {MAX_CONCURRENCY}", self.concurrency);
             problems.add(own.span_of("concurrency"), message, "say how many items may run at the same time");
         }
+        let unfit = |value: f64| !(value.is_finite() && value > 0.0);
+        if self.budget.cost.is_some_and(unfit) || self.budget.tokens.is_some_and(|tokens| tokens <= 0) {
+            let message = "`budget` must be more than nothing";
+            problems.add(own.span_of("budget"), message, "for example: budget: { cost: 5.00, tokens: 1000000 }");
+        }
+        if let Some(pattern) = &self.schedule
+            && let Err(why) = cron::next_after(pattern, Time(0))
+        {
+            let message = format!("`schedule` is not a cron pattern: {why}");
+            problems.add(own.span_of("schedule"), message, "for example: schedule: \"0 6 * * *\" (daily at 6:00 UTC)");
+        }
         if self.timeout.ms == 0 {
             problems.add(own.span_of("timeout"), "`timeout` must not be zero", "write a length of time like 120s");
+        }
+    }
+
+    pub fn limits(&self) -> RunLimits {
+        RunLimits {
+            concurrency: self.concurrency,
+            max_tokens: self.budget.tokens,
+            max_cost_nanos: self.budget.cost.map(|dollars| (dollars * 1e9) as i64),
+            ..RunLimits::default()
         }
     }
 

@@ -10,15 +10,16 @@ use std::path::Path;
 
 use windrow_model::Json;
 use windrow_model::priority::Priority;
-use windrow_model::record::Labels;
+use windrow_model::record::{Labels, RunLimits};
 
 pub use header::{FIELDS as HEADER_FIELDS, Header};
 pub use node::{Content, Node};
 pub use section::Section;
 
+use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::kind::KINDS;
-use crate::report::{Excerpt, Problem, Problems, Report, nearest};
+use crate::report::{About, Excerpt, Problem, Problems, Report, nearest};
 
 /// A checked job file, ready to be submitted.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,8 +30,10 @@ pub struct LoadedJob {
     pub workspace: String,
     pub labels: Labels,
     pub priority: Priority,
-    /// Items at work at the same time.
-    pub concurrency: i64,
+    /// Items at work at the same time, and what it may cost.
+    pub limits: RunLimits,
+    /// When the job starts again by itself, as a cron pattern.
+    pub schedule: Option<String>,
     /// The frozen definition: all that is needed to run, secrets as references only.
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.
@@ -46,20 +49,31 @@ pub fn load(path: &Path) -> Result<LoadedJob, Report> {
 }
 
 pub fn load_in(path: &Path, environment: &Environment) -> Result<LoadedJob, Report> {
+    load_with(path, environment, None)
+}
+
+/// As [`load`], where a job file may also name a dataset of the library.
+pub fn load_with(path: &Path, environment: &Environment, library: Option<&Library>) -> Result<LoadedJob, Report> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let message = format!("{name}: the job file cannot be read: {error}");
-        Report { problems: vec![Problem::new(message, "check the path, and that the file is UTF-8 text")] }
+        let problem = Problem::new(message, "check the path, and that the file is UTF-8 text");
+        Report { about: About::JobFile, problems: vec![problem] }
     })?;
     let mut problems = Problems::in_file(Excerpt::whole(name, text));
-    let job = read_job(path, environment, &mut problems);
+    let job = read_job(path, environment, library, &mut problems);
     match job {
         Some(job) if problems.is_empty() => Ok(job),
         _ => Err(problems.into_report()),
     }
 }
 
-fn read_job(path: &Path, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
+fn read_job(
+    path: &Path,
+    environment: &Environment,
+    library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
     let node = match Node::parse(problems.text()) {
         Ok(node) => node,
         Err(broken) => {
@@ -92,5 +106,5 @@ fn read_job(path: &Path, environment: &Environment, problems: &mut Problems) -> 
         problems.add(kind.node.span, message, format!("available now: {}", ready.join(", ")));
         return None;
     };
-    load(path, root, environment, problems)
+    load(path, root, environment, library, problems)
 }

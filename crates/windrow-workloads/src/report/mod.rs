@@ -66,17 +66,30 @@ impl Diagnostic for Problem {
     }
 }
 
+/// What was read when the problems were found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum About {
+    JobFile,
+    /// A file of rows on its own.
+    Dataset,
+}
+
 /// Nothing was stored; all that is wrong is in here.
 #[derive(Debug, Clone)]
 pub struct Report {
+    pub about: About,
     pub problems: Vec<Problem>,
 }
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (what, nothing) = match self.about {
+            About::JobFile => ("the job file", "nothing was started"),
+            About::Dataset => ("the dataset", "nothing was stored"),
+        };
         match self.problems.len() {
-            1 => f.write_str("the job file has a problem; nothing was started"),
-            n => write!(f, "the job file has {n} problems; nothing was started"),
+            1 => write!(f, "{what} has a problem; {nothing}"),
+            n => write!(f, "{what} has {n} problems; {nothing}"),
         }
     }
 }
@@ -143,6 +156,6 @@ impl Problems {
             Some(place) if Arc::ptr_eq(&place.excerpt, &self.file) => place.span.start,
             _ => usize::MAX,
         });
-        Report { problems: self.found }
+        Report { about: About::JobFile, problems: self.found }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
+use windrow_model::Json;
 use windrow_workloads::dataset::{DatasetFile, Format, Place, Profile, ReadError, Row, write};
 
 use crate::fixture::Folder;
@@ -19,7 +20,7 @@ fn write_rows(file: &DatasetFile, rows: &[Map<String, Value>]) {
     rows.iter().for_each(|row| profile.add(row));
     let out = Box::new(std::io::BufWriter::new(std::fs::File::create(&file.path).unwrap()));
     let mut writer = write::writer(file.format, out, &profile).unwrap();
-    rows.iter().for_each(|row| writer.write(row.clone()).unwrap());
+    rows.iter().for_each(|row| writer.write(&Json::of(row)).unwrap());
     writer.finish().unwrap();
 }
 

@@ -35,7 +35,7 @@ concurrency: 32
     let folder = folder(yaml);
     let job = folder.load().unwrap();
     assert_eq!((job.name.as_str(), job.kind, job.workspace.as_str()), ("capitals", "experiment", "default"));
-    assert_eq!((job.concurrency, job.rows, job.priority), (32, 2, Priority::NORMAL));
+    assert_eq!((job.limits.concurrency, job.rows, job.priority), (32, 2, Priority::NORMAL));
     assert!(job.warnings[0].contains("OPENAI_API_KEY is not set"), "{:?}", job.warnings);
     let spec = job.spec.value();
     assert_eq!(spec["target"]["config"]["api_key"], "${env:OPENAI_API_KEY}");
@@ -52,7 +52,7 @@ fn every_field_is_read() {
          timeout: 120s\nretry: { max: 1, delays: [0s, 1m], on: { auth: stop_run, server: fail } }\n",
     );
     let job = folder(&yaml).load().unwrap();
-    assert_eq!((job.workspace.as_str(), job.priority.get(), job.concurrency), ("geo", 2, 10));
+    assert_eq!((job.workspace.as_str(), job.priority.get(), job.limits.concurrency), ("geo", 2, 10));
     assert_eq!(job.description.as_deref(), Some("what capitals it knows"));
     assert_eq!((job.labels.creator.as_str(), job.labels.region.as_str()), ("ada", "eu"));
     assert_eq!(job.labels.extra["team"], 7);

@@ -11,6 +11,7 @@ mod formats;
 mod journal;
 mod judging;
 mod loading;
+mod named;
 mod paging;
 mod parity;
 mod providers;

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use windrow_model::ErrorClass;
 use windrow_model::workload::{Program, SourcePage};
+use windrow_workloads::dataset::{Format, Profile, write};
 
 use crate::fixture::{Folder, job, json, prepare, program};
 
@@ -17,7 +18,7 @@ fn rows(order: impl Iterator<Item = usize>) -> String {
     })
 }
 
-async fn pages(program: &dyn Program, limit: usize) -> Vec<SourcePage> {
+pub async fn pages(program: &dyn Program, limit: usize) -> Vec<SourcePage> {
     let mut pages: Vec<SourcePage> = Vec::new();
     loop {
         let cursor = pages.last().and_then(|page| page.cursor.clone());
@@ -60,6 +61,38 @@ async fn csv_pages_join_too_with_line_breaks_inside_fields() {
         let joined: Vec<_> = pages(&*program, limit).await.into_iter().flat_map(|page| page.items).collect();
         assert_eq!(joined, whole.items, "limit {limit}");
     }
+}
+
+/// E8, for every format: the cursor is all that is needed to go on.
+#[tokio::test]
+async fn pages_of_every_format_join_to_the_same_items() {
+    let folder = Folder::new(&[("job.yaml", "")]);
+    let list: Vec<serde_json::Value> =
+        (0..25).map(|no| serde_json::json!({"country": format!("c{no}"), "capital": "a\nb"})).collect();
+    folder.write("rows.json", &serde_json::to_string_pretty(&list).unwrap());
+    folder.write("rows.yaml", &format!("# rows\nrows: {}\n", serde_json::to_string(&list).unwrap()));
+    folder.write("rows.jsonl", &list.iter().map(|row| format!("{row}\n")).collect::<String>());
+    let mut profile = Profile::default();
+    list.iter().for_each(|row| profile.add(row.as_object().unwrap()));
+    for format in [Format::Csv, Format::Parquet] {
+        let out = std::fs::File::create(folder.path(&format!("rows.{format}"))).unwrap();
+        let mut writer = write::writer(format, Box::new(out), &profile).unwrap();
+        list.iter().for_each(|row| writer.write(&json(&row.to_string())).unwrap());
+        writer.finish().unwrap();
+    }
+    let mut keys = BTreeSet::new();
+    for format in Format::ALL {
+        folder.write("job.yaml", &job(LOCAL, "").replace("capitals.jsonl", &format!("rows.{format}")));
+        let program = prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await;
+        let whole = program.page(None, 1000).await.unwrap();
+        assert_eq!((whole.items.len(), whole.done), (25, true), "{format}");
+        for limit in [1, 3, 7, 25] {
+            let joined: Vec<_> = pages(&*program, limit).await.into_iter().flat_map(|page| page.items).collect();
+            assert_eq!(joined, whole.items, "{format} by {limit}");
+        }
+        keys.insert(whole.items.into_iter().map(|item| item.key).collect::<Vec<_>>());
+    }
+    assert_eq!(keys.len(), 1, "a row is the same item in every format");
 }
 
 #[tokio::test]

@@ -16,6 +16,8 @@ use crate::wiring::App;
 
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
+/// How many findings of one row are expected among the worst.
+const FINDINGS_PER_ROW: usize = 20;
 
 /// What is asked beside the run itself.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +86,8 @@ impl Assessment {
     }
 }
 
-/// A retry does a few items only; what its gates are about is the whole job as it now stands.
+/// A run that takes on a part of the items (a retry, an append) is judged by all of the job as it now
+/// stands, together with what was good before.
 struct Whole {
     counters: Counters,
     aggregates: Aggregates,
@@ -92,7 +95,7 @@ struct Whole {
 
 impl Whole {
     async fn of(app: &App, run: &Run, own: &Aggregates) -> Result<Self> {
-        if run.mode != Mode::FailRetry {
+        if run.mode == Mode::Submit {
             return Ok(Self { counters: run.counters, aggregates: own.clone() });
         }
         let stats = app.store.stats(Some(run.job)).await?;
@@ -131,10 +134,14 @@ pub async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     }
 }
 
+/// One finding per row: further evaluators and trials that failed on it would only push others out.
 async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
-    let mut rows = Vec::new();
-    if limit > 0 {
-        for bad in app.store.worst(run.id, limit).await? {
+    let mut rows: Vec<BadRow> = Vec::new();
+    if limit == 0 {
+        return Ok(rows);
+    }
+    for bad in app.store.worst(run.id, limit.saturating_mul(FINDINGS_PER_ROW)).await? {
+        if rows.len() < limit && rows.iter().all(|row| row.row != bad.ordinal + 1) {
             rows.push(BadRow::of(&bad, &app.store.item(bad.item).await?));
         }
     }

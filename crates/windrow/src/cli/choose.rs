@@ -1,15 +1,14 @@
 //! What running a file means now: a first run, going on with an unfinished one, or another run of
 //! a finished job. Decided from what is stored, and said to the person.
 
-use windrow_engine::{Request, submit};
 use windrow_model::RunId;
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
-use windrow_workloads::LoadedJob;
+use windrow_workloads::{LoadedJob, experiment};
 
 use super::execute::{self, Ending};
 use super::progress::Progress;
-use super::text;
+use super::{start, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::{self, App};
@@ -22,63 +21,116 @@ pub struct Course {
     pub note: Option<String>,
 }
 
-pub async fn course(app: &App, file: &LoadedJob, new: bool) -> Result<Course> {
+/// What the person asked for, beside the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// All rows; what was done before is taken over.
+    Usual,
+    /// All rows, and everything anew.
+    Afresh,
+    /// Rows the job has not seen.
+    Append,
+    /// Rows that were done, judged by the file's evaluators.
+    Rescore,
+    /// Rows that arrive.
+    Online,
+}
+
+impl Wanted {
+    fn mode(self) -> Mode {
+        match self {
+            Wanted::Usual | Wanted::Afresh => Mode::Submit,
+            Wanted::Append => Mode::Append,
+            Wanted::Rescore => Mode::Rescore,
+            Wanted::Online => Mode::Online,
+        }
+    }
+}
+
+pub async fn course(app: &App, file: &LoadedJob, wanted: Wanted) -> Result<Course> {
     let Some(job) = app.store.find_job(&file.workspace, &file.name).await? else {
-        return start(app, file, new, None).await;
+        return first_run(app, file, wanted).await;
     };
     let run = app.store.run(job.latest_run).await?;
     if run.state.is_final() {
-        let note = if new {
-            format!("new run of {}: everything is done again", job.name)
-        } else {
-            format!("{} has run before: what has not changed is taken over; --new does everything again", job.name)
-        };
-        return start(app, file, new, Some(note)).await;
+        return another_run(app, file, &job, &run, wanted).await;
     }
     if let Some(session) = app.coordinator_of(&run).await? {
         return Err(held_elsewhere(app, &job, &run, &session));
     }
-    if new || run.state.is_stopping() {
+    if wanted == Wanted::Afresh || run.state.is_stopping() {
         end_first(app, &run).await?;
-        return start(app, file, new, Some(format!("run {} of {} was ended first", run.no, job.name))).await;
+        let note = format!("run {} of {} was ended first", run.no, job.name);
+        return begin(app, file, wanted, Some(note)).await;
     }
     if run.spec_hash != file.spec_hash {
         return Err(changed_meanwhile(app, &job, &run));
     }
+    let same = run.mode == wanted.mode() || (wanted == Wanted::Usual && run.mode == Mode::Append);
+    if !same {
+        return Err(another_mode(app, &job, &run));
+    }
     go_on(app, file, run).await
 }
 
-async fn start(app: &App, file: &LoadedJob, fresh: bool, note: Option<String>) -> Result<Course> {
-    let request = Request {
-        workspace: file.workspace.clone(),
-        name: file.name.clone(),
-        kind: file.kind.to_owned(),
-        labels: file.labels.clone(),
-        mode: Mode::Submit,
-        spec: file.spec.clone(),
-        spec_hash: file.spec_hash.clone(),
-        priority: file.priority,
-        limits: RunLimits { concurrency: file.concurrency, ..RunLimits::default() },
-        fresh,
-        selection: None,
-        schedule: None,
-        idempotency_key: None,
-        actor: wiring::actor(),
+async fn first_run(app: &App, file: &LoadedJob, wanted: Wanted) -> Result<Course> {
+    match wanted {
+        Wanted::Rescore => Err(Error::new(
+            format!("{} has not run yet, so there is nothing to judge again", file.name),
+            "run it first, without `--rescore`",
+        )),
+        // To a job that has seen nothing, every row is new.
+        Wanted::Append => begin(app, file, Wanted::Usual, None).await,
+        _ => begin(app, file, wanted, None).await,
+    }
+}
+
+async fn another_run(app: &App, file: &LoadedJob, job: &Job, run: &Run, wanted: Wanted) -> Result<Course> {
+    let name = &job.name;
+    let note = match wanted {
+        Wanted::Afresh => format!("new run of {name}: everything is done again"),
+        Wanted::Usual => {
+            format!("{name} has run before: what has not changed is taken over; --new does everything again")
+        }
+        Wanted::Append => format!("appending to {name}: only rows it has not seen"),
+        Wanted::Rescore => {
+            let before = app.store.spec(&run.spec_hash).await?;
+            if !experiment::differ_in_judging_only(&before, &file.spec) {
+                return Err(Error::new(
+                    format!("more than the evaluators of {name} has changed, and a rescore calls no target"),
+                    "run it without `--rescore`: what has not changed is taken over there too",
+                ));
+            }
+            format!("rescoring {name}: no target is called; columns that changed stay beside the new ones")
+        }
+        Wanted::Online => format!("{name} is open for rows; those it has seen are left alone"),
     };
-    let submitted = submit(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?;
-    Ok(Course { run: submitted.run, resumed: false, note })
+    begin(app, file, wanted, Some(note)).await
+}
+
+async fn begin(app: &App, file: &LoadedJob, wanted: Wanted, note: Option<String>) -> Result<Course> {
+    let mut request = start::of_file(file, wanted.mode());
+    request.fresh = wanted == Wanted::Afresh;
+    Ok(Course { run: start::submit(app, request).await?, resumed: false, note })
 }
 
 async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
+    let limits = RunLimits { max_losses: run.limits.max_losses, ..file.limits };
+    if limits != run.limits {
+        let _amended = app.store.amend(run.id, limits, &wiring::actor(), app.now()).await?;
+        eprintln!("this run now has the file's limits: {limits}");
+    }
+    if let Some(spent) = limits.exhausted_by(&run.spent) {
+        return Err(Error::Plain {
+            what: format!("run {} cannot go on: {spent}", run.no),
+            remedy: "raise `budget` in the file, or pass `--budget` or `--budget-tokens`; everything done is kept"
+                .into(),
+            exit: Exit::BudgetSpent,
+        });
+    }
     let was_paused = run.state == RunState::Paused;
     if was_paused {
         let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
-    }
-    if run.limits.concurrency != file.concurrency {
-        eprintln!(
-            "warning: this run keeps its concurrency of {}; the file's applies to the next",
-            run.limits.concurrency
-        );
     }
     let total = if run.planned { run.counters.total } else { run.counters.total.max(file.rows as i64) };
     let note = format!(
@@ -99,7 +151,7 @@ async fn end_first(app: &App, run: &Run) -> Result<()> {
     }
     match execute::to_end(app, run.id, run.limits.concurrency, Progress::new("", 0, true)).await? {
         Ending::Settled { .. } => Ok(()),
-        Ending::Interrupted { .. } => Err(Error::Plain {
+        Ending::Interrupted { .. } | Ending::Spent { .. } => Err(Error::Plain {
             what: format!("interrupted while run {} was being ended", run.id),
             remedy: "run the same command again".into(),
             exit: Exit::Interrupted,
@@ -115,6 +167,16 @@ fn held_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
         ),
         format!(
             "wait for it, stop it there with Ctrl-C, or end it with `{}`",
+            app.command(&format!("jobs cancel {}", job.name))
+        ),
+    )
+}
+
+fn another_mode(app: &App, job: &Job, run: &Run) -> Error {
+    Error::new(
+        format!("run {} of {} ({}) is unfinished", run.no, job.name, run.mode),
+        format!(
+            "finish it the way it was started, or end it with `{}`",
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )

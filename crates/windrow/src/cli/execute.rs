@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windrow_model::RunId;
 use windrow_model::record::Run;
+use windrow_model::state::RunState;
 
 use super::progress::Progress;
 use super::text;
@@ -22,7 +23,10 @@ pub enum Ending {
     /// Somebody stopped the process; the run can be continued.
     Interrupted {
         run: Run,
-        pace: Pace,
+    },
+    /// The run paused because its budget is spent; it can be continued with more.
+    Spent {
+        run: Run,
     },
 }
 
@@ -44,38 +48,54 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     let mut signals = Signals::listen()?;
     let (before, started) = (app.store.run(id).await?.counters.executed(), Instant::now());
     let running = app.engine(id, concurrency).await?;
-    let settled = watch(app, &running, id, &mut signals, &mut progress).await;
-    match settled {
-        Ok(true) => running.engine.drain().await,
-        Ok(false) => interrupt(app, &running, id, &mut signals, &progress).await,
+    let watched = watch(app, &running, id, &mut signals, &mut progress).await;
+    match watched {
+        Ok(Watched::Settled | Watched::Spent) => running.engine.drain().await,
+        Ok(Watched::Signal) => interrupt(app, &running, id, &mut signals, &progress).await,
         Err(_) => running.engine.stop().await,
     }
     progress.clear();
-    settled?;
+    let watched = watched?;
     let run = app.store.run(id).await?;
     let pace = Pace { items: run.counters.executed() - before, elapsed: started.elapsed() };
-    Ok(if run.state.is_final() { Ending::Settled { run, pace } } else { Ending::Interrupted { run, pace } })
+    Ok(match watched {
+        _ if run.state.is_final() => Ending::Settled { run, pace },
+        Watched::Spent => Ending::Spent { run },
+        _ => Ending::Interrupted { run },
+    })
 }
 
-/// True when the run has settled, false when a signal came first.
+/// What ended the watching.
+enum Watched {
+    Settled,
+    Signal,
+    Spent,
+}
+
 async fn watch(
     app: &App,
     running: &Running,
     id: RunId,
     signals: &mut Signals,
     progress: &mut Progress,
-) -> Result<bool> {
+) -> Result<Watched> {
     let settled = running.engine.settled(id);
     tokio::pin!(settled);
     let mut look = tokio::time::interval(LOOK_EVERY);
     loop {
         tokio::select! {
-            run = &mut settled => return Ok(run.map(|_| true)?),
-            () = signals.next() => return Ok(false),
+            run = &mut settled => return Ok(run.map(|_| Watched::Settled)?),
+            () = signals.next() => return Ok(Watched::Signal),
             _ = look.tick() => {
                 // A look that fails is no reason to stop working.
                 if let Ok(run) = app.store.run(id).await {
-                    progress.show(&run);
+                    let spent = run.state == RunState::Paused && run.limits.exhausted_by(&run.spent).is_some();
+                    if spent && run.counters.running == 0 {
+                        return Ok(Watched::Spent);
+                    }
+                    if !spent {
+                        progress.show(&run);
+                    }
                 }
             }
         }
@@ -96,20 +116,20 @@ async fn interrupt(app: &App, running: &Running, id: RunId, signals: &mut Signal
 }
 
 /// Ctrl-C and SIGTERM.
-struct Signals {
+pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
 }
 
 impl Signals {
-    fn listen() -> Result<Self> {
+    pub fn listen() -> Result<Self> {
         let listen = |kind| {
             signal(kind).map_err(|error| Error::new(format!("signals cannot be received: {error}"), "try again"))
         };
         Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
 
-    async fn next(&mut self) {
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}

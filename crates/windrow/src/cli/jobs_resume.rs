@@ -1,27 +1,66 @@
 //! `windrow jobs resume`
 
-use windrow_model::state::RunEvent;
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{RunEvent, RunState};
 
-use super::find;
-use super::output;
-use crate::error::Result;
+use super::budget::Budget;
+use super::{find, follow, output};
+use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::{self, App};
 
 /// Let a paused job go on.
+///
+/// With `--here` this process does the work, also of a run that was interrupted; otherwise whoever
+/// waits for it goes on. A run whose budget is spent needs more: `--budget` or `--budget-tokens`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
     job: String,
+    /// Do the work right here, to the end
+    #[arg(long)]
+    here: bool,
+    #[command(flatten)]
+    budget: Budget,
+    #[command(flatten)]
+    shown: follow::Shown,
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, run) = find::job(app, &args.job).await?;
+    let run = with_budget(app, &job, run, args.budget).await?;
+    if args.here {
+        if let Some(session) = app.coordinator_of(&run).await? {
+            let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
+            return Err(Error::new(what, "leave out `--here`"));
+        }
+        if run.state == RunState::Paused {
+            let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
+        }
+        return follow::to_end(app, run.id, true, "jobs resume --here", args.shown).await;
+    }
     let run = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
     let who = match app.coordinator_of(&run).await? {
         Some(session) => format!("process {} goes on with it", session.pid),
-        None => "the `windrow run` that waits for it goes on; if there is none, run its file again".into(),
+        None => {
+            "the `windrow run` that waits for it goes on; if there is none, run its file again, or add `--here`".into()
+        }
     };
     output::print(&format!("{} is {}: {who}", job.name, run.state));
     Ok(Exit::Passed)
+}
+
+async fn with_budget(app: &App, job: &Job, run: Run, budget: Budget) -> Result<Run> {
+    let limits = budget.applied_to(run.limits);
+    if let Some(spent) = limits.exhausted_by(&run.spent) {
+        return Err(Error::Plain {
+            what: format!("run {} of {} cannot go on: {spent}", run.no, job.name),
+            remedy: "give it more with `--budget DOLLARS` or `--budget-tokens N`".into(),
+            exit: Exit::BudgetSpent,
+        });
+    }
+    if limits == run.limits {
+        return Ok(run);
+    }
+    Ok(app.store.amend(run.id, limits, &wiring::actor(), app.now()).await?)
 }

@@ -1,31 +1,60 @@
 //! `windrow jobs retry`
 
-use windrow_engine::{Request, submit};
 use windrow_model::record::{Job, Run};
-use windrow_model::state::{ItemState, Mode};
-use windrow_model::store::ItemFilter;
+use windrow_model::state::{ItemState, Mode, RunState};
+use windrow_model::store::{ItemFilter, Selection};
+use windrow_model::{ErrorClass, ItemId};
 
-use super::assess::Wish;
-use super::execute;
-use super::progress::Progress;
-use super::{find, result};
+use super::{find, follow, result, start};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::wiring::{self, App};
+use crate::wiring::App;
 
 /// Try again what failed or was cancelled, and only that, with the definition of the latest run.
 ///
-/// Steps that were done before are taken over, not paid for again. It runs right here.
+/// Steps that were done before are taken over, not paid for again, and every earlier attempt is kept.
+/// The choices below narrow each other. It runs right here.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
     job: String,
-    /// Print one JSON object at the end, and nothing else on stdout
+    /// Only items that failed with this class of error; may be repeated (timeout, rate_limited, server …)
+    #[arg(long, value_name = "CLASS")]
+    error: Vec<ErrorClass>,
+    /// Only this item, by its id in `jobs items`; may be repeated. Also one that succeeded
+    #[arg(long, value_name = "ITEM")]
+    item: Vec<i64>,
+    /// Only items that this evaluator could not judge; may be repeated
+    #[arg(long, value_name = "NAME")]
+    evaluator: Vec<String>,
+    /// Only items that some evaluator could not judge
     #[arg(long)]
-    json: bool,
-    /// Show no progress
-    #[arg(long, short)]
-    quiet: bool,
+    unjudged: bool,
+    #[command(flatten)]
+    shown: follow::Shown,
+}
+
+impl Args {
+    /// `None`: whatever did not succeed.
+    fn selection(&self) -> Option<Selection> {
+        let judging = self.unjudged || !self.evaluator.is_empty();
+        if !judging && self.error.is_empty() && self.item.is_empty() {
+            return None;
+        }
+        use ItemState::*;
+        let states = match (judging, self.item.is_empty()) {
+            (true, _) => vec![Succeeded],
+            (false, false) => vec![Succeeded, Failed, Cancelled, Skipped],
+            (false, true) => vec![Failed, Cancelled],
+        };
+        Some(Selection {
+            states,
+            errors: self.error.clone(),
+            unjudged: judging.then(|| self.evaluator.clone()),
+            items: self.item.iter().copied().map(ItemId).collect(),
+            reverse: false,
+        })
+    }
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
@@ -33,30 +62,19 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     if !latest.state.is_final() {
         return unfinished(app, &job, &latest, args).await;
     }
-    if !has_work(app, &job).await? {
+    let selection = args.selection();
+    if selection.is_none() && !has_work(app, &job).await? {
         eprintln!("{}: there is nothing to retry", job.name);
-        return result::show_earlier(app, &latest, &shown(app, &job, false, args.json)).await;
+        let report = follow::report(false, args.shown.json, app.command(&format!("{AGAIN} {}", job.name)));
+        return result::show_earlier(app, &latest, &report).await;
     }
-    let request = Request {
-        workspace: job.workspace.clone(),
-        name: job.name.clone(),
-        kind: job.kind.clone(),
-        labels: job.labels.clone(),
-        mode: Mode::FailRetry,
-        spec: app.store.spec(&latest.spec_hash).await?,
-        spec_hash: latest.spec_hash.clone(),
-        priority: latest.priority,
-        limits: latest.limits,
-        fresh: false,
-        selection: None,
-        schedule: None,
-        idempotency_key: None,
-        actor: wiring::actor(),
-    };
-    let submitted = submit(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?;
-    let run = app.store.run(submitted.run).await?;
-    follow(app, &job, &run, false, args).await
+    let mut request = start::of_run(app, &job, &latest, Mode::FailRetry).await?;
+    request.selection = selection;
+    let run = start::submit(app, request).await?;
+    follow::to_end(app, run, false, AGAIN, args.shown).await
 }
+
+const AGAIN: &str = "jobs retry";
 
 /// An interrupted retry is continued; any other unfinished run belongs to its file.
 async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
@@ -67,25 +85,13 @@ async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit>
         );
         return Err(Error::new(what, "wait for it; what fails can be retried then"));
     }
-    if run.mode != Mode::FailRetry || run.state == windrow_model::state::RunState::Paused {
+    if run.mode != Mode::FailRetry || run.state == RunState::Paused {
         let what = format!("run {} of {} is {} and not finished", run.no, job.name, run.state);
         let cancel = app.command(&format!("jobs cancel {}", job.name));
         return Err(Error::new(what, format!("finish it by running its file again, or end it with `{cancel}`")));
     }
     eprintln!("continuing run {}", run.id);
-    follow(app, job, run, true, args).await
-}
-
-async fn follow(app: &App, job: &Job, run: &Run, resumed: bool, args: Args) -> Result<Exit> {
-    let progress = Progress::new(&job.name, 0, args.quiet);
-    let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await?;
-    result::show(app, ending, shown(app, job, resumed, args.json)).await
-}
-
-fn shown(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report {
-    let continue_with = app.command(&format!("jobs retry {}", job.name));
-    let wish = Wish { baseline: None, worst: super::WORST };
-    result::Report { resumed, json, continue_with, wish, targets: Vec::new() }
+    follow::to_end(app, run.id, true, AGAIN, args.shown).await
 }
 
 async fn has_work(app: &App, job: &Job) -> Result<bool> {

@@ -3,14 +3,25 @@
 
 mod assess;
 mod baseline;
+mod budget;
 mod choose;
 mod compare;
+mod counting;
+mod dataset_named;
+mod datasets_delete;
+mod datasets_diff;
+mod datasets_export;
+mod datasets_import;
+mod datasets_list;
+mod datasets_show;
 mod execute;
 mod find;
+mod follow;
 mod gates;
 mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
+mod jobs_clone;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
@@ -19,17 +30,21 @@ mod jobs_resume;
 mod jobs_retry;
 mod jobs_show;
 mod jobs_stats;
+mod jobs_unschedule;
 mod jobs_why;
 mod mock_model;
+mod online;
 mod output;
 mod progress;
 mod report;
 mod result;
 mod run;
+mod scheduled;
+mod start;
 mod tables;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -50,6 +65,7 @@ Examples:
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
+  windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -81,6 +97,25 @@ enum Command {
     Jobs(Jobs),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
+    /// Keep datasets under a name, in versions that never change
+    #[command(subcommand, arg_required_else_help = true)]
+    Datasets(Datasets),
+}
+
+#[derive(Debug, Subcommand)]
+enum Datasets {
+    /// Read a file, check every row, and keep it as a new version
+    Import(datasets_import::Args),
+    /// All datasets and their newest versions
+    List(datasets_list::Args),
+    /// One dataset: its versions, its fields and their types, some rows
+    Show(datasets_show::Args),
+    /// What one version has that another has not
+    Diff(datasets_diff::Args),
+    /// Write a version to a file
+    Export(datasets_export::Args),
+    /// Delete a dataset, or one version of it
+    Delete(datasets_delete::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -103,6 +138,10 @@ enum Jobs {
     Cancel(jobs_cancel::Args),
     /// Try again what failed or was cancelled, and only that
     Retry(jobs_retry::Args),
+    /// Run another job with the definition of this one
+    Clone(jobs_clone::Args),
+    /// Let a job no longer start by itself
+    Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
@@ -118,12 +157,13 @@ fn after_help() -> String {
 pub async fn perform(cli: Cli) -> Result<Exit> {
     let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) => unreachable!("performed above"),
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,
@@ -139,12 +179,25 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Item(args) => item_show::perform(app, args).await,
         Jobs::Logs(args) => jobs_logs::perform(app, args).await,
         Jobs::Pause(args) => jobs_pause::perform(app, args).await,
-        Jobs::Resume(args) => jobs_resume::perform(app, args).await,
+        Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
+        Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
+        Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
+    }
+}
+
+async fn perform_on_datasets(data: &Path, command: Datasets) -> Result<Exit> {
+    match command {
+        Datasets::Import(args) => Box::pin(datasets_import::perform(data, args)).await,
+        Datasets::List(args) => datasets_list::perform(&App::open(data).await?, args).await,
+        Datasets::Show(args) => datasets_show::perform(&App::open(data).await?, args).await,
+        Datasets::Diff(args) => datasets_diff::perform(&App::open(data).await?, args).await,
+        Datasets::Export(args) => datasets_export::perform(&App::open(data).await?, args).await,
+        Datasets::Delete(args) => datasets_delete::perform(&App::open(data).await?, args).await,
     }
 }
 

@@ -6,7 +6,7 @@ use windrow_model::state::ItemState;
 use windrow_model::store::ItemFilter;
 use windrow_wire::{RunResult, status};
 
-use super::assess::{self, Assessment, Wish, assess};
+use super::assess::{Assessment, Wish, assess};
 use super::execute::{Ending, Pace};
 use super::report::Target;
 use super::{output, report, tables, text};
@@ -30,20 +30,30 @@ pub struct Report {
 pub async fn show(app: &App, ending: Ending, report: Report) -> Result<Exit> {
     match ending {
         Ending::Settled { run, pace } => show_settled(app, &run, Some(pace), &report).await,
-        Ending::Interrupted { run, .. } => {
-            if report.json {
-                let job = app.store.job(run.job).await?;
-                let aggregates = assess::aggregates(app, &run).await?;
-                let code = Exit::Interrupted.code();
-                let found = Default::default();
-                output::print_json(&RunResult::of(&job, &run, aggregates, found, report.resumed, code));
-            }
-            let counters = &run.counters;
-            let done = format!("{} of {}", text::count(counters.settled()), text::count(counters.total));
-            eprintln!("interrupted: {done} items done; continue with: {}", report.continue_with);
-            Ok(Exit::Interrupted)
-        }
+        Ending::Interrupted { run } => show_unfinished(app, &run, &report, Exit::Interrupted).await,
+        Ending::Spent { run } => show_unfinished(app, &run, &report, Exit::BudgetSpent).await,
     }
+}
+
+/// What there is so far, and how to go on.
+async fn show_unfinished(app: &App, run: &Run, report: &Report, exit: Exit) -> Result<Exit> {
+    if report.json {
+        let job = app.store.job(run.job).await?;
+        let aggregates = app.store.aggregates(run.id).await?;
+        let found = Default::default();
+        output::print_json(&RunResult::of(&job, run, aggregates, found, report.resumed, exit.code()));
+    }
+    let (counters, again) = (&run.counters, &report.continue_with);
+    let done = format!("{} of {} items done", text::count(counters.settled()), text::count(counters.total));
+    match (exit, &run.reason) {
+        (Exit::BudgetSpent, Some(reason)) => {
+            eprintln!(
+                "paused: {reason}; {done}, all of it kept\ngo on with more:  {again} --budget DOLLARS (or --budget-tokens N)"
+            );
+        }
+        _ => eprintln!("interrupted: {done}; continue with: {again}"),
+    }
+    Ok(exit)
 }
 
 /// The result of a run that is over and was not executed here.

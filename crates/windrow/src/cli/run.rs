@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use windrow_workloads::{LoadedJob, job_file};
+use windrow_workloads::dataset::Library;
+use windrow_workloads::{Environment, LoadedJob, experiment, job_file};
 
 use super::assess::Wish;
-use super::choose::{self, Course};
+use super::budget::Budget;
+use super::choose::{self, Course, Wanted};
 use super::execute::{self, Ending};
+use super::online::Stream;
 use super::progress::Progress;
 use super::report::Target;
-use super::{find, result};
+use super::{find, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -24,9 +27,16 @@ use crate::wiring::App;
 pub struct Args {
     /// The job file (YAML)
     file: PathBuf,
-    /// Start afresh: end an unfinished run and do everything again, also what was done before
-    #[arg(long)]
-    new: bool,
+    #[command(flatten)]
+    how: How,
+    /// Only the first N rows: a trial run, taken over when all rows are run
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    first: Option<u64>,
+    #[command(flatten)]
+    budget: Budget,
+    /// Stay, and run again at the times of the file's `schedule`
+    #[arg(long, conflicts_with = "online")]
+    scheduled: bool,
     /// Print one JSON object at the end, and nothing else on stdout
     #[arg(long)]
     json: bool,
@@ -44,40 +54,108 @@ pub struct Args {
     report: Vec<Target>,
 }
 
+/// Which rows, and what of them.
+#[derive(Debug, Clone, Copy, clap::Args)]
+#[group(multiple = false)]
+struct How {
+    /// Start afresh: end an unfinished run and do everything again, also what was done before
+    #[arg(long)]
+    new: bool,
+    /// Only rows of the dataset that the job has not seen
+    #[arg(long)]
+    append: bool,
+    /// Only judge again, by the file's evaluators: no target is called, and changed columns stay
+    /// beside the new ones
+    #[arg(long)]
+    rescore: bool,
+    /// Rows come in on standard input as JSON lines, results go out on standard output
+    #[arg(long)]
+    online: bool,
+}
+
+impl How {
+    fn wanted(self) -> Wanted {
+        match self {
+            How { new: true, .. } => Wanted::Afresh,
+            How { append: true, .. } => Wanted::Append,
+            How { rescore: true, .. } => Wanted::Rescore,
+            How { online: true, .. } => Wanted::Online,
+            _ => Wanted::Usual,
+        }
+    }
+}
+
 pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let job = load(args.file.clone()).await?;
+    // A folder is made only for a file that is in order, but what is there may hold its dataset.
+    let existing = App::open_if_there(data).await?;
+    let mut job = load(args.file.clone(), existing.as_ref().map(App::library)).await?;
+    if let Some(rows) = args.first {
+        job = experiment::first_rows(job, rows)
+            .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
+    }
+    job.limits = args.budget.applied_to(job.limits);
+    if args.scheduled && job.schedule.is_none() {
+        let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
+        return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));
+    }
     for warning in &job.warnings {
         eprintln!("warning: {warning}");
     }
-    let app = App::create(data).await?;
+    let app = match existing {
+        Some(app) => app,
+        None => App::create(data).await?,
+    };
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
         find::run(&app, baseline).await?;
     }
-    let course = choose::course(&app, &job, args.new).await?;
+    let course = choose::course(&app, &job, args.how.wanted()).await?;
     if let (Some(note), false) = (&course.note, args.quiet) {
         eprintln!("{note}");
     }
-    let ending = follow(&app, &job, &course, args.quiet).await?;
+    let ending = follow(&app, &job, &course, &args).await?;
     let report = result::Report {
         resumed: course.resumed,
-        json: args.json,
-        continue_with: app.command(&format!("run {}", args.file.display())),
+        json: args.json || args.how.online,
+        continue_with: app.command(&args.again()),
         wish: Wish { baseline: args.baseline, worst: args.worst },
         targets: args.report,
     };
-    result::show(&app, ending, report).await
+    let exit = result::show(&app, ending, report).await?;
+    if !args.scheduled || exit == Exit::Interrupted {
+        return Ok(exit);
+    }
+    let job = app.store.run(course.run).await?.job;
+    scheduled::keep(&app, job, exit, args.json, args.quiet).await
 }
 
-async fn follow(app: &App, job: &LoadedJob, course: &Course, quiet: bool) -> Result<Ending> {
-    let progress = Progress::new(&job.name, job.rows, quiet);
-    let concurrency = app.store.run(course.run).await?.limits.concurrency;
-    execute::to_end(app, course.run, concurrency, progress).await
+impl Args {
+    /// The command that goes on where this one stopped.
+    fn again(&self) -> String {
+        let How { append, rescore, online, .. } = self.how;
+        let mode = [(append, " --append"), (rescore, " --rescore"), (online, " --online")];
+        let mode: String = mode.iter().filter(|(on, _)| *on).map(|(_, flag)| *flag).collect();
+        let first = self.first.map(|rows| format!(" --first {rows}")).unwrap_or_default();
+        format!("run {}{mode}{first}", self.file.display())
+    }
+}
+
+async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Result<Ending> {
+    let progress = Progress::new(&job.name, job.rows, args.quiet);
+    let run = app.store.run(course.run).await?;
+    if !args.how.online {
+        return execute::to_end(app, run.id, run.limits.concurrency, progress).await;
+    }
+    let stream = Stream::open(app, &run, job.kind).await?;
+    let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await;
+    stream.close().await?;
+    ending
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-async fn load(file: PathBuf) -> Result<LoadedJob> {
-    let loaded = tokio::task::spawn_blocking(move || job_file::load(&file)).await;
+async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
+    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+    let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?
         .map_err(Error::from)

@@ -2,6 +2,8 @@
 
 mod broken_files;
 mod continuing;
+mod datasets;
+mod documented;
 mod endpoint;
 mod interrupting;
 mod json_contract;
@@ -9,7 +11,9 @@ mod mock_model;
 mod mock_model_answers;
 mod place;
 mod providers;
+mod quality;
 mod reading;
+mod reports;
 mod sharing;
 mod steering;
 mod torture;

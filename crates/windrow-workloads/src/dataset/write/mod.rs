@@ -7,12 +7,15 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use windrow_model::Json;
+
 use super::Format;
 use super::profile::Profile;
 use crate::template::Fields;
 
 pub trait RowWriter: Send {
-    fn write(&mut self, row: Fields) -> io::Result<()>;
+    /// A JSON object on one line.
+    fn write(&mut self, row: &Json) -> io::Result<()>;
     fn finish(self: Box<Self>) -> io::Result<()>;
 }
 
@@ -38,8 +41,8 @@ pub fn writer(format: Format, out: Out, profile: &Profile) -> Result<Box<dyn Row
 struct JsonLines(Out);
 
 impl RowWriter for JsonLines {
-    fn write(&mut self, row: Fields) -> io::Result<()> {
-        serde_json::to_writer(&mut self.0, &row)?;
+    fn write(&mut self, row: &Json) -> io::Result<()> {
+        self.0.write_all(row.as_str().as_bytes())?;
         self.0.write_all(b"\n")
     }
 
@@ -54,11 +57,10 @@ struct JsonList {
 }
 
 impl RowWriter for JsonList {
-    fn write(&mut self, row: Fields) -> io::Result<()> {
+    fn write(&mut self, row: &Json) -> io::Result<()> {
         self.out.write_all(if self.begun { b",\n" } else { b"[\n" })?;
         self.begun = true;
-        serde_json::to_writer(&mut self.out, &row)?;
-        Ok(())
+        self.out.write_all(row.as_str().as_bytes())
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
@@ -82,7 +84,8 @@ impl CsvTable {
 }
 
 impl RowWriter for CsvTable {
-    fn write(&mut self, row: Fields) -> io::Result<()> {
+    fn write(&mut self, row: &Json) -> io::Result<()> {
+        let row: Fields = row.parse()?;
         let cells = self.columns.iter().map(|column| match row.get(column) {
             None | Some(Value::Null) => String::new(),
             Some(Value::String(text)) => text.clone(),

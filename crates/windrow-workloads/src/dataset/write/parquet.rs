@@ -13,8 +13,10 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
 
+use windrow_model::Json;
+
 use super::{Out, RowWriter};
-use crate::dataset::profile::{Kind, Profile};
+use crate::dataset::profile::{FieldProfile, Kind, Profile};
 use crate::template::Fields;
 
 /// Rows, and bytes of JSON, that are written together.
@@ -39,8 +41,7 @@ pub struct ParquetTable {
 
 impl ParquetTable {
     pub fn begin(out: Out, profile: &Profile) -> Result<Self, String> {
-        let of =
-            |(name, field): (&String, &crate::dataset::profile::FieldProfile)| (name.clone(), column(&field.types));
+        let of = |(name, field): (&String, &FieldProfile)| (name.clone(), column(&field.types));
         let columns: Vec<(String, Column)> = profile.fields.iter().map(of).collect();
         if columns.is_empty() {
             return Err("the rows have no fields, and Parquet needs columns; use jsonl".to_owned());
@@ -71,9 +72,9 @@ impl ParquetTable {
 }
 
 impl RowWriter for ParquetTable {
-    fn write(&mut self, row: Fields) -> io::Result<()> {
-        self.bytes += row.values().map(|value| value.as_str().map_or(16, str::len)).sum::<usize>();
-        self.rows.push(row);
+    fn write(&mut self, row: &Json) -> io::Result<()> {
+        self.bytes += row.as_str().len();
+        self.rows.push(row.parse()?);
         if self.rows.len() >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
             self.write_group()?;
         }

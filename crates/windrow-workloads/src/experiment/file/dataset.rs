@@ -1,4 +1,5 @@
-//! `dataset:` in a job file, as a path or as an object. Paths are relative to the job file.
+//! `dataset:` in a job file: a path, which is relative to the job file, or an object with a path or
+//! the name of an imported dataset.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::dataset::{Dataset, DatasetFile, Format, Reading, Shape};
+use crate::dataset::{Dataset, DatasetFile, Format, Library, Reading, Shape, Source, StoredVersion};
 use crate::job_file::Section;
 use crate::report::{Problems, nearest};
 
@@ -17,25 +18,63 @@ pub struct DatasetSection {
     pub span: Range<usize>,
 }
 
+/// Where a dataset's name is looked up.
+#[derive(Clone, Copy)]
+pub struct Shelf<'a> {
+    pub library: Option<&'a Library>,
+    pub workspace: &'a str,
+}
+
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct DatasetConfig {
-    path: String,
+    path: Option<String>,
     format: Option<Format>,
     delimiter: Option<char>,
+    name: Option<String>,
+    version: Option<i64>,
     #[serde(default)]
     fields: BTreeMap<String, String>,
     #[serde(default)]
     shape: Shape,
 }
 
-pub fn read(section: Section, folder: &Path, problems: &mut Problems) -> Option<DatasetSection> {
-    let config = match section.text() {
-        Some(path) => DatasetConfig { path: path.to_owned(), ..DatasetConfig::default() },
+pub fn read(section: Section, folder: &Path, shelf: Shelf<'_>, problems: &mut Problems) -> Option<DatasetSection> {
+    let mut config = match section.text() {
+        Some(path) => DatasetConfig { path: Some(path.to_owned()), ..DatasetConfig::default() },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
+    let (source, shown, span) = match (config.path.take(), config.name.take()) {
+        (Some(path), None) => in_file(&section, folder, &path, &config, problems)?,
+        (None, Some(name)) => under_name(&section, shelf, name, &config, problems)?,
+        (path, _) => {
+            let found = if path.is_some() { "both `path` and `name`" } else { "neither `path` nor `name`" };
+            let help = "name a file: dataset: rows.jsonl; or an imported dataset: dataset: { name: … }";
+            problems.add(section.span.clone(), format!("`dataset` has {found}"), help);
+            return None;
+        }
+    };
+    check_fields(&section, &config.fields, problems)?;
+    let reading = Reading { fields: config.fields, shape: config.shape };
+    Some(DatasetSection { dataset: Dataset { source, reading }, shown, span })
+}
+
+type Located = (Source, String, Range<usize>);
+
+fn in_file(
+    section: &Section,
+    folder: &Path,
+    given: &str,
+    config: &DatasetConfig,
+    problems: &mut Problems,
+) -> Option<Located> {
     let span = if section.is_map() { section.span_of("path") } else { section.node.span.clone() };
-    let (shown, path) = located(folder, &config.path);
+    let (shown, path) = located(folder, given);
+    if config.version.is_some() {
+        let help = "remove it, or import the file with `windrow datasets import` and use its name";
+        problems.add(section.span_of("version"), "a file has no `version`", help);
+        return None;
+    }
     if !path.is_file() {
         let what = if path.is_dir() { "is a folder, not a file" } else { "does not exist" };
         problems.add(span, format!("the dataset {} {what}", path.display()), remedy(&path));
@@ -48,16 +87,53 @@ pub fn read(section: Section, folder: &Path, problems: &mut Problems) -> Option<
     }
     let Some(file) = DatasetFile::named(path, config.format, config.delimiter) else {
         let message = format!("the format of {shown} is not clear from its name");
-        problems.add(
-            span,
-            message,
-            format!("add it: dataset: {{ path: …, format: jsonl }} (or one of {})", Format::list()),
-        );
+        let help = format!("add it: dataset: {{ path: …, format: jsonl }} (or one of {})", Format::list());
+        problems.add(span, message, help);
         return None;
     };
-    check_fields(&section, &config.fields, problems)?;
-    let reading = Reading { fields: config.fields, shape: config.shape };
-    Some(DatasetSection { dataset: Dataset { file, reading }, shown, span })
+    Some((Source::File(file), shown, span))
+}
+
+fn under_name(
+    section: &Section,
+    shelf: Shelf<'_>,
+    name: String,
+    config: &DatasetConfig,
+    problems: &mut Problems,
+) -> Option<Located> {
+    let span = section.span_of("name");
+    if config.format.is_some() || config.delimiter.is_some() {
+        let message = "`format` and `delimiter` are of files, not of a dataset with a name";
+        problems.add(section.span.clone(), message, "remove them");
+        return None;
+    }
+    let versions = shelf.library.map_or(Ok(Vec::new()), |library| library.versions(shelf.workspace, &name));
+    let versions = match versions {
+        Ok(versions) => versions,
+        Err(error) => {
+            problems.add(span, format!("the dataset {name} cannot be looked up: {error}"), "try again");
+            return None;
+        }
+    };
+    if versions.is_empty() {
+        let names = shelf.library.and_then(|library| library.names(shelf.workspace).ok()).unwrap_or_default();
+        let help = match nearest(&name, names.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("import it: windrow datasets import FILE --name {name}"),
+        };
+        problems.add(span, format!("there is no dataset {name:?} in the workspace {:?}", shelf.workspace), help);
+        return None;
+    }
+    let wanted = config.version.unwrap_or(versions[0].version);
+    let Some(found) = versions.iter().find(|version| version.version == wanted) else {
+        let known: Vec<String> = versions.iter().take(20).map(|version| version.version.to_string()).collect();
+        let message = format!("the dataset {name} has no version {wanted}");
+        problems.add(section.span_of("version"), message, format!("there are: {}", known.join(", ")));
+        return None;
+    };
+    let version = StoredVersion { name, version: wanted, id: found.id, rows: found.rows };
+    let shown = format!("{}@{wanted}", version.name);
+    Some((Source::Stored(version), shown, span))
 }
 
 /// A new name that says nothing, or a path that leads nowhere, in any row.

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::Arc;
 
 use super::dataset::DatasetSection;
-use crate::dataset::BadRow;
+use crate::dataset::{BadRow, Library};
 use crate::experiment::component::{Checked, Placed};
 use crate::experiment::survey::{Need, Survey, Unmet};
-use crate::report::{Excerpt, Problem, Problems, nearest};
+use crate::report::{Problem, Problems, nearest};
 use crate::template::Template;
 
 /// A need of the rows and where in the job file it comes from.
@@ -58,18 +57,23 @@ pub fn wishes_of(checked: &Checked, vital: bool, problems: &mut Problems) -> Vec
     wishes
 }
 
-pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems) -> Option<Fit> {
+pub fn check(
+    dataset: &DatasetSection,
+    library: Option<&Library>,
+    wishes: &[Wish],
+    problems: &mut Problems,
+) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of(&dataset.dataset, &needs) {
+    let survey = match Survey::of(&dataset.dataset, library, &needs) {
         Ok(survey) => survey,
         Err(error) => {
-            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.file.path.display());
+            let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);
             problems.add(dataset.span.clone(), message, "check the file and its permissions");
             return None;
         }
     };
     for bad in &survey.bad {
-        problems.push(problem_in_row(&dataset.shown, bad));
+        problems.push(bad.problem(&dataset.shown));
     }
     let more = survey.bad_rows - survey.bad.len() as u64;
     if more > 0 {
@@ -80,7 +84,7 @@ pub fn check(dataset: &DatasetSection, wishes: &[Wish], problems: &mut Problems)
         );
     }
     if survey.rows == 0 && survey.bad_rows == 0 {
-        let message = format!("the dataset {} has no rows", dataset.dataset.file.path.display());
+        let message = format!("the dataset {} has no rows", dataset.dataset.source);
         problems.add(dataset.span.clone(), message, "add at least one row");
     }
     let mut warnings = Vec::new();
@@ -131,11 +135,5 @@ fn in_some_rows(wish: &Wish, unmet: &Unmet, dataset: &DatasetSection) -> Problem
         Some(field) => format!("add `{field}` to the row, or write {{{{ {field} | default(\"…\") }}}} in a template"),
         None => "correct the row or the template".to_owned(),
     };
-    problem_in_row(&dataset.shown, &BadRow { message, help, ..unmet.first.clone() })
-}
-
-fn problem_in_row(shown: &str, bad: &BadRow) -> Problem {
-    let excerpt = Excerpt { name: shown.to_owned(), text: bad.text.clone(), first_line: bad.line as usize };
-    let end = if bad.column == 0 { excerpt.text.len() } else { bad.column + 1 };
-    Problem::new(bad.message.clone(), bad.help.clone()).at(&Arc::new(excerpt), bad.column..end)
+    BadRow { message, help, ..unmet.first.clone() }.problem(&dataset.shown)
 }

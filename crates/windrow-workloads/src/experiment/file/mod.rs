@@ -16,6 +16,7 @@ use super::KIND;
 use super::component::Surroundings;
 use super::spec::ExperimentSpec;
 use crate::LoadedJob;
+use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::job_file::{HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
@@ -34,7 +35,13 @@ const FIELDS: &[&str] = &[
     "min_items",
 ];
 
-pub fn load(path: &Path, mut root: Section, environment: &Environment, problems: &mut Problems) -> Option<LoadedJob> {
+pub fn load(
+    path: &Path,
+    mut root: Section,
+    environment: &Environment,
+    library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
@@ -48,7 +55,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
 
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let surroundings = Surroundings { environment, folder };
-    let dataset = dataset.and_then(|section| dataset::read(section, folder, problems));
+    let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
+    let dataset = dataset.and_then(|section| dataset::read(section, folder, shelf, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
     let talk = conversation.talk.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
@@ -63,7 +71,7 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
-    let mut fit = fit::check(&dataset, &wishes, problems)?;
+    let mut fit = fit::check(&dataset, library, &wishes, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
@@ -79,11 +87,13 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
+        first: None,
     };
     let (spec, spec_hash) = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
     let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
     fit.warnings.splice(0..0, warnings);
+    let limits = header.limits();
     Some(LoadedJob {
         name: header.name,
         description: header.description,
@@ -91,7 +101,8 @@ pub fn load(path: &Path, mut root: Section, environment: &Environment, problems:
         workspace: header.workspace,
         labels: header.labels,
         priority: header.priority,
-        concurrency: header.concurrency,
+        limits,
+        schedule: header.schedule,
         spec,
         spec_hash,
         rows: fit.rows * u64::from(trials.count),

@@ -1,0 +1,111 @@
+//! Datasets kept under a name, read like a file. Reading blocks, as reading a file does, so it belongs
+//! where blocking is allowed.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use windrow_model::DatasetVersionId;
+use windrow_model::dataset::{DatasetRow, DatasetStore, DatasetVersion};
+use windrow_model::store;
+
+use super::{Place, ReadError, Row, Rows};
+
+const PAGE_ROWS: usize = 1_000;
+const PAGE_BYTES: usize = 4 << 20;
+
+/// The store of named datasets, for code that may block.
+#[derive(Clone)]
+pub struct Library {
+    store: Arc<dyn DatasetStore>,
+    runtime: tokio::runtime::Handle,
+}
+
+/// A version as a definition freezes it. The id alone says which; the rest is for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoredVersion {
+    pub name: String,
+    pub version: i64,
+    pub id: DatasetVersionId,
+    pub rows: i64,
+}
+
+impl Library {
+    /// Inside a runtime.
+    pub fn new(store: Arc<dyn DatasetStore>) -> Self {
+        Self { store, runtime: tokio::runtime::Handle::current() }
+    }
+
+    pub fn names(&self, workspace: &str) -> store::Result<Vec<String>> {
+        let listed = self.runtime.block_on(self.store.datasets(workspace))?;
+        Ok(listed.into_iter().map(|listing| listing.dataset.name).collect())
+    }
+
+    /// Newest first; none where there is no such dataset.
+    pub fn versions(&self, workspace: &str, name: &str) -> store::Result<Vec<DatasetVersion>> {
+        self.runtime.block_on(async {
+            match self.store.find_dataset(workspace, name).await? {
+                Some(dataset) => self.store.dataset_versions(dataset.id).await,
+                None => Ok(Vec::new()),
+            }
+        })
+    }
+
+    pub fn open(&self, version: &StoredVersion, place: Place) -> Box<dyn Rows> {
+        Box::new(StoredRows {
+            library: self.clone(),
+            version: version.clone(),
+            read: VecDeque::new(),
+            passed: place.offset as i64,
+        })
+    }
+}
+
+struct StoredRows {
+    library: Library,
+    version: StoredVersion,
+    read: VecDeque<DatasetRow>,
+    /// Rows before the next one.
+    passed: i64,
+}
+
+impl StoredRows {
+    fn next(&mut self) -> Result<Option<Row>, ReadError> {
+        if self.read.is_empty() && self.passed < self.version.rows {
+            let page = self.library.store.dataset_rows(self.version.id, self.passed, PAGE_ROWS, PAGE_BYTES);
+            let page = self.library.runtime.block_on(page);
+            self.read = page.map_err(|error| io::Error::other(self.gone(&error)))?.into();
+        }
+        let Some(row) = self.read.pop_front() else { return Ok(None) };
+        self.passed = row.ordinal + 1;
+        let fields =
+            row.body.parse().map_err(|error| io::Error::other(format!("row {} is damaged: {error}", row.ordinal)))?;
+        Ok(Some(Row { line: self.passed as u64, fields, text: row.body.as_str().into() }))
+    }
+
+    fn gone(&self, error: &store::StoreError) -> String {
+        let StoredVersion { name, version, .. } = &self.version;
+        match error {
+            store::StoreError::NotFound { .. } => {
+                format!("{name}@{version} has been deleted; submit the job file again")
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+impl Rows for StoredRows {
+    fn next_row(&mut self) -> Option<Result<Row, ReadError>> {
+        self.next().transpose()
+    }
+
+    fn place(&self) -> Place {
+        Place { offset: self.passed as u64, line: self.passed as u64 + 1 }
+    }
+
+    fn at_end(&mut self) -> Result<bool, ReadError> {
+        Ok(self.passed >= self.version.rows)
+    }
+}

@@ -1,0 +1,51 @@
+//! `--budget` and `--budget-tokens`, wherever a run is started or goes on.
+
+use windrow_model::record::RunLimits;
+
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct Budget {
+    /// Pause when this run has spent so many dollars; what is done is kept, and it can go on with more
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
+    budget: Option<i64>,
+    /// Pause when this run has used so many tokens
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    budget_tokens: Option<i64>,
+}
+
+impl Budget {
+    pub fn applied_to(self, limits: RunLimits) -> RunLimits {
+        RunLimits {
+            max_cost_nanos: self.budget.or(limits.max_cost_nanos),
+            max_tokens: self.budget_tokens.or(limits.max_tokens),
+            ..limits
+        }
+    }
+}
+
+/// In billionths.
+fn dollars(text: &str) -> Result<i64, String> {
+    let number: f64 =
+        text.trim_start_matches('$').parse().map_err(|_| "an amount is written like 5 or 0.25".to_owned())?;
+    if !(number.is_finite() && number > 0.0) {
+        return Err("a budget must be more than nothing".to_owned());
+    }
+    Ok((number * 1e9) as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_read_exactly() {
+        assert_eq!([dollars("5"), dollars("$0.25")], [Ok(5_000_000_000), Ok(250_000_000)]);
+        assert!(dollars("0").is_err() && dollars("-1").is_err() && dollars("much").is_err());
+    }
+
+    #[test]
+    fn what_is_not_said_stays() {
+        let file = RunLimits { max_tokens: Some(7), ..RunLimits::default() };
+        let given = Budget { budget: Some(3), budget_tokens: None }.applied_to(file);
+        assert_eq!((given.max_cost_nanos, given.max_tokens), (Some(3), Some(7)));
+    }
+}

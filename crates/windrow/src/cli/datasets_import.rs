@@ -1,0 +1,150 @@
+//! `windrow datasets import`
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde::Serialize;
+use windrow_model::dataset::NewImport;
+use windrow_model::{DatasetId, DatasetVersionId};
+use windrow_wire::VersionView;
+use windrow_workloads::dataset::import::{self, ImportError, ImportFile, Progress};
+use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
+
+use super::output::{self, Show};
+use super::{counting, dataset_named, text};
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::wiring::{self, App};
+
+/// Read a file, check every row, and keep it as a new version of a dataset.
+///
+/// Nothing is stored unless every row is in order. Rows are known by their content: the same rows in
+/// another order are the same version.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// CSV, JSONL, JSON, YAML or Parquet
+    file: PathBuf,
+    /// The dataset's name; the file's, if not given
+    #[arg(long, value_parser = dataset_named::check_name)]
+    name: Option<String>,
+    #[arg(long, default_value = "default")]
+    workspace: String,
+    /// A file with a JSON Schema that every row must satisfy, in this and later versions
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// How the file is written, where its name does not say
+    #[arg(long)]
+    format: Option<Format>,
+    /// Between two fields of a CSV file
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<char>,
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    name: String,
+    workspace: String,
+    /// The newest version had these rows already.
+    unchanged: bool,
+    version: VersionView,
+}
+
+pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+    let file = located(&args)?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&file.path)?,
+    };
+    let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
+    let existing = App::open_if_there(data).await?;
+    let kept = match &existing {
+        Some(app) => kept_schema(app, &args.workspace, &name).await?,
+        None => None,
+    };
+    let file = Arc::new(ImportFile { file, shown: args.file.display().to_string(), schema: given.or(kept) });
+    let progress = Arc::new(Progress::default());
+    let checking = file.clone().check(progress.clone());
+    let checked = counting::while_counting(args.quiet, || said(&progress), checking).await?;
+    // A folder is made only for rows that are in order.
+    let app = match existing {
+        Some(app) => app,
+        None => App::create(data).await?,
+    };
+    let import = NewImport {
+        dataset: DatasetId::mint(app.now(), fastrand::u64(..)),
+        version: DatasetVersionId::mint(app.now(), fastrand::u64(..)),
+        workspace: args.workspace.clone(),
+        name: name.clone(),
+        schema: None,
+        source: args.file.display().to_string(),
+        actor: wiring::actor(),
+    };
+    let storing = import::import(&*app.datasets, file, checked, import, &progress, || app.now());
+    let imported = counting::while_counting(args.quiet, || said(&progress), storing).await.map_err(failed)?;
+    let version = VersionView::from(&imported.version);
+    let answer = Answer { name, workspace: args.workspace, unchanged: imported.unchanged, version };
+    output::show(&answer, args.json);
+    Ok(Exit::Passed)
+}
+
+fn located(args: &Args) -> Result<DatasetFile> {
+    let usage = |what: String, remedy: String| Error::Plain { what, remedy, exit: Exit::Usage };
+    if args.delimiter.is_some_and(|delimiter| !delimiter.is_ascii()) {
+        return Err(usage("the delimiter must be one ASCII character".into(), "for example `,` or `;`".into()));
+    }
+    if !args.file.is_file() {
+        return Err(usage(format!("there is no file {}", args.file.display()), "check the path".into()));
+    }
+    DatasetFile::named(args.file.clone(), args.format, args.delimiter).ok_or_else(|| {
+        let what = format!("the format of {} is not clear from its name", args.file.display());
+        usage(what, format!("add `--format`, one of {}", Format::list()))
+    })
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    dataset_named::check_name(&stem).map_err(|why| {
+        let what = format!("{stem:?} cannot be the name of a dataset: {why}");
+        Error::Plain { what, remedy: "give one with `--name`".into(), exit: Exit::Usage }
+    })
+}
+
+/// What every later version must satisfy too.
+async fn kept_schema(app: &App, workspace: &str, name: &str) -> Result<Option<RowSchema>> {
+    let Some(dataset) = app.datasets.find_dataset(workspace, name).await? else { return Ok(None) };
+    let newest = app.datasets.dataset_versions(dataset.id).await?.into_iter().next();
+    let Some(schema) = newest.and_then(|newest| newest.schema) else { return Ok(None) };
+    RowSchema::stored(&schema).map(Some).map_err(|why| Error::new(why, "give another with `--schema`"))
+}
+
+fn said(progress: &Progress) -> String {
+    let read = |count: &std::sync::atomic::AtomicU64| text::count(count.load(Ordering::Relaxed) as i64);
+    match progress.total.load(Ordering::Relaxed) {
+        0 => format!("checking: {} rows", read(&progress.checked)),
+        total => format!("storing: {} of {} rows", read(&progress.stored), text::count(total as i64)),
+    }
+}
+
+fn failed(error: ImportError) -> Error {
+    match error {
+        ImportError::Report(report) => Error::File(report),
+        ImportError::Store(error) => error.into(),
+    }
+}
+
+impl Show for Answer {
+    fn text(&self) -> String {
+        let VersionView { version, rows, .. } = &self.version;
+        let rows = text::plural(*rows, "row");
+        match self.unchanged {
+            true => format!("{}@{version}: no change, it has these {rows} already", self.name),
+            false => format!("{}@{version}: {rows}", self.name),
+        }
+    }
+}

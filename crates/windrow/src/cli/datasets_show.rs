@@ -1,0 +1,83 @@
+//! `windrow datasets show`
+
+use windrow_wire::{DatasetDetail, VersionView};
+
+use super::dataset_named::{self, Named};
+use super::output::{self, Show};
+use super::text;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::wiring::App;
+
+const SAMPLE_BYTES: usize = 1 << 20;
+
+/// One dataset: its versions, its fields and their types, some rows.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// NAME or NAME@VERSION
+    dataset: Named,
+    /// How many rows to show
+    #[arg(long, default_value_t = 5)]
+    rows: usize,
+    #[arg(long, default_value = "default")]
+    workspace: String,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+    let (dataset, versions) = dataset_named::dataset(app, &args.workspace, &args.dataset.name).await?;
+    let version = dataset_named::choose(&args.dataset, &versions)?;
+    let sample = app.datasets.dataset_rows(version.id, 0, args.rows, SAMPLE_BYTES).await?;
+    let detail = DatasetDetail {
+        name: dataset.name,
+        workspace: dataset.workspace,
+        version: (&version).into(),
+        schema: version.schema,
+        fields: version.profile.value()["fields"].take(),
+        sample: sample.into_iter().map(|row| row.body).collect(),
+        versions: versions.iter().map(VersionView::from).collect(),
+    };
+    output::show(&detail, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for DatasetDetail {
+    fn text(&self) -> String {
+        let version = &self.version;
+        let mut page = format!("{}@{}: {}\n\n", self.name, version.version, text::plural(version.rows, "row"));
+        page += &output::facts(&[
+            ("imported", format!("{} by {}", version.created_at, version.actor)),
+            ("from", version.source.clone()),
+            ("schema", self.schema.as_ref().map_or("none".into(), |schema| text::line(schema.as_str(), 120))),
+            ("content", version.digest.clone()),
+        ]);
+        page += &format!("\n{}", field_table(&self.fields));
+        page += "\nFIRST ROWS\n";
+        for row in &self.sample {
+            page += &format!("  {}\n", text::line(row.as_str(), 160));
+        }
+        page + &format!("\n{}", version_table(&self.versions))
+    }
+}
+
+fn field_table(fields: &serde_json::Value) -> String {
+    let rows = fields.as_object().into_iter().flatten().map(|(name, field)| {
+        let types = field["types"].as_array().into_iter().flatten().filter_map(|kind| kind.as_str());
+        vec![name.clone(), types.collect::<Vec<_>>().join(" or "), text::count(field["rows"].as_i64().unwrap_or(0))]
+    });
+    output::table(&["FIELD", "TYPE", ">ROWS"], rows.collect())
+}
+
+fn version_table(versions: &[VersionView]) -> String {
+    let row = |version: &VersionView| {
+        vec![
+            version.version.to_string(),
+            text::count(version.rows),
+            version.created_at.to_string(),
+            version.actor.clone(),
+            version.source.clone(),
+        ]
+    };
+    output::table(&[">VERSION", ">ROWS", "IMPORTED", "BY", "FROM"], versions.iter().map(row).collect())
+}

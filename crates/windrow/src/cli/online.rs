@@ -1,0 +1,155 @@
+//! `windrow run FILE --online` (E11): rows come in on standard input, one JSON object per line, and
+//! results go out on standard output as they land. The end of the input closes the intake; what is in
+//! is finished. A row that was seen before is left alone, so the same input can be sent again.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use windrow_model::record::Run;
+use windrow_model::state::{Mode, RunEvent};
+use windrow_model::store::{NewItem, Store};
+use windrow_model::{Clock, ItemId, Json, RunId};
+use windrow_wire::ItemDetailView;
+use windrow_workloads::experiment;
+
+use super::output;
+use crate::error::Result;
+use crate::wiring::{self, App};
+
+/// Rows given to the store together, and read ahead of it.
+const BATCH: usize = 500;
+/// Rows that wait for a worker before no more are read.
+const AHEAD: i64 = 10_000;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PAGE: usize = 256;
+
+/// Feeding and printing, in the background while the run is executed.
+pub struct Stream {
+    feeding: JoinHandle<Result<()>>,
+    printing: JoinHandle<Result<Results>>,
+    stop: Arc<tokio::sync::Notify>,
+}
+
+impl Stream {
+    pub async fn open(app: &App, run: &Run, kind: &str) -> Result<Self> {
+        let spec = app.store.spec(&run.spec_hash).await?;
+        let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, spec };
+        let mut results = Results { store: app.store.clone(), run: run.id, kind: kind.to_owned(), after: 0 };
+        results.skip_what_was().await?;
+        let stop = Arc::new(tokio::sync::Notify::new());
+        let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
+        let printing = tokio::spawn(results.print_until(stop.clone()));
+        Ok(Self { feeding, printing, stop })
+    }
+
+    /// After the run has ended or was interrupted: what landed last is printed too.
+    pub async fn close(self) -> Result<()> {
+        self.feeding.abort();
+        self.stop.notify_one();
+        if let Ok(results) = self.printing.await {
+            results?.print_new().await?;
+        }
+        match self.feeding.await {
+            Ok(fed) => fed,
+            Err(_interrupted) => Ok(()),
+        }
+    }
+}
+
+/// On a thread of its own that nobody waits for: a read that never ends must not hold up the exit.
+fn lines_of_stdin() -> mpsc::Receiver<String> {
+    let (lines, received) = mpsc::channel(BATCH);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(std::io::Result::ok) {
+            if lines.blocking_send(line).is_err() {
+                break;
+            }
+        }
+    });
+    received
+}
+
+struct Feeder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    run: RunId,
+    spec: Json,
+}
+
+impl Feeder {
+    async fn feed(self, mut input: mpsc::Receiver<String>) -> Result<()> {
+        let (mut lines, mut line_no) = (Vec::with_capacity(BATCH), 0);
+        while input.recv_many(&mut lines, BATCH).await > 0 {
+            let items: Vec<NewItem> = lines.drain(..).flat_map(|line| self.items_in(&line, &mut line_no)).collect();
+            while self.store.run(self.run).await?.counters.queued > AHEAD {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            self.store.feed_items(self.run, items, self.clock.now()).await?;
+        }
+        self.store.intend(self.run, RunEvent::Drain, &wiring::actor(), None, self.clock.now()).await?;
+        Ok(())
+    }
+
+    /// A bad line is reported and left out; the others are no worse for it.
+    fn items_in(&self, line: &str, line_no: &mut u64) -> Vec<NewItem> {
+        *line_no += 1;
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        experiment::arriving(&self.spec, line).unwrap_or_else(|why| {
+            eprintln!("line {line_no} of the input is left out: {why}");
+            Vec::new()
+        })
+    }
+}
+
+/// Reads the outbox: what is archived is told there once, and is not lost when printing is slow.
+struct Results {
+    store: Arc<dyn Store>,
+    run: RunId,
+    kind: String,
+    after: i64,
+}
+
+impl Results {
+    async fn skip_what_was(&mut self) -> Result<()> {
+        loop {
+            let page = self.store.outbox(self.after, PAGE).await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            self.after = last.id;
+        }
+    }
+
+    async fn print_until(mut self, stop: Arc<tokio::sync::Notify>) -> Result<Self> {
+        loop {
+            self.print_new().await?;
+            if tokio::time::timeout(LOOK_EVERY, stop.notified()).await.is_ok() {
+                return Ok(self);
+            }
+        }
+    }
+
+    async fn print_new(&mut self) -> Result<()> {
+        loop {
+            let page = self.store.outbox(self.after, PAGE).await?;
+            for event in &page {
+                self.after = event.id;
+                if event.run != self.run || event.kind != "items_archived" {
+                    continue;
+                }
+                let body = event.body.value();
+                let ids = body["items"].as_array().into_iter().flatten().filter_map(|item| item["id"].as_i64());
+                for id in ids {
+                    let detail = self.store.item(ItemId(id)).await?;
+                    output::print_json_line(&ItemDetailView::of(&self.kind, Mode::Online, &detail));
+                }
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+}

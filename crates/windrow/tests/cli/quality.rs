@@ -1,0 +1,148 @@
+//! Gates and exit codes, repeats, comparisons.
+
+use serde_json::Value;
+
+use crate::endpoint::Endpoint;
+use crate::place::{Place, Said};
+
+/// Rows whose number is divisible by `wrong` are expected to be something else.
+fn place(endpoint: &Endpoint, rows: usize, wrong: usize, more: &str) -> Place {
+    let place = Place::empty();
+    write(&place, endpoint, "counted", rows, wrong, more);
+    place
+}
+
+fn write(place: &Place, endpoint: &Endpoint, name: &str, rows: usize, wrong: usize, more: &str) {
+    place.write_job(&format!("{name}.yaml"), name, endpoint, rows, 8);
+    let yaml = std::fs::read_to_string(place.path(&format!("{name}.yaml"))).unwrap();
+    let expect = format!("{{% if n % {wrong} == 0 %}}no{{% else %}}answer {{{{ n }}}}{{% endif %}}");
+    place.write(&format!("{name}.yaml"), &format!("{}{more}", yaml.replace("answer {{ n }}", &expect)));
+}
+
+fn run(place: &Place) -> Said {
+    place.windrow(&["run", "counted.yaml", "--json", "-q"])
+}
+
+fn verdicts(result: &Value) -> Vec<&str> {
+    result["gates"].as_array().unwrap().iter().map(|gate| gate["verdict"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn every_gate_is_judged_and_one_that_fails_ends_the_program_with_3() {
+    let endpoint = Endpoint::open();
+    let gates =
+        "gates:\n  - exact.mean >= 0.9\n  - exact.pass_rate > 95%\n  - errors < 1%\n  - exact.mean >= baseline\n";
+    let place = place(&endpoint, 50, 10, gates);
+    let result = run(&place).ended_with(3).json();
+    assert_eq!(verdicts(&result), ["passed", "failed", "passed", "passed"]);
+    assert_eq!((&result["gates"][1]["actual"], &result["gates"][1]["bound"]), (&0.9.into(), &0.95.into()));
+    assert_eq!(result["gates"][3]["note"], "there is no baseline yet");
+    let again = place.windrow(&["gates", "counted", "--json"]).ended_with(3).json();
+    assert_eq!(again, result["gates"], "stored results are judged alike");
+    let table = place.windrow(&["gates", "counted"]).ended_with(3).stdout;
+    assert!(table.contains("exact.pass_rate > 95%") && table.contains("failed"), "{table}");
+}
+
+#[test]
+fn gates_that_hold_end_with_0_and_weak_evidence_with_6() {
+    let endpoint = Endpoint::open();
+    let place = place(&endpoint, 30, 1000, "gates:\n  - exact.mean >= 0.9\n  - failed == 0\n");
+    // Row 0 is wrong: 29 of 30.
+    let result = run(&place).ended_with(0).json();
+    assert_eq!(verdicts(&result), ["passed", "passed"]);
+    write(&place, &endpoint, "counted", 30, 1000, "gates:\n  - exact.mean >= 0.9 at 95%\n");
+    let result = run(&place).ended_with(6).json();
+    assert_eq!(verdicts(&result), ["undecided"]);
+    write(&place, &endpoint, "counted", 30, 1000, "gates:\n  - exact.mean >= 0.5 at 95%\n");
+    run(&place).ended_with(0);
+    write(&place, &endpoint, "counted", 30, 1000, "min_items: 31\n");
+    run(&place).ended_with(6);
+    assert_eq!(endpoint.calls(), 30, "another gate is no reason to ask again");
+}
+
+#[test]
+fn too_many_errors_end_with_4_whatever_the_gates_say() {
+    let endpoint = Endpoint::open();
+    endpoint.fail_on([1, 2]);
+    let place = place(&endpoint, 10, 1000, "max_errors: 10%\ngates:\n  - exact.mean >= 0.99\n");
+    let result = run(&place).ended_with(4).json();
+    assert_eq!((&result["errors"]["invalid_request"], verdicts(&result)[0]), (&2.into(), "failed"));
+    write(&place, &endpoint, "counted", 10, 1000, "max_errors: 2\n");
+    run(&place).ended_with(0);
+}
+
+/// What a retry mended counts together with what was good before.
+#[test]
+fn a_retry_is_judged_by_the_whole_job() {
+    let endpoint = Endpoint::open();
+    endpoint.fail_on([3]);
+    let place = place(&endpoint, 20, 1000, "gates:\n  - exact.n >= 20\n  - failed == 0\n");
+    assert_eq!(verdicts(&run(&place).ended_with(3).json()), ["failed", "failed"]);
+    endpoint.fail_on([]);
+    let result = place.windrow(&["jobs", "retry", "counted", "--json", "-q"]).ended_with(0).json();
+    assert_eq!((&result["items"]["total"], verdicts(&result)), (&1.into(), vec!["passed", "passed"]));
+}
+
+#[test]
+fn runs_are_compared_row_by_row_and_with_a_baseline() {
+    let endpoint = Endpoint::open();
+    let place = place(&endpoint, 40, 1000, "");
+    run(&place).ended_with(0);
+    write(&place, &endpoint, "counted", 40, 4, "gates:\n  - exact.mean >= baseline - 0.02\n");
+    let result = run(&place).ended_with(3).json();
+    assert_eq!(
+        (&result["baseline"]["no"], &result["comparison"]["evaluators"]["exact"]["broken"]),
+        (&1.into(), &9.into())
+    );
+    let said = place.windrow(&["compare", "counted#1", "counted#2", "--json"]).ended_with(0).json();
+    let exact = &said["evaluators"]["exact"];
+    assert_eq!((&exact["rows"], &exact["broken"], &exact["fixed"]), (&40.into(), &9.into(), &0.into()));
+    assert_eq!(exact["broken_rows"][0]["ordinal"], 4);
+    assert!((exact["mean"]["difference"].as_f64().unwrap() + 9.0 / 40.0).abs() < 1e-12);
+    assert!(exact["mean"]["p"].as_f64().unwrap() < 0.01);
+    let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
+    assert!(text.contains("exact: 9 rows broken") && text.contains("row 5 "), "{text}");
+
+    // Against itself nothing is worse.
+    let result =
+        place.windrow(&["run", "counted.yaml", "--json", "-q", "--baseline", "counted#2"]).ended_with(0).json();
+    assert_eq!(verdicts(&result), ["passed"]);
+    let wrong = place.windrow(&["run", "counted.yaml", "-q", "--baseline", "counted#9"]).ended_with(1);
+    assert!(wrong.stderr.contains("has no run 9"), "{}", wrong.stderr);
+    // Another job over the same rows.
+    std::fs::copy(place.path("counted.jsonl"), place.path("other.jsonl")).unwrap();
+    write(
+        &place,
+        &endpoint,
+        "other",
+        40,
+        4,
+        "baseline: { job: counted, run: 1 }\ngates:\n  - exact.mean >= baseline\n",
+    );
+    let other = place.windrow(&["run", "other.yaml", "--json", "-q"]).ended_with(3).json();
+    assert_eq!((&other["baseline"]["job"], &other["baseline"]["no"]), (&"counted".into(), &1.into()));
+}
+
+#[test]
+fn rows_are_tried_as_often_as_the_file_says_and_more_trials_reuse_the_first() {
+    let endpoint = Endpoint::open();
+    let place = place(&endpoint, 5, 2, "");
+    run(&place).ended_with(0);
+    write(&place, &endpoint, "counted", 5, 2, "trials: 3\ngates:\n  - exact.pass^3 >= 0.4\n");
+    let result = run(&place).ended_with(0).json();
+    assert!(endpoint.calls_by_question().values().all(|calls| *calls == 3), "{:?}", endpoint.calls_by_question());
+    let trials = &result["evaluators"]["exact"]["trials"];
+    assert_eq!(trials["histogram"], serde_json::json!([[3, 0, 3], [3, 3, 2]]));
+    assert_eq!((&result["items"]["total"], &trials["kappa"]), (&15.into(), &1.0.into()));
+    run(&place).ended_with(0);
+    assert_eq!(endpoint.calls(), 15, "nothing is paid twice");
+}
+
+#[test]
+fn a_gate_nobody_can_read_stops_before_anything_is_stored() {
+    let endpoint = Endpoint::open();
+    let place = place(&endpoint, 5, 2, "gates:\n  - exakt.mean >= 0.9\n");
+    let said = run(&place).ended_with(2);
+    assert!(said.stderr.contains("counted.yaml:11") && said.stderr.contains("did you mean `exact`"), "{}", said.stderr);
+    assert!(!place.data().exists() && endpoint.calls() == 0);
+}
