@@ -13,6 +13,7 @@ pub mod job_file;
 pub mod kind;
 pub mod prices;
 pub mod report;
+pub mod size;
 pub mod template;
 
 pub use environment::Environment;

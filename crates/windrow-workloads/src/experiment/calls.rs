@@ -50,7 +50,12 @@ impl<'a> Calls<'a> {
 
     /// Puts messages to a model.
     pub async fn ask(&self, model: &dyn Target, messages: &[Message]) -> Result<Answer, Halt> {
-        let request = model.request(&Question { messages, conversation: &Conversation::default(), turn: 0 })?;
+        let request = model.request(&Question {
+            messages,
+            conversation: &Conversation::default(),
+            turn: 0,
+            trial: self.trial,
+        })?;
         self.send(CALL, model, request).await
     }
 

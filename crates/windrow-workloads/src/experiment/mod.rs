@@ -7,6 +7,7 @@ mod conversation;
 mod evaluator;
 pub(crate) mod file;
 mod message;
+mod process;
 mod program;
 mod spec;
 mod step;

@@ -105,7 +105,8 @@ impl Experiment {
     async fn ask(&self, turn: usize, variables: &Value, talking: &mut Talking<'_>) -> Result<Answer, Halt> {
         let rendered = self.prompt.render(variables, &mut talking.history);
         let messages = rendered.map_err(|error| invalid(error.message))?;
-        let question = Question { messages: &messages, conversation: &talking.conversation, turn };
+        let question =
+            Question { messages: &messages, conversation: &talking.conversation, turn, trial: talking.trial };
         let request = self.target.request(&question)?;
         let calls = self.calls("", turn, talking);
         if talking.item.rescore && !calls.knows(&*self.target, &request) {

@@ -60,6 +60,16 @@ impl Section {
         Some(Section { path: self.path_of(&key.name), span: key.span, node })
     }
 
+    /// Takes several fields out as a section of their own, which stands where this one does.
+    pub fn split(&mut self, fields: &[&str]) -> Section {
+        let mut taken = Vec::new();
+        if let Content::Map(entries) = &mut self.node.content {
+            taken = entries.extract_if(.., |(key, _)| fields.contains(&key.name.as_str())).collect();
+        }
+        let node = Node { span: self.node.span.clone(), content: Content::Map(taken) };
+        Section { path: self.path.clone(), span: self.span.clone(), node }
+    }
+
     pub fn require(&mut self, field: &str, example: &str, problems: &mut Problems) -> Option<Section> {
         let found = self.take(field);
         if found.is_none() {

@@ -137,7 +137,9 @@ fn the_docs_show_every_evaluator_with_examples_that_load() {
     for example in &examples {
         let indented: String = example.lines().map(|line| format!("  {line}\n")).collect();
         let folder = folder(&indented);
-        folder.write("city.schema.json", "{}");
+        for (name, text) in [("city.schema.json", "{}"), ("check.py", ""), ("check.sh", ""), ("words.txt", "")] {
+            folder.write(name, text);
+        }
         folder.load().unwrap_or_else(|report| panic!("{}", report.plain()));
     }
     assert!(examples.len() >= 15);

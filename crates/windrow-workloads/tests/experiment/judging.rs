@@ -226,6 +226,46 @@ async fn each_of_the_two_calls_is_a_step() {
     assert_eq!(asked_of_the_judge(&endpoint).len(), 3);
 }
 
+/// Vectors in which Paris and Lyon are at a right angle, and everything else is between them.
+async fn endpoint_of_vectors() -> Endpoint {
+    let vector = |text: &str| match text {
+        "Paris" => json!([2.0, 0.0]),
+        "Lyon" => json!([0.0, 2.0]),
+        _ => json!([1.0, 1.0]),
+    };
+    Endpoint::start(move |call| match call.body["input"].as_array() {
+        None => completion("Paris"),
+        Some(texts) => {
+            let data = texts.iter().enumerate().rev();
+            let data = data.map(|(index, text)| json!({ "index": index, "embedding": vector(text.as_str().unwrap()) }));
+            let usage = json!({ "prompt_tokens": 5, "total_tokens": 5 });
+            axum::Json(json!({ "data": data.collect::<Vec<_>>(), "usage": usage })).into_response()
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn nearness_in_meaning_is_the_cosine_of_two_vectors_from_one_call() {
+    let endpoint = endpoint_of_vectors().await;
+    let evaluator =
+        |expect: &str| format!("  - embedding: {{ model: {{judge}}, expect: \"{expect}\", threshold: 0.7 }}");
+    let journal = MemoryJournal::default();
+    let done = run(&folder(&endpoint, &evaluator("Orly, {{ country }}"), ""), &journal).await.unwrap();
+    assert_eq!(done.scores[0].verdict, Verdict::Pass);
+    assert_eq!(done.scores[0].reason, "0.707 reaches 0.7 against \"Orly, France\"");
+    assert_eq!(done.usage.tokens_in, 16, "the call of the target and that for the vectors");
+    let story = ["begin target", "done", "begin call embedding", "done", "whole evaluator embedding"];
+    assert_eq!(journal.story(), story);
+    assert!(!format!("{:?}", journal.told()).contains("\"embedding\":["), "vectors are not kept");
+    let asked = endpoint.calls().remove(1).body;
+    assert_eq!(asked, json!({ "model": "referee", "input": ["Paris", "Orly, France"] }));
+    assert_eq!(score(&folder(&endpoint, &evaluator("{{ other }}"), "")).await.value, Some(0.0));
+    assert_eq!(endpoint.calls().len(), 4);
+    assert_eq!(score(&folder(&endpoint, &evaluator("{{ capital }}"), "")).await.value, Some(1.0));
+    assert_eq!(endpoint.calls().len(), 5, "the same text needs no vectors");
+}
+
 /// What is good stands, what may pass is tried again, and in the end the verdict is `error`.
 #[tokio::test]
 async fn only_the_failing_judge_is_tried_again_and_in_the_end_it_is_an_error() {
@@ -277,5 +317,9 @@ fn a_judge_that_cannot_work_is_refused() {
     refused(&format!("judge: {{ {model}, rubric: '{{{{ capitol }}}}' }}"), "did you mean `capital`?");
     refused(&format!("judge: {{ {model}, rubic: x }}"), "did you mean `rubric`?");
     refused("judge: { model: { recorded: { field: other } }, rubric: x }", "cannot be asked with messages");
+    refused(
+        "embedding: { model: { anthropic: { model: m, base_url: 'http://127.0.0.1:1' } }, expect: x }",
+        "makes no embeddings",
+    );
     refused("judge: { model: { openai: { modl: m } }, rubric: x }", "evaluators[0].judge.model.openai.modl");
 }

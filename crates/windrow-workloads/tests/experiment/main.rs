@@ -1,9 +1,11 @@
 //! The experiment workload from the outside: a job file in, pages, calls, steps and scores out,
 //! against a loopback endpoint and a journal in memory.
 
+mod code;
 mod conversations;
 mod endpoint;
 mod evaluators;
+mod examples;
 mod fixture;
 mod formats;
 mod http;

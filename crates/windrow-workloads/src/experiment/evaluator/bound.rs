@@ -38,9 +38,10 @@ impl Bound {
             let message = format!("this version has no evaluator `{kind}`; use a newer one");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
+        let evaluator = (found.build)(config.clone(), setting)?;
         // Without the name: renaming a column does not compute it again.
+        let config = evaluator.identity().unwrap_or(config);
         let mut identity = canonical(&json!({ "kind": kind, "version": found.version, "config": config }));
-        let evaluator = (found.build)(config, setting)?;
         // The version of a part is not in the configuration of the whole.
         for part in evaluator.parts() {
             identity += &part.identity;

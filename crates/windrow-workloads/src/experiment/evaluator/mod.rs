@@ -6,7 +6,9 @@ mod bound;
 mod case;
 mod choice;
 mod chrf;
+mod code;
 mod contains;
+mod embedding;
 mod exact;
 mod graded;
 mod jaro_winkler;
@@ -39,6 +41,7 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::calls::Calls;
 use super::component::{self, read};
+use super::process;
 use super::target::Setting;
 use crate::template::Template;
 use bleu::Bleu;
@@ -46,6 +49,7 @@ pub use bound::{Bound, condition_template};
 pub use case::Case;
 pub use choice::chosen;
 use chrf::Chrf;
+use code::{Code, CodeConfig};
 use graded::GradedConfig;
 use jaro_winkler::JaroWinkler;
 use levenshtein::Levenshtein;
@@ -133,6 +137,7 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
         judge::asking::read::<pairwise::PairwiseConfig>,
         pairwise::Pairwise::build,
     ),
+    EvaluatorKind::new("embedding", 1, embedding::DOC, embedding::read, embedding::Embedding::build),
     EvaluatorKind::new("label", 1, label::DOC, read::<label::LabelConfig>, label::Label::build),
     EvaluatorKind::new(
         "tool_calls",
@@ -144,6 +149,8 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::new("latency", 1, limit::LATENCY, read::<LimitConfig<Latency>>, limit::build::<Latency>),
     EvaluatorKind::new("cost", 1, limit::COST, read::<LimitConfig<Cost>>, limit::build::<Cost>),
     EvaluatorKind::new("tokens", 1, limit::TOKENS, read::<LimitConfig<Tokens>>, limit::build::<Tokens>),
+    EvaluatorKind::new("command", 1, code::COMMAND, process::read::<process::CommandConfig, CodeConfig>, Code::build),
+    EvaluatorKind::new("python", 1, code::PYTHON, process::read::<process::PythonConfig, CodeConfig>, Code::build),
     EvaluatorKind::new("not", 1, not::DOC, not::read, not::Not::build),
     EvaluatorKind::new("weighted", 1, weighted::DOC, weighted::read, weighted::Weighted::build),
 ];
@@ -168,6 +175,11 @@ impl<'a> Subject<'a> {
 
 #[async_trait]
 pub trait Evaluator: Send + Sync {
+    /// What of the configuration shapes the finding, where it is not all of it.
+    fn identity(&self) -> Option<Value> {
+        None
+    }
+
     /// What the output is compared with, from the turn's variables. An error becomes the verdict
     /// `error`: it says nothing about the output.
     fn expected(&self, _variables: &minijinja::Value) -> Result<Option<String>, String> {

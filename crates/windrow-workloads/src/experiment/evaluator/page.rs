@@ -28,7 +28,7 @@ anything is stored, and every problem is reported with its line and a remedy.
 Evaluators with a graded value have a `threshold`: from this value on an output passes.
 
 Findings are kept by content: an evaluator that was changed is computed anew, and nothing else is. A
-call of a model or of code is a step of its own and is made once, even if the threshold changes later.
+call of a model is a step of its own and is made once, even if the threshold changes later.
 A call that fails in a way that may pass (network, rate limit) is tried again as the job's `retry` says,
 while the results of the target and of the other evaluators stand; in the end it is `error`.
 

@@ -2,10 +2,11 @@
 //! here and one line in [`TARGETS`].
 
 mod chat;
+mod code;
 mod http;
 mod recorded;
 mod replay;
-mod wire;
+pub mod wire;
 
 use std::sync::Arc;
 
@@ -19,11 +20,13 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::component;
 use super::conversation::Conversation;
 use super::message::Message;
+use super::process;
 use crate::duration::Duration;
 use crate::environment::Environment;
 use crate::job_file::Section;
 use crate::prices::Prices;
 use chat::{Chat, PROVIDERS, SettingsOf};
+pub use chat::{Embeddings, has_embeddings};
 
 type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
 
@@ -85,6 +88,18 @@ pub const TARGETS: &[TargetKind] = &[
     model::<17>(),
     TargetKind { name: "http", asked: Asked::Row, read: component::read::<http::HttpConfig>, build: http::Http::build },
     TargetKind {
+        name: "command",
+        asked: Asked::Row,
+        read: process::read::<process::CommandConfig, code::CodeConfig>,
+        build: code::Code::build,
+    },
+    TargetKind {
+        name: "python",
+        asked: Asked::Row,
+        read: process::read::<process::PythonConfig, code::CodeConfig>,
+        build: code::Code::build,
+    },
+    TargetKind {
         name: "recorded",
         asked: Asked::Row,
         read: component::read::<recorded::RecordedConfig>,
@@ -125,6 +140,8 @@ pub struct Question<'a> {
     pub messages: &'a [Message],
     pub conversation: &'a Conversation,
     pub turn: usize,
+    /// From 1; repeats of a row are asked on their own.
+    pub trial: u32,
 }
 
 #[async_trait]

@@ -1,6 +1,7 @@
 //! Chat models of all providers. The request is written once, recorded and sent as it is.
 
 mod dialect;
+mod embeddings;
 mod provider;
 mod settings;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
+pub use embeddings::{Embeddings, has_embeddings};
 pub use provider::PROVIDERS;
 pub use settings::SettingsOf;
 

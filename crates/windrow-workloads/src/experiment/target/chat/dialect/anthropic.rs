@@ -16,6 +16,7 @@ const MAX_TOKENS: u64 = 4096;
 pub const ANTHROPIC: Dialect = Dialect {
     path: |_| "/messages".to_owned(),
     headers: &[("anthropic-version", "2023-06-01")],
+    embeddings: None,
     body,
     read,
     framing: Framing::Events,

@@ -20,6 +20,7 @@ pub const GEMINI: Dialect = Dialect {
         false => format!("/models/{}:generateContent", asking.model),
     },
     headers: &[],
+    embeddings: None,
     body,
     read,
     framing: Framing::Events,

@@ -28,6 +28,8 @@ use crate::prices::Tokens;
 pub struct Dialect {
     /// Under the base URL.
     pub path: fn(&Asking<'_>) -> String,
+    /// Where vectors of texts are made, in OpenAI's form.
+    pub embeddings: Option<&'static str>,
     /// Sent with every request.
     pub headers: &'static [(&'static str, &'static str)],
     pub body: fn(&Asking<'_>, &[Message]) -> Json,

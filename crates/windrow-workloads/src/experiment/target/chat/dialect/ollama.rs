@@ -15,6 +15,7 @@ const OPTIONS: &str = "options";
 pub const OLLAMA: Dialect = Dialect {
     path: |_| "/api/chat".to_owned(),
     headers: &[],
+    embeddings: None,
     body,
     read,
     framing: Framing::Lines,

@@ -14,6 +14,7 @@ use crate::prices::Tokens;
 pub const OPENAI: Dialect = Dialect {
     path: |_| "/chat/completions".to_owned(),
     headers: &[],
+    embeddings: Some("/embeddings"),
     body,
     read,
     framing: Framing::Events,

@@ -1,0 +1,148 @@
+//! Vectors of texts from an endpoint that makes them in OpenAI's form. All texts of a request go in
+//! one call.
+
+use std::sync::Arc;
+
+use reqwest::header::HeaderMap;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use windrow_model::step::{ContentKey, Usage};
+use windrow_model::{ErrorClass, Failure, Json};
+
+use super::provider::{PROVIDERS, Provider};
+use super::settings::Settings;
+use super::{headers, wrong};
+use crate::experiment::spec::Component;
+use crate::experiment::target::wire::failure::Unusable;
+use crate::experiment::target::wire::{self, Secret, failure};
+use crate::experiment::target::{Setting, thaw};
+use crate::prices::{Prices, Tokens};
+
+pub struct Embeddings {
+    client: reqwest::Client,
+    url: reqwest::Url,
+    headers: HeaderMap,
+    secret: Secret,
+    model: String,
+    params: Map<String, Value>,
+    pub identity: String,
+    prices: Arc<Prices>,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    #[serde(default)]
+    data: Vec<Vector>,
+    usage: Option<Used>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Vector {
+    #[serde(default)]
+    index: usize,
+    embedding: Vec<f64>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct Used {
+    prompt_tokens: i64,
+}
+
+/// Whether vectors can be had of this target.
+pub fn has_embeddings(kind: &str) -> bool {
+    provider(kind).is_some_and(|provider| provider.dialect.embeddings.is_some())
+}
+
+fn provider(kind: &str) -> Option<&'static Provider> {
+    PROVIDERS.iter().find(|provider| provider.name == kind)
+}
+
+impl Embeddings {
+    pub fn build(model: Component, setting: &Setting) -> Result<Self, Failure> {
+        let found = provider(&model.kind).and_then(|provider| Some((provider, provider.dialect.embeddings?)));
+        let (provider, path) = found.ok_or_else(|| wrong(format!("`{}` has no embeddings", model.kind)))?;
+        let settings: Settings = thaw(model.config)?;
+        let environment = &setting.environment;
+        let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
+        let base_url = resolve(&settings.base_url(provider))?;
+        let key = settings.key(provider, &base_url, environment);
+        let key = key.map_err(|error| Failure::new(ErrorClass::Auth, error))?;
+        let own = settings.headers.iter().map(|(name, value)| Ok((name.as_str(), resolve(value)?)));
+        let own = own.collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Self {
+            client: wire::client(&base_url, settings.timeout.unwrap_or(setting.timeout).to_std())?,
+            url: wire::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?,
+            headers: headers(provider, key.as_deref(), &own)?,
+            secret: Secret::new(key.into_iter().chain(own.into_iter().map(|(_, value)| value))),
+            model: resolve(&settings.model)?,
+            identity: settings.identity(provider),
+            params: settings.params,
+            prices: setting.prices.clone(),
+        })
+    }
+
+    pub fn request(&self, texts: &[&str]) -> Json {
+        let mut body = self.params.clone();
+        body.extend([("model".to_owned(), json!(self.model)), ("input".to_owned(), json!(texts))]);
+        Json::of(&body)
+    }
+
+    /// One vector per text, in their order.
+    pub async fn call(
+        &self,
+        request: &Json,
+        texts: usize,
+        key: &ContentKey,
+    ) -> Result<(Vec<Vec<f64>>, Usage), Failure> {
+        self.send(request, texts, key).await.map_err(|failure| self.secret.redact_failure(failure))
+    }
+
+    async fn send(&self, request: &Json, texts: usize, key: &ContentKey) -> Result<(Vec<Vec<f64>>, Usage), Failure> {
+        let broken = |error| failure::of_transport(error, &self.url);
+        let post = self.client.post(self.url.clone()).headers(self.headers.clone());
+        let post = post.header("idempotency-key", key.to_string()).body(request.as_str().to_owned());
+        let reply = post.send().await.map_err(broken)?;
+        let (status, headers) = (reply.status(), reply.headers().clone());
+        let body = self.secret.redact(wire::read_body(reply).await.map_err(broken)?);
+        if !status.is_success() {
+            return Err(failure::of_status(status.as_u16(), &headers, &body));
+        }
+        let Reply { data, usage, .. } =
+            read(&body, texts).map_err(|error| failure::of_answer(error, &headers, &body))?;
+        let tokens = Tokens { input: usage.unwrap_or_default().prompt_tokens, ..Tokens::default() };
+        let cost_nanos = self.prices.cost(&self.model, &tokens).unwrap_or(0);
+        let used = Usage { tokens_in: tokens.input, tokens_out: 0, cost_nanos };
+        Ok((data.into_iter().map(|vector| vector.embedding).collect(), used))
+    }
+}
+
+fn read(body: &str, texts: usize) -> Result<Reply, Unusable> {
+    let mut reply: Reply = serde_json::from_str(body).map_err(|error| Unusable::Malformed(error.to_string()))?;
+    if let Some(error) = &reply.error {
+        let code = error["code"].as_u64().and_then(|code| u16::try_from(code).ok());
+        return Err(Unusable::Error { code });
+    }
+    reply.data.sort_by_key(|vector| vector.index);
+    let same_length = reply.data.windows(2).all(|pair| pair[0].embedding.len() == pair[1].embedding.len());
+    match reply.data.len() == texts && same_length {
+        true => Ok(reply),
+        false => Err(Unusable::Malformed(format!("{} vectors came for {texts} texts", reply.data.len()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_put_in_the_order_of_their_texts() {
+        let body = r#"{"data": [{"index": 1, "embedding": [0, 1]}, {"index": 0, "embedding": [1, 0]}]}"#;
+        let Ok(reply) = read(body, 2) else { panic!("it can be read") };
+        assert_eq!(reply.data[0].embedding, [1.0, 0.0]);
+        assert!(matches!(read(body, 3), Err(Unusable::Malformed(_))));
+        assert!(matches!(read(r#"{"error": {"code": 503}}"#, 2), Err(Unusable::Error { code: Some(503) })));
+    }
+}
