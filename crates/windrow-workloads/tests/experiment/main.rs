@@ -8,6 +8,7 @@ mod fixture;
 mod formats;
 mod journal;
 mod judging;
+mod limits;
 mod loading;
 mod paging;
 mod parity;

@@ -75,7 +75,7 @@ async fn watch(
             _ = look.tick() => {
                 // A look that fails is no reason to stop working.
                 if let Ok(run) = app.store.run(id).await {
-                    progress.show(&run);
+                    progress.show(&run, &running.engine.waits(), app.now());
                 }
             }
         }

@@ -5,6 +5,7 @@ mod continuing;
 mod endpoint;
 mod interrupting;
 mod json_contract;
+mod limits;
 mod mock_model;
 mod mock_model_answers;
 mod place;
