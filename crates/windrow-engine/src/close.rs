@@ -44,6 +44,8 @@ pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Resu
     for task in node.pool.withdraw(|task| task.claimed.lease.run == run.id) {
         claim::give_back(node, task).await;
     }
+    // Nor does it start a call it has only waited for.
+    node.limiter.dismiss(run.id);
     if run.state.stops_items() {
         node.inflight().all().iter().filter(|flag| flag.lease.run == run.id).for_each(|flag| flag.stop());
     }

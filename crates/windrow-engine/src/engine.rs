@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures::future::join_all;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use windrow_model::limit::Wait;
 use windrow_model::record::{OutboxEvent, Run, Session};
 use windrow_model::store::{Ending, Store, StoreError};
 use windrow_model::workload::Workload;
@@ -15,7 +16,7 @@ use windrow_model::{Clock, RunId, SessionId};
 use crate::hand_in::{Reporter, send_reports};
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
-use crate::{claim, clean_up, heartbeat, reap, relay, run, schedule, watchdog};
+use crate::{claim, clean_up, heartbeat, limiter, reap, relay, run, schedule, watchdog};
 
 /// How long a stop at once may take to tell the store.
 const AT_ONCE: Duration = Duration::from_secs(5);
@@ -50,6 +51,8 @@ impl Engine {
         tasks.spawn(heartbeat::keep_alive(node.clone()));
         tasks.spawn(reap::reap(node.clone()));
         tasks.spawn(relay::relay(node.clone()));
+        tasks.spawn(node.limiter.clone().pace());
+        tasks.spawn(limiter::note(node.clone()));
         tasks.spawn(watchdog::watch(node.clone()));
         if node.settings.schedules {
             tasks.spawn(schedule::start_due(node.clone()));
@@ -82,6 +85,11 @@ impl Engine {
         self.node.inflight().len()
     }
 
+    /// What items here have been waiting for before their next call, per run and resource.
+    pub fn waits(&self) -> Vec<Wait> {
+        self.node.limiter.waits(self.node.now())
+    }
+
     /// Waits until the run has ended, here or elsewhere. An error when this engine can do nothing more
     /// for it.
     pub async fn settled(&self, run: RunId) -> Result<Run, StoreError> {
@@ -103,6 +111,8 @@ impl Engine {
     /// are left for the next engine.
     pub async fn drain(&self) {
         self.node.draining.store(true, Ordering::SeqCst);
+        // What waits for leave to make a call may wait for long; it is given back instead.
+        self.node.limiter.close();
         loop {
             let freed = self.node.freed.notified();
             let claims = self.node.claims.load(Ordering::SeqCst);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::{Run, Step};
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
@@ -14,7 +15,9 @@ use windrow_model::store::{Ending, Receipt, StepWrite, Store};
 use windrow_model::workload::{Journal, StepNo, Stopped};
 use windrow_model::{Json, Lease, StepId, Time};
 
+use crate::deadline::Stopwatch;
 use crate::hand_in::Reporter;
+use crate::limiter::Limiter;
 use crate::node::Node;
 
 /// The signals of one item in flight, shared by its worker, the heartbeat and the reporter.
@@ -24,6 +27,7 @@ pub struct Flag {
     lost: AtomicBool,
     stopping: AtomicBool,
     changed: Notify,
+    pub stopwatch: Stopwatch,
     /// Written down but not yet sent; taken by whoever sends next.
     pending: Mutex<Vec<StepWrite>>,
 }
@@ -36,6 +40,7 @@ impl Flag {
             lost: AtomicBool::new(false),
             stopping: AtomicBool::new(false),
             changed: Notify::new(),
+            stopwatch: Stopwatch::default(),
             pending: Mutex::default(),
         }
     }
@@ -49,6 +54,7 @@ impl Flag {
     /// Stop before the next paid call.
     pub fn stop(&self) {
         self.stopping.store(true, Ordering::Release);
+        self.changed.notify_waiters();
     }
 
     pub fn is_lost(&self) -> bool {
@@ -61,10 +67,22 @@ impl Flag {
 
     /// Returns when the lease is lost.
     pub async fn lost(&self) {
-        let changed = self.changed.notified();
-        tokio::pin!(changed);
-        changed.as_mut().enable();
-        if !self.is_lost() {
+        self.until(Self::is_lost).await;
+    }
+
+    /// Returns when the item should stop before its next paid call.
+    async fn stopped(&self) {
+        self.until(Self::is_stopping).await;
+    }
+
+    async fn until(&self, holds: impl Fn(&Self) -> bool) {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if holds(self) {
+                return;
+            }
             changed.await;
         }
     }
@@ -81,6 +99,7 @@ impl Flag {
 pub struct ItemJournal {
     flag: Arc<Flag>,
     reporter: Reporter,
+    limiter: Arc<Limiter>,
     store: Arc<dyn Store>,
     /// A fresh run takes nothing over, from nobody.
     fresh: bool,
@@ -114,6 +133,7 @@ impl ItemJournal {
         Self {
             flag,
             reporter: node.reporter.clone(),
+            limiter: node.limiter.clone(),
             store: node.store.clone(),
             fresh: run.fresh,
             shows_parts: !run.mode.keeps_columns(),
@@ -157,6 +177,15 @@ impl Journal for ItemJournal {
             None
         })?;
         Some(Recalled::Shared { from: found.id, output: found.output?, usage: found.usage })
+    }
+
+    async fn admit(&self, demand: Demand) -> Result<Permit, Stopped> {
+        let _paused = self.flag.stopwatch.pause();
+        tokio::select! {
+            biased;
+            () = self.flag.stopped() => Err(Stopped),
+            permit = self.limiter.admit(self.flag.lease.run, demand) => permit,
+        }
     }
 
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {

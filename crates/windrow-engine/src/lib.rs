@@ -16,6 +16,8 @@ mod run;
 
 mod journal;
 
+mod limiter;
+
 mod hand_in;
 
 mod archive;
@@ -30,6 +32,7 @@ mod relay;
 
 mod clean_up;
 mod clock;
+mod deadline;
 mod engine;
 mod heartbeat;
 mod inflight;

@@ -12,6 +12,7 @@ use windrow_model::{Clock, SessionId, Time};
 
 use crate::hand_in::Reporter;
 use crate::inflight::{self, Inflight, Registered};
+use crate::limiter::Limiter;
 use crate::pool::Pool;
 use crate::settings::Settings;
 
@@ -35,6 +36,7 @@ pub struct Node {
     pub session: SessionId,
     pub workloads: BTreeMap<&'static str, Arc<dyn Workload>>,
     pub reporter: Reporter,
+    pub limiter: Arc<Limiter>,
     pub pool: Pool<Task>,
     /// Something changed that the dispatcher should look at.
     pub wake: Notify,
@@ -76,6 +78,7 @@ impl Node {
             session,
             workloads: workloads.into_iter().map(|workload| (workload.kind(), workload)).collect(),
             reporter,
+            limiter: Arc::new(Limiter::new(!seed)),
             pool: Pool::new(settings.queue),
             wake: Notify::new(),
             freed: Notify::new(),

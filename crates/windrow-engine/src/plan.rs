@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::retry::Decision;
+use windrow_model::retry::{Decision, Tried};
 use windrow_model::store::{PlanPage, Selection, StoreError};
 use windrow_model::workload::SourcePage;
 
@@ -67,16 +67,16 @@ async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, S
 /// A source may have its moments; it gets as many chances as an item.
 async fn read_page(node: &Node, course: &Course, cursor: Option<&windrow_model::Json>) -> Result<SourcePage, Failure> {
     let policy = course.program.retry_policy();
-    let mut retries = 0;
+    let mut tried = Tried::default();
     loop {
         let failure = match course.program.page(cursor, node.settings.page).await {
             Ok(page) => return Ok(page),
             Err(failure) => failure,
         };
-        match policy.decide(&failure, retries, node.chance()) {
+        match policy.decide(&failure, tried, node.chance()) {
             Decision::Retry { delay_ms } => tokio::time::sleep(Duration::from_millis(delay_ms as u64)).await,
             Decision::Fail | Decision::StopRun => return Err(failure),
         }
-        retries += 1;
+        tried.count(failure.class);
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
+use tokio::time::Instant;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::Run;
-use windrow_model::retry::Decision;
+use windrow_model::retry::{Decision, Tried};
 use windrow_model::state::{Mode, Outcome, RunEvent};
 use windrow_model::step::Usage;
 use windrow_model::store::{Claimed, Ending};
@@ -51,14 +52,14 @@ async fn run_item(node: &Arc<Node>, task: Task) {
                 tokio::select! {
                     biased;
                     () = flag.lost() => Verdict::Lost,
-                    result = tokio::time::timeout(timeout, shielded) => match result {
-                        Ok(Ok(Ok(done))) => Verdict::Done(done),
-                        Ok(Ok(Err(Halt::Failed(failure)))) => Verdict::Failed(failure),
-                        Ok(Ok(Err(Halt::Stopped(_)))) if flag.is_lost() => Verdict::Lost,
-                        Ok(Ok(Err(Halt::Stopped(_)))) => Verdict::Stopped,
-                        Ok(Err(panic)) => Verdict::Failed(Failure::new(ErrorClass::Handler, panic_message(&*panic))),
-                        Err(_) => Verdict::Failed(timed_out(timeout)),
+                    result = shielded => match result {
+                        Ok(Ok(done)) => Verdict::Done(done),
+                        Ok(Err(Halt::Failed(failure))) => Verdict::Failed(failure),
+                        Ok(Err(Halt::Stopped(_))) if flag.is_lost() => Verdict::Lost,
+                        Ok(Err(Halt::Stopped(_))) => Verdict::Stopped,
+                        Err(panic) => Verdict::Failed(Failure::new(ErrorClass::Handler, panic_message(&*panic))),
                     },
+                    () = flag.stopwatch.reaches(timeout, Instant::now()) => Verdict::Failed(timed_out(timeout)),
                 }
             }
             Err(failure) => Verdict::Failed(failure),
@@ -69,7 +70,7 @@ async fn run_item(node: &Arc<Node>, task: Task) {
         Verdict::Lost => return,
         Verdict::Stopped => Ending::GiveBack,
         Verdict::Done(done) => hand_in_done(done),
-        Verdict::Failed(failure) => match policy.decide(&failure, claimed.retries, node.chance()) {
+        Verdict::Failed(failure) => match policy.decide(&failure, tried(&claimed), node.chance()) {
             Decision::Retry { delay_ms } => Ending::Release { failure, not_before: node.now() + delay_ms },
             Decision::Fail => hand_in_failed(failure),
             Decision::StopRun => {
@@ -94,8 +95,13 @@ async fn journal(
     } else {
         Vec::new()
     };
-    let first_try = if run.fresh { claimed.lease.attempt.no() - claimed.retries - claimed.losses } else { 0 };
+    let earlier = claimed.retries + claimed.losses + claimed.throttled;
+    let first_try = if run.fresh { claimed.lease.attempt.no() - earlier } else { 0 };
     Ok(ItemJournal::new(flag.clone(), node, run, history, first_try))
+}
+
+fn tried(claimed: &Claimed) -> Tried {
+    Tried { retries: claimed.retries, throttled: claimed.throttled }
 }
 
 fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
@@ -104,7 +110,7 @@ fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
         ordinal: claimed.ordinal,
         key: claimed.key,
         input: claimed.input.clone(),
-        retries: claimed.retries,
+        tried: tried(claimed),
         rescore: mode == Mode::Rescore,
         rollback: mode == Mode::Rollback,
     }

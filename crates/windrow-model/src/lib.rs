@@ -15,6 +15,7 @@ pub mod failure;
 pub mod gate;
 pub mod ids;
 pub mod json;
+pub mod limit;
 pub mod machine;
 pub mod priority;
 pub mod record;

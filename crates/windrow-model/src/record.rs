@@ -176,6 +176,8 @@ pub struct Attempt {
     pub resource: Option<String>,
     pub retries: u32,
     pub losses: u32,
+    /// Tries that ended because the endpoint asked to slow down.
+    pub throttled: u32,
     pub error: Option<(ErrorClass, String)>,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,

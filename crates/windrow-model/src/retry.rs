@@ -1,5 +1,6 @@
 //! What happens after a failed try (T4): delays 0 s, 30 s, 2 min, 5 min with jitter, three retries,
-//! a server's `Retry-After` obeyed, each class overridable.
+//! a server's `Retry-After` obeyed, each class overridable. Being asked to slow down is no failure of
+//! the item: such tries are counted apart and have a bound of their own.
 
 use std::collections::BTreeMap;
 
@@ -20,6 +21,9 @@ crate::vocabulary! {
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct RetryPolicy {
     pub max_retries: u32,
+    /// Tries that may end because the endpoint asked to slow down.
+    #[serde(default = "max_throttled")]
+    pub max_throttled: u32,
     pub delays_ms: Vec<i64>,
     /// Each delay is stretched by up to this share, so that items failed together do not return together.
     pub jitter: f64,
@@ -28,7 +32,34 @@ pub struct RetryPolicy {
 
 impl Default for RetryPolicy {
     fn default() -> Self {
-        Self { max_retries: 3, delays_ms: vec![0, 30_000, 120_000, 300_000], jitter: 0.1, classes: BTreeMap::new() }
+        Self {
+            max_retries: 3,
+            max_throttled: max_throttled(),
+            delays_ms: vec![0, 30_000, 120_000, 300_000],
+            jitter: 0.1,
+            classes: BTreeMap::new(),
+        }
+    }
+}
+
+/// Far below the 1,023 tries an item may have over its life.
+fn max_throttled() -> u32 {
+    100
+}
+
+/// How an item's earlier tries in this run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tried {
+    pub retries: u32,
+    pub throttled: u32,
+}
+
+impl Tried {
+    pub fn count(&mut self, class: ErrorClass) {
+        match class {
+            ErrorClass::RateLimited => self.throttled += 1,
+            _ => self.retries += 1,
+        }
     }
 }
 
@@ -50,23 +81,36 @@ impl RetryPolicy {
         })
     }
 
-    /// `retries` is how many there have been; `chance` is uniform in 0..1.
-    pub fn decide(&self, failure: &Failure, retries: u32, chance: f64) -> Decision {
+    /// `chance` is uniform in 0..1.
+    pub fn decide(&self, failure: &Failure, tried: Tried, chance: f64) -> Decision {
+        let (before, most) = match failure.class {
+            ErrorClass::RateLimited => (tried.throttled, self.max_throttled),
+            _ => (tried.retries, self.max_retries),
+        };
         match self.reaction(failure.class) {
             Reaction::StopRun => Decision::StopRun,
             Reaction::Fail => Decision::Fail,
-            Reaction::Retry if retries >= self.max_retries => Decision::Fail,
+            Reaction::Retry if before >= most => Decision::Fail,
             Reaction::Retry => {
-                let own = self.delay_ms(retries, chance);
-                Decision::Retry { delay_ms: own.max(failure.retry_after_ms.unwrap_or(0)) }
+                let own = self.stretched(self.delay_ms(before), chance);
+                let asked = failure.retry_after_ms.filter(|ms| *ms > 0).map(|ms| self.stretched(ms, chance));
+                let delay_ms = match (failure.class, asked) {
+                    // The endpoint knows best when it will have room.
+                    (ErrorClass::RateLimited, Some(asked)) => asked,
+                    _ => own.max(asked.unwrap_or(0)),
+                };
+                Decision::Retry { delay_ms }
             }
         }
     }
 
-    fn delay_ms(&self, retries: u32, chance: f64) -> i64 {
+    fn delay_ms(&self, before: u32) -> i64 {
         let last = self.delays_ms.len().saturating_sub(1);
-        let base = self.delays_ms.get((retries as usize).min(last)).copied().unwrap_or(0);
-        base + (base as f64 * self.jitter * chance) as i64
+        self.delays_ms.get((before as usize).min(last)).copied().unwrap_or(0)
+    }
+
+    fn stretched(&self, ms: i64, chance: f64) -> i64 {
+        ms + (ms as f64 * self.jitter * chance) as i64
     }
 }
 
@@ -78,10 +122,15 @@ mod tests {
         Failure::new(class, "x")
     }
 
+    fn after(retries: u32) -> Tried {
+        Tried { retries, throttled: 0 }
+    }
+
     #[test]
     fn delays_follow_the_list_and_stop_after_three() {
         let policy = RetryPolicy::default();
-        let delays: Vec<Decision> = (0..4).map(|n| policy.decide(&failed(ErrorClass::Network), n, 0.0)).collect();
+        let delays: Vec<Decision> =
+            (0..4).map(|n| policy.decide(&failed(ErrorClass::Network), after(n), 0.0)).collect();
         assert_eq!(
             delays,
             [0, 30_000, 120_000]
@@ -97,7 +146,8 @@ mod tests {
         let policy = RetryPolicy { max_retries: 9, ..Default::default() };
         for retries in 3..9 {
             for chance in [0.0, 0.5, 0.999] {
-                let Decision::Retry { delay_ms } = policy.decide(&failed(ErrorClass::Server), retries, chance) else {
+                let Decision::Retry { delay_ms } = policy.decide(&failed(ErrorClass::Server), after(retries), chance)
+                else {
                     panic!("retries are left")
                 };
                 assert!((300_000..=330_000).contains(&delay_ms), "{delay_ms}");
@@ -108,20 +158,33 @@ mod tests {
     #[test]
     fn retry_after_is_obeyed_when_it_is_longer() {
         let policy = RetryPolicy::default();
-        let slow = failed(ErrorClass::RateLimited).retry_after(Some(7_000));
-        assert_eq!(policy.decide(&slow, 0, 0.0), Decision::Retry { delay_ms: 7_000 });
-        assert_eq!(policy.decide(&slow, 1, 0.0), Decision::Retry { delay_ms: 30_000 });
+        let slow = failed(ErrorClass::Server).retry_after(Some(7_000));
+        assert_eq!(policy.decide(&slow, after(0), 0.0), Decision::Retry { delay_ms: 7_000 });
+        assert_eq!(policy.decide(&slow, after(1), 0.0), Decision::Retry { delay_ms: 30_000 });
+    }
+
+    #[test]
+    fn being_asked_to_slow_down_uses_up_no_retry() {
+        let policy = RetryPolicy::default();
+        let slow = failed(ErrorClass::RateLimited).retry_after(Some(2_000));
+        let throttled = |throttled, retries| Tried { retries, throttled };
+        assert_eq!(policy.decide(&slow, throttled(99, 3), 0.0), Decision::Retry { delay_ms: 2_000 });
+        assert_eq!(policy.decide(&slow, throttled(100, 0), 0.0), Decision::Fail);
+        let broken = failed(ErrorClass::Server);
+        assert_eq!(policy.decide(&broken, throttled(99, 2), 0.0), Decision::Retry { delay_ms: 120_000 });
+        let silent = failed(ErrorClass::RateLimited);
+        assert_eq!(policy.decide(&silent, throttled(1, 0), 0.0), Decision::Retry { delay_ms: 30_000 });
     }
 
     #[test]
     fn configuration_and_permission_errors_are_not_retried_unless_told_so() {
         let mut policy = RetryPolicy::default();
         for class in [ErrorClass::Auth, ErrorClass::InvalidRequest, ErrorClass::Quota, ErrorClass::Handler] {
-            assert_eq!(policy.decide(&failed(class), 0, 0.0), Decision::Fail);
+            assert_eq!(policy.decide(&failed(class), after(0), 0.0), Decision::Fail);
         }
         policy.classes.insert(ErrorClass::Handler, Reaction::Retry);
         policy.classes.insert(ErrorClass::Auth, Reaction::StopRun);
-        assert_eq!(policy.decide(&failed(ErrorClass::Handler), 0, 0.0), Decision::Retry { delay_ms: 0 });
-        assert_eq!(policy.decide(&failed(ErrorClass::Auth), 0, 0.0), Decision::StopRun);
+        assert_eq!(policy.decide(&failed(ErrorClass::Handler), after(0), 0.0), Decision::Retry { delay_ms: 0 });
+        assert_eq!(policy.decide(&failed(ErrorClass::Auth), after(0), 0.0), Decision::StopRun);
     }
 }

@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::json::Json;
+use crate::limit::Wait;
 use crate::machine::Forbidden;
 use crate::priority::Priority;
 use crate::record::{
@@ -187,6 +188,7 @@ pub struct Claimed {
     pub input: Json,
     pub retries: u32,
     pub losses: u32,
+    pub throttled: u32,
     /// Earlier attempts exist: ask `history` before making any step.
     pub has_history: bool,
 }
@@ -220,7 +222,8 @@ pub enum Ending {
     Partial { scores: Vec<Score> },
     /// Done, failed for good, or skipped.
     HandIn { outcome: Outcome, scores: Vec<Score>, usage: Usage, latency_ms: i64, failure: Option<Failure> },
-    /// Failed; try again, not before then.
+    /// Failed; try again, not before then. Counted as throttled where the endpoint asked to slow down,
+    /// else as a retry.
     Release { failure: Failure, not_before: Time },
     /// Untried; somebody else may have it at once.
     GiveBack,
@@ -332,6 +335,9 @@ pub trait Store: Send + Sync {
     async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>>;
     /// The session is over (it said so, or its process is known to be dead): its leases expire now.
     async fn bury(&self, session: SessionId, now: Time) -> Result<()>;
+    /// What items at work in this session wait for now, in place of what it noted before. Nothing is
+    /// kept of a session that is over.
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()>;
     /// Sessions not yet over.
     async fn sessions(&self) -> Result<Vec<Session>>;
 

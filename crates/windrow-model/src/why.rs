@@ -3,6 +3,7 @@
 
 use crate::counters::Counters;
 use crate::ids::{RunId, SessionId};
+use crate::limit::Wait;
 use crate::state::RunState;
 use crate::time::Time;
 
@@ -31,6 +32,8 @@ pub struct Standing {
     /// Items leased now, and those whose lease has run out.
     pub leased: i64,
     pub expired: i64,
+    /// What leased items wait for before their next call.
+    pub waits: Vec<Wait>,
     /// Handed in, not archived.
     pub logged: i64,
     /// The commonest error class of this run's attempts, with its count.
@@ -84,6 +87,12 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
     if s.expired > 0 {
         return say(format!("{} item(s) lost their worker and are about to be queued again.", s.expired), None);
     }
+    let waiting: i64 = s.waits.iter().map(|wait| wait.items).sum();
+    if let Some(wait) = s.waits.iter().max_by_key(|wait| wait.items)
+        && waiting * 2 >= s.leased
+    {
+        return say(format!("{}.", wait.sentence(now)), None);
+    }
     if s.leased >= s.concurrency {
         return say(format!("It is progressing: all {} of its places are at work.", s.concurrency), None);
     }
@@ -132,6 +141,7 @@ fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
     if c.queued > 0 {
         lines.push(format!("queued: {} ready, {} delayed, {} waiting for a resource", s.ready, s.delayed, s.blocked));
     }
+    lines.extend(s.waits.iter().map(|wait| wait.sentence(now)));
     if let (true, Some(session)) = (alive, s.coordinator) {
         lines.push(format!("coordinated by {session}, lease ends in {}", seconds(s.coordinator_until - now)));
     }

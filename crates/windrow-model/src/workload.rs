@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, StepId};
 use crate::json::Json;
-use crate::retry::RetryPolicy;
+use crate::limit::{Demand, Permit};
+use crate::retry::{RetryPolicy, Tried};
 use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use crate::store::NewItem;
 
@@ -46,7 +47,7 @@ pub struct WorkItem {
     pub ordinal: i64,
     pub key: ContentKey,
     pub input: Json,
-    pub retries: u32,
+    pub tried: Tried,
     /// True in a rescore run: judge what there is, call no target.
     pub rescore: bool,
     /// True in a rollback run: undo instead of do.
@@ -60,6 +61,9 @@ pub trait Journal: Send + Sync {
     fn recall(&self, key: &ContentKey) -> Option<Recalled>;
     /// A result of the same step from another item or job, for steps that may be shared.
     async fn look_up(&self, key: &ContentKey) -> Option<Recalled>;
+    /// Waits until the call may be made, so that a limit is waited for with no intent on record. Time
+    /// spent here does not count against the item.
+    async fn admit(&self, demand: Demand) -> Result<Permit, Stopped>;
     /// Puts the intent on record. Only when this has returned may the call be made; everything
     /// finished before is then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;

@@ -68,6 +68,8 @@ pub struct AttemptView {
     pub outcome: Option<Outcome>,
     pub retries: u32,
     pub losses: u32,
+    /// Earlier tries that ended because the endpoint asked to slow down.
+    pub throttled: u32,
     pub error: Option<ErrorView>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -82,6 +84,7 @@ impl From<&Attempt> for AttemptView {
             outcome: attempt.outcome,
             retries: attempt.retries,
             losses: attempt.losses,
+            throttled: attempt.throttled,
             error: attempt.error.as_ref().map(Into::into),
             started_at: attempt.started_at.map(Into::into),
             ended_at: attempt.ended_at.map(Into::into),

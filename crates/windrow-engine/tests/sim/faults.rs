@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
@@ -190,6 +191,9 @@ impl Store for FaultyStore {
     }
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
         pass_on!(self, self.inner.bury(session, now))
+    }
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
+        pass_on!(self, self.inner.note_waits(session, waits))
     }
     async fn sessions(&self) -> Result<Vec<Session>> {
         pass_on!(self, self.inner.sessions())

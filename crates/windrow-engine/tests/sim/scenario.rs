@@ -8,6 +8,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use windrow_engine::{Engine, Parts, Request, Settings, submit};
+use windrow_model::limit::Limits;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
@@ -209,6 +210,12 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
         fatal: chance.u64(0..5),
         panics: chance.u64(0..5),
         hangs: chance.u64(0..2),
+        refused: if chance.bool() { 0 } else { chance.u64(0..30) },
+        limits: Limits {
+            requests_per_minute: chance.bool().then(|| chance.i64(20..300)),
+            tokens_per_minute: chance.bool().then(|| chance.i64(500..5_000)),
+            concurrency: chance.bool().then(|| chance.i64(1..5)),
+        },
     };
     // Some run out of budget on the way, and are given more at the end.
     let max_tokens = (chance.u8(0..4) == 0).then(|| chance.i64(1..30));

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::limit::{Demand, Limits, Response};
 use windrow_model::retry::{Reaction, RetryPolicy};
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, StepResult, Usage};
@@ -28,7 +29,13 @@ pub struct Spec {
     pub fatal: u64,
     pub panics: u64,
     pub hangs: u64,
+    /// Out of 100 steps: refused because of too many calls.
+    pub refused: u64,
+    /// Every call is on one credential, shared with the other jobs.
+    pub limits: Limits,
 }
+
+const USED: Usage = Usage { tokens_in: 1, tokens_out: 0, cost_nanos: 0 };
 
 pub struct Ledger {
     pub store: Arc<MemoryStore>,
@@ -130,15 +137,19 @@ impl Program for SimProgram {
                 journal.reuse(intent, from, None);
                 continue;
             }
+            let demand = Demand { resource: "endpoint".into(), limits: self.spec.limits, tokens: 10 };
+            let permit = journal.admit(demand).await?;
             let no = journal.begin(intent).await?;
             self.ledger.call(item.attempt, key, 0).await;
             let result = self.call().await;
+            permit.settle(match &result {
+                Ok(()) => Response::to_success(USED),
+                Err(failure) => Response::to_failure(failure),
+            });
             journal.finish(
                 no,
                 match &result {
-                    Ok(()) => {
-                        StepResult::Done { output: Json::of(&n), usage: Usage { tokens_in: 1, ..Default::default() } }
-                    }
+                    Ok(()) => StepResult::Done { output: Json::of(&n), usage: USED },
                     Err(failure) => StepResult::Failed { failure: failure.clone() },
                 },
             );
@@ -178,6 +189,10 @@ impl SimProgram {
         }
         if dice < spec.flaky + spec.fatal + spec.panics + spec.hangs {
             tokio::time::sleep(Duration::from_secs(3_600)).await;
+        }
+        if dice < spec.flaky + spec.fatal + spec.panics + spec.hangs + spec.refused {
+            let retry_after = (dice % 2 == 0).then_some(dice as i64 * 50);
+            return Err(Failure::new(ErrorClass::RateLimited, "refused").retry_after(retry_after));
         }
         Ok(())
     }

@@ -60,6 +60,7 @@ impl World {
             input: item.input.clone(),
             retries: attempt.retries,
             losses: attempt.losses,
+            throttled: attempt.throttled,
             has_history: id.no() > 1 || attempt.fence > 1,
         }
     }

@@ -41,7 +41,7 @@ impl World {
         let run = self.run(id)?;
         let mut c = Counters::default();
         for attempt in self.attempts.values().map(|row| &row.attempt).filter(|a| a.run == run.id) {
-            c.total += i64::from(attempt.retries + attempt.losses == 0);
+            c.total += i64::from(attempt.retries + attempt.losses + attempt.throttled == 0);
             match (attempt.state, attempt.outcome) {
                 (AttemptState::Queued | AttemptState::Blocked, _) => c.queued += 1,
                 (AttemptState::Running | AttemptState::Logged, _) => c.running += 1,

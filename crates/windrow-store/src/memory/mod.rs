@@ -16,6 +16,7 @@ mod results;
 mod schedule;
 mod session;
 mod submit;
+mod waits;
 mod world;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
 };
@@ -67,6 +69,9 @@ impl Store for MemoryStore {
     }
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
         self.world().bury(session, now)
+    }
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
+        self.world().note_waits(session, waits)
     }
     async fn sessions(&self) -> Result<Vec<Session>> {
         Ok(self.world().open_sessions())

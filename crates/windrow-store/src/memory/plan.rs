@@ -195,6 +195,7 @@ pub(super) fn queued(id: AttemptId, run: RunId, priority: Priority, resource: Op
         resource,
         retries: 0,
         losses: 0,
+        throttled: 0,
         error: None,
         started_at: None,
         ended_at: None,

@@ -159,6 +159,7 @@ impl World {
             blocked_on: blocked.min_by_key(|(_, _, id)| *id).map(|(resource, _, _)| resource.clone()),
             leased: leased.len() as i64,
             expired: expired as i64,
+            waits: self.waits_of(id),
             logged: self.logged_in(id).count() as i64,
             commonest_error: errors.into_iter().rev().max_by_key(|(_, n)| *n),
         })

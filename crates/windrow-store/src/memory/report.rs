@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use windrow_model::failure::Failure;
+use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::{LogLevel, Step};
 use windrow_model::state::{AttemptEvent, AttemptState, Outcome, RUN, RunEvent, STEP, StepEvent, StepState};
@@ -195,6 +195,7 @@ impl World {
         due_at: Time,
         now: Time,
     ) {
+        let class = failure.class;
         self.change_attempt(id, event, |row| {
             row.attempt.outcome = Some(outcome);
             row.attempt.ended_at = Some(now);
@@ -203,8 +204,12 @@ impl World {
         let old = self.attempts[&id].attempt.clone();
         let next_id = AttemptId::new(id.item(), id.no() + 1);
         let mut next = queued(next_id, old.run, old.priority, old.resource.clone(), due_at);
-        next.retries = old.retries + u32::from(outcome == Outcome::Retried);
-        next.losses = old.losses + u32::from(outcome == Outcome::Lost);
+        (next.retries, next.losses, next.throttled) = (old.retries, old.losses, old.throttled);
+        match (outcome, class) {
+            (Outcome::Lost, _) => next.losses += 1,
+            (_, ErrorClass::RateLimited) => next.throttled += 1,
+            _ => next.retries += 1,
+        }
         self.insert_attempt(next);
         self.items.get_mut(&id.item()).expect("item exists").tries += 1;
         let counters = &mut self.run_mut(old.run).counters;

@@ -34,6 +34,7 @@ impl World {
         let session =
             self.sessions.get_mut(&id).ok_or_else(|| StoreError::NotFound { what: "session", id: id.to_string() })?;
         session.ended_at.get_or_insert(now);
+        self.waits.remove(&id);
         let runs: Vec<RunId> = self
             .runs
             .values()

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use windrow_model::failure::ErrorClass;
+use windrow_model::limit::Wait;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Attempt, Job, LogEntry, LogLevel, OutboxEvent, Run, Session, Step};
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ItemState};
@@ -45,6 +46,7 @@ pub(super) struct AttemptRow {
 #[derive(Default)]
 pub(super) struct World {
     pub sessions: BTreeMap<SessionId, Session>,
+    pub waits: BTreeMap<SessionId, Vec<Wait>>,
     pub jobs: BTreeMap<JobId, JobRow>,
     pub specs: BTreeMap<String, Json>,
     pub runs: BTreeMap<RunId, Run>,

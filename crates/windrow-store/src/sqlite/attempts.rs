@@ -13,8 +13,8 @@ use super::fault::Result;
 pub(super) static QUEUE: Sql = Sql::new(|| {
     let initial = code(ATTEMPT.initial[0]);
     format!(
-        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses) \
-         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7)"
+        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses, throttled) \
+         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7, ?8)"
     )
 });
 
@@ -25,8 +25,7 @@ pub(super) struct NextTry<'a> {
     pub priority: Priority,
     pub resource: Option<&'a str>,
     pub due_at: Time,
-    pub retries: u32,
-    pub losses: u32,
+    pub tries: Tries,
 }
 
 pub(super) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
@@ -36,10 +35,26 @@ pub(super) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
         next.priority.get(),
         next.due_at.0,
         next.resource,
-        next.retries,
-        next.losses,
+        next.tries.retries,
+        next.tries.losses,
+        next.tries.throttled,
     ])?;
     Ok(())
+}
+
+/// How the earlier tries of an item in its run ended.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tries {
+    pub retries: u32,
+    pub losses: u32,
+    pub throttled: u32,
+}
+
+impl Tries {
+    /// From three cells in this order.
+    pub fn read(c: &mut Cells) -> rusqlite::Result<Self> {
+        Ok(Self { retries: c.get()?, losses: c.get()?, throttled: c.get()? })
+    }
 }
 
 /// What a worker's verbs need to know of an attempt.
@@ -51,8 +66,7 @@ pub(super) struct Thin {
     pub outcome: Option<Outcome>,
     pub priority: Priority,
     pub resource: Option<String>,
-    pub retries: u32,
-    pub losses: u32,
+    pub tries: Tries,
 }
 
 impl Thin {
@@ -63,7 +77,7 @@ impl Thin {
 }
 
 pub(super) const READ: &str =
-    "SELECT run_id, fence, state, outcome, priority, resource, retries, losses FROM attempts WHERE id = ?1";
+    "SELECT run_id, fence, state, outcome, priority, resource, retries, losses, throttled FROM attempts WHERE id = ?1";
 
 /// `read` is [`READ`], prepared.
 pub(super) fn thin(read: &mut CachedStatement, id: AttemptId) -> Result<Option<Thin>> {
@@ -77,8 +91,7 @@ pub(super) fn thin(read: &mut CachedStatement, id: AttemptId) -> Result<Option<T
             outcome: c.maybe_coded()?,
             priority: c.priority()?,
             resource: c.get()?,
-            retries: c.get()?,
-            losses: c.get()?,
+            tries: Tries::read(&mut c)?,
         })
     });
     Ok(found.optional()?)
@@ -88,7 +101,7 @@ pub(super) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Attempt>> {
     let (first, last) = item.attempts();
     let mut stmt = conn.prepare_cached(
         "SELECT id, run_id, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
-         error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
+         throttled, error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     )?;
     let found = stmt.query_map([first.0, last.0], from_row)?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
@@ -109,6 +122,7 @@ fn from_row(row: &Row) -> rusqlite::Result<Attempt> {
         resource: c.get()?,
         retries: c.get()?,
         losses: c.get()?,
+        throttled: c.get()?,
         error: c.error()?,
         started_at: c.maybe_time()?,
         ended_at: c.maybe_time()?,

@@ -10,6 +10,7 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState};
 use windrow_model::store::{Claim, Claimed};
 use windrow_model::{AttemptId, Lease, RunId, Time};
 
+use super::attempts::Tries;
 use super::cells::Cells;
 use super::codes::{Sql, goal_code, guard, in_states};
 use super::fault::{Result, expect_rows};
@@ -25,7 +26,7 @@ pub(super) static NEXT_LEVEL: Sql = Sql::new(|| {
 pub(super) static READY: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
-        "SELECT id, due_at, fence, resource, retries, losses FROM attempts \
+        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts \
          WHERE run_id = ?1 AND {guard} AND priority = ?2 AND due_at <= ?3 AND (due_at, id) > (?4, ?5) \
          ORDER BY due_at, id LIMIT ?6"
     )
@@ -52,8 +53,7 @@ struct Ready {
     due_at: Time,
     fence: i64,
     resource: Option<String>,
-    retries: u32,
-    losses: u32,
+    tries: Tries,
 }
 
 pub(super) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
@@ -90,8 +90,9 @@ pub(super) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
                 ordinal: c.get()?,
                 key: c.key()?,
                 input: c.json()?,
-                retries: next.retries,
-                losses: next.losses,
+                retries: next.tries.retries,
+                losses: next.tries.losses,
+                throttled: next.tries.throttled,
                 has_history: next.id.no() > 1 || fence > 1,
             })
         })?);
@@ -160,8 +161,7 @@ impl Level {
                 due_at: c.time()?,
                 fence: c.get()?,
                 resource: c.get()?,
-                retries: c.get()?,
-                losses: c.get()?,
+                tries: Tries::read(&mut c)?,
             })
         })?;
         self.ready = found.collect::<rusqlite::Result<_>>()?;

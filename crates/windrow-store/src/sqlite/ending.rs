@@ -9,7 +9,7 @@ use windrow_model::step::{Score, Usage};
 use windrow_model::store::Ending;
 use windrow_model::{AttemptId, ErrorClass, Failure, Time};
 
-use super::attempts::{self, NextTry, Thin};
+use super::attempts::{self, NextTry, Thin, Tries};
 use super::codes::{Sql, code, goal_code, guard};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
@@ -92,7 +92,7 @@ fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
 
 /// Its worker disappeared once too often.
 pub(super) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
-    let losses = attempt.losses + 1;
+    let losses = attempt.tries.losses + 1;
     let message = format!("its worker disappeared {losses} times");
     let mut stmt = batch.tx.prepare_cached(&ABANDON)?;
     let changed = log_result(&mut stmt, batch.now, attempt, &HandedIn::failed((ErrorClass::Lost, &message)))?;
@@ -131,7 +131,12 @@ fn show_part(batch: &mut Batch, attempt: &Thin, scores: &[Score]) -> Result<()> 
 
 fn release(batch: &mut Batch, attempt: &Thin, failure: &Failure, not_before: Time) -> Result<()> {
     over(batch, &RELEASE, attempt, Outcome::Retried, (failure.class, &failure.message))?;
-    try_again(batch, attempt, (attempt.retries + 1, attempt.losses), not_before)?;
+    let mut tries = attempt.tries;
+    match failure.class {
+        ErrorClass::RateLimited => tries.throttled += 1,
+        _ => tries.retries += 1,
+    }
+    try_again(batch, attempt, tries, not_before)?;
     warn(batch, attempt, "item_retry", failure.to_string())
 }
 
@@ -139,7 +144,8 @@ fn release(batch: &mut Batch, attempt: &Thin, failure: &Failure, not_before: Tim
 pub(super) fn lose(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     const WHY: &str = "its worker disappeared";
     over(batch, &LOSE, attempt, Outcome::Lost, (ErrorClass::Lost, WHY))?;
-    try_again(batch, attempt, (attempt.retries, attempt.losses + 1), batch.now)?;
+    let tries = Tries { losses: attempt.tries.losses + 1, ..attempt.tries };
+    try_again(batch, attempt, tries, batch.now)?;
     warn(batch, attempt, "item_lost", WHY.to_owned())
 }
 
@@ -157,13 +163,10 @@ fn over(batch: &mut Batch, sql: &str, attempt: &Thin, outcome: Outcome, error: (
     let_go(batch, attempt)
 }
 
-fn try_again(batch: &mut Batch, last: &Thin, (retries, losses): (u32, u32), due_at: Time) -> Result<()> {
+fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
     let item = last.id.item();
     let (id, resource) = (AttemptId::new(item, last.id.no() + 1), last.resource.as_deref());
-    attempts::queue(
-        batch.tx,
-        &NextTry { id, run: last.run, priority: last.priority, resource, due_at, retries, losses },
-    )?;
+    attempts::queue(batch.tx, &NextTry { id, run: last.run, priority: last.priority, resource, due_at, tries })?;
     let changed = batch
         .tx
         .prepare_cached("UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2")?

@@ -9,6 +9,7 @@ use super::fault::Result;
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_tables.sql"),
     include_str!("migrations/0002_datasets.sql"),
+    include_str!("migrations/0003_waits.sql"),
     include_str!("migrations/0004_groups.sql"),
     include_str!("migrations/0005_runs.sql"),
 ];

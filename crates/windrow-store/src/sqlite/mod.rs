@@ -46,6 +46,7 @@ mod submit;
 #[cfg(test)]
 mod tests;
 mod unblock;
+mod waits;
 mod writer;
 
 use std::path::Path;
@@ -56,6 +57,7 @@ use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
 };
@@ -121,6 +123,10 @@ impl Store for SqliteStore {
 
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
         self.write(move |tx| sessions::bury(tx, session, now)).await
+    }
+
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
+        self.write(move |tx| waits::note_waits(tx, session, &waits)).await
     }
 
     async fn sessions(&self) -> Result<Vec<Session>> {

@@ -124,7 +124,7 @@ impl<'tx> Intake<'tx> {
         }
         self.keep_input.execute(params![id.0, new.input.as_str()])?;
         let first = AttemptId::new(id, 1);
-        self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0])?;
+        self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0, 0])?;
         self.last_item = id.0;
         self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)

@@ -38,7 +38,7 @@ pub(super) fn reap(tx: &Connection, limit: usize, now: Time) -> Result<Reaped> {
         if let Entry::Vacant(unknown) = max_losses.entry(attempt.run) {
             unknown.insert(runs::run(tx, attempt.run)?.limits.max_losses);
         }
-        if i64::from(attempt.losses) + 1 > max_losses[&attempt.run] || id.no() >= MAX_TRIES {
+        if i64::from(attempt.tries.losses) + 1 > max_losses[&attempt.run] || id.no() >= MAX_TRIES {
             ending::abandon(&mut batch, &attempt)?;
             reaped.abandoned += 1;
         } else {

@@ -21,7 +21,7 @@ pub(super) static RECOUNT: Sql = Sql::new(|| {
     use AttemptState::*;
     let over = |outcome: Outcome| format!("a.{} AND a.outcome = {}", in_states(&[Resulted]), code(outcome));
     let tallies: Vec<String> = [
-        "a.retries + a.losses = 0".to_owned(),
+        "a.retries + a.losses + a.throttled = 0".to_owned(),
         format!("a.{}", in_states(&[Queued, Blocked])),
         format!("a.{}", in_states(&[Running, Logged])),
         over(Outcome::Succeeded),

@@ -11,7 +11,7 @@ use windrow_model::step::Verdict;
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, Json, RunId, Ticket, Time};
 
-use super::attempts::{self, NextTry};
+use super::attempts::{self, NextTry, Tries};
 use super::cells::Cells;
 use super::codes::{code, in_states};
 use super::fault::{Result, expect_rows};
@@ -45,7 +45,7 @@ pub(super) fn requeue(
         .execute(params![item.id.0, code(item.state), item.tries, code(state), tries, run.0])?;
     expect_rows(changed, 1, "state of an item")?;
     let id = AttemptId::new(item.id, tries);
-    attempts::queue(tx, &NextTry { id, run, priority, resource, due_at, retries: 0, losses: 0 })
+    attempts::queue(tx, &NextTry { id, run, priority, resource, due_at, tries: Tries::default() })
 }
 
 /// The page of a replan, for the states asked for.

@@ -10,7 +10,7 @@ use windrow_model::{Json, RunId, SessionId, Ticket, Time};
 use super::cells::Cells;
 use super::codes::{Sql, guard};
 use super::fault::{Result, expect_rows};
-use super::runs;
+use super::{runs, waits};
 
 pub(super) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
 
@@ -79,6 +79,7 @@ pub(super) fn bury(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
         runs::set_coordinator(tx, run, None, Time(0))?;
     }
     tx.prepare_cached(&EXPIRE)?.execute(params![id.0, now.0])?;
+    waits::forget(tx, id)?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use windrow_model::{RunId, Time};
 
 use super::codes::{Sql, in_states};
 use super::fault::Result;
-use super::{admit, runs, stats};
+use super::{admit, runs, stats, waits};
 
 static QUEUED: Sql = Sql::new(|| {
     let queued = in_states(&[AttemptState::Queued]);
@@ -60,6 +60,7 @@ pub(super) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         blocked_on,
         leased,
         expired,
+        waits: waits::of_run(conn, id)?,
         logged: conn.prepare_cached(&LOGGED)?.query_row([id.0], |row| row.get(0))?,
         commonest_error: stats::commonest(stats::errors_of_run(conn, id.0)?),
     })

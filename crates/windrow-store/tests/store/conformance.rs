@@ -1,6 +1,7 @@
 //! The rules of the port, one per case. Cases are plain functions listed once and stamped per adapter.
 
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
@@ -44,6 +45,8 @@ cases![
     a_first_attempt_given_up_still_counts,
     the_log_tells_who_did_what,
     standing_tells_why,
+    standing_tells_what_a_living_session_waits_for,
+    being_throttled_uses_up_no_retry,
 ];
 
 /// E5: the lock on the experiment.
@@ -261,14 +264,14 @@ async fn an_item_lost_too_often_is_given_up(store: &dyn Store) {
 async fn a_retry_keeps_the_earlier_attempt(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let claimed = claim(store, ticket.run, 1, T0).await.remove(0);
-    let release = Ending::Release { failure: Failure::new(ErrorClass::RateLimited, "slow down"), not_before: T0 + 900 };
+    let release = Ending::Release { failure: Failure::new(ErrorClass::Server, "slow down"), not_before: T0 + 900 };
     report(store, claimed.lease, vec![], release, T0).await.accepted();
     assert!(claim(store, ticket.run, 1, T0 + 899).await.is_empty());
     let again = claim(store, ticket.run, 1, T0 + 900).await.remove(0);
     assert_eq!((again.retries, again.lease.attempt.no()), (1, 2));
     let detail = store.item(claimed.lease.attempt.item()).await.unwrap();
     assert_eq!(detail.attempts.len(), 2);
-    assert_eq!(detail.attempts[0].error, Some((ErrorClass::RateLimited, "slow down".into())));
+    assert_eq!(detail.attempts[0].error, Some((ErrorClass::Server, "slow down".into())));
     assert_eq!(detail.attempts[0].outcome, Some(Outcome::Retried));
 }
 
@@ -631,6 +634,51 @@ async fn standing_tells_why(store: &dyn Store) {
     store.submit(submission(3, "c"), T0 + 2).await.unwrap();
     assert_eq!(store.standing(RunId(3), T0 + 2).await.unwrap().ahead, 1);
     assert_eq!(store.standing(ticket.run, T0 + LEASE_MS).await.unwrap().expired, 1);
+}
+
+async fn standing_tells_what_a_living_session_waits_for(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    store.open_session(session(2)).await.unwrap();
+    let wait = |resource: &str, hold, until| Wait { run: ticket.run, resource: resource.into(), items: 2, hold, until };
+    let paused = wait("host · key b", Hold::Paused { asked: true }, Some(T0 + 5_000));
+    let full = wait("host · key a", Hold::Concurrency { limit: 4 }, None);
+    let other = Wait { run: RunId(999), ..full.clone() };
+    store.note_waits(SessionId(1), vec![paused.clone(), other, full.clone()]).await.unwrap();
+    store.note_waits(SessionId(2), vec![full.clone()]).await.unwrap();
+    let waits = async || store.standing(ticket.run, T0).await.unwrap().waits;
+    assert_eq!(waits().await, [full.clone(), paused, full.clone()], "by session and resource");
+    store.note_waits(SessionId(1), vec![]).await.unwrap();
+    assert_eq!(waits().await, [full], "what was noted before is replaced");
+    store.bury(SessionId(2), T0).await.unwrap();
+    assert_eq!(waits().await, [], "the dead wait for nothing");
+    assert!(store.note_waits(SessionId(2), vec![]).await.is_err());
+}
+
+/// T4.
+async fn being_throttled_uses_up_no_retry(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    for (n, class) in [ErrorClass::RateLimited, ErrorClass::Server, ErrorClass::RateLimited].into_iter().enumerate() {
+        let claimed = claim(store, ticket.run, 1, T0).await;
+        assert_eq!(claimed[0].throttled + claimed[0].retries, n as u32);
+        let release = Ending::Release { failure: Failure::new(class, "later"), not_before: T0 };
+        report(store, claimed[0].lease, vec![], release, T0).await.accepted();
+    }
+    let next = claim(store, ticket.run, 1, T0).await.remove(0);
+    assert_eq!((next.throttled, next.retries, next.losses), (2, 1, 0));
+    let attempts = store.item(next.lease.attempt.item()).await.unwrap().attempts;
+    let story: Vec<_> = attempts.iter().map(|a| (a.throttled, a.retries, a.error.as_ref().map(|e| e.0))).collect();
+    assert_eq!(
+        story,
+        [
+            (0, 0, Some(ErrorClass::RateLimited)),
+            (1, 0, Some(ErrorClass::Server)),
+            (1, 1, Some(ErrorClass::RateLimited)),
+            (2, 1, None)
+        ]
+    );
+    let run = store.run(ticket.run).await.unwrap();
+    assert_eq!((run.counters.total, run.counters.retries), (1, 3));
+    assert_eq!(store.recount(ticket.run).await.unwrap(), run.counters);
 }
 
 /// Claims, hands in and archives everything, and closes the run.

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Run, RunLimits, Schedule, Step};
 use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, StepState};
@@ -37,6 +38,7 @@ enum Op {
     Intend { run: usize, event: usize },
     CleanUp { limit: u8 },
     Forget { up_to: i64 },
+    Note { session: usize, runs: Vec<usize> },
     Wait { ms: i64 },
 }
 
@@ -61,7 +63,7 @@ fn op() -> impl Strategy<Value = Op> {
         1 => (n.clone(), rows()).prop_map(|(run, rows)| Op::Feed { run, rows }),
         8 => (n.clone(), n.clone(), 1u8..6).prop_map(|(run, session, want)| Op::Claim { run, session, want }),
         1 => prop::collection::vec(n.clone(), 0..4).prop_map(|leases| Op::Renew { leases }),
-        12 => prop::collection::vec((n.clone(), 0u8..6, 0u8..8), 1..4).prop_map(|reports| Op::Report { reports }),
+        12 => prop::collection::vec((n.clone(), 0u8..7, 0u8..8), 1..4).prop_map(|reports| Op::Report { reports }),
         5 => (n.clone(), 1u8..6).prop_map(|(ticket, limit)| Op::Archive { ticket, limit }),
         2 => (1u8..6).prop_map(|limit| Op::Reap { limit }),
         2 => (n.clone(), 1u8..6).prop_map(|(ticket, limit)| Op::Cancel { ticket, limit }),
@@ -70,6 +72,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (n.clone(), 0usize..RunEvent::ALL.len()).prop_map(|(run, event)| Op::Intend { run, event }),
         1 => (1u8..10).prop_map(|limit| Op::CleanUp { limit }),
         1 => (0i64..20).prop_map(|up_to| Op::Forget { up_to }),
+        1 => (n.clone(), prop::collection::vec(n.clone(), 0..3)).prop_map(|(session, runs)| Op::Note { session, runs }),
         4 => prop_oneof![Just(1i64), Just(500), Just(16_000), Just(61_000), Just(3_600_000)].prop_map(|ms| Op::Wait { ms }),
     ]
 }
@@ -160,6 +163,7 @@ fn ending(n: u8, now: Time) -> Ending {
         2 => hand_in(Outcome::Succeeded, vec![score("exact", (now.0 % 7) as f64 / 7.0), odd(now)]),
         3 => hand_in(Outcome::Failed, vec![]),
         4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
+        5 => Ending::Release { failure: Failure::new(ErrorClass::RateLimited, "busy"), not_before: now },
         _ => Ending::GiveBack,
     }
 }
@@ -184,6 +188,15 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             seen.born += 1;
             seen.sessions.push(SessionId(seen.born));
             format!("{:?}", store.open_session(session(seen.born)).await)
+        }
+        Op::Note { session, runs } => {
+            let wait = |(n, run): (usize, &usize)| {
+                let (resource, hold) = (format!("r{n}"), Hold::Tokens { per_minute: 60 });
+                let until = n.is_multiple_of(2).then_some(now);
+                Some(Wait { run: pick(&seen.runs, *run)?, resource, items: 1, hold, until })
+            };
+            let waits = runs.iter().enumerate().rev().filter_map(wait).collect();
+            format!("{:?}", store.note_waits(some!(sessions, session), waits).await)
         }
         Op::Beat(n) => format!("{:?}", store.beat(some!(sessions, n), LEASE_MS, now).await),
         Op::Bury(n) => format!("{:?}", store.bury(some!(sessions, n), now).await),

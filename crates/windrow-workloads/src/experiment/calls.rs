@@ -6,13 +6,14 @@ use std::future::Future;
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
+use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::workload::{Halt, Journal};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::conversation::Conversation;
 use super::message::Message;
-use super::step::perform;
+use super::step::{Price, perform};
 use super::target::{Answer, Collected, Later, Question, Target};
 
 /// Steps of the target itself, and of whoever else is called.
@@ -87,11 +88,12 @@ impl<'a> Calls<'a> {
     ) -> Result<Answer, Halt> {
         let shared = self.cached && target.is_paid();
         let intent = StepIntent { shared, ..self.intent(key, kind, request.clone()) };
+        let price = if target.is_paid() { Price::Paid(target.demand(request)) } else { Price::Free };
         let call = async {
             let answer = target.call(request, &key).await?;
             Ok((Json::of(&answer), answer.used))
         };
-        let (output, used) = perform(self.journal, intent, target.is_paid(), call).await?;
+        let (output, used) = perform(self.journal, intent, price, call).await?;
         self.add(used);
         let answer: Answer = output.parse().map_err(unreadable)?;
         Ok(Answer { used, ..answer })
@@ -121,7 +123,7 @@ impl<'a> Calls<'a> {
                 };
                 Ok((Json::of(&collected), used))
             };
-            let (output, used) = perform(self.journal, intent, true, collect).await?;
+            let (output, used) = perform(self.journal, intent, Price::Paid(None), collect).await?;
             self.add(used);
             match output.parse().map_err(unreadable)? {
                 Collected::Answer(answer) => {
@@ -135,15 +137,17 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Any other call that may cost something; `parts` say all that determines its outcome.
+    /// Any other call that may cost something; `parts` say all that determines its outcome. With a
+    /// `demand` it shares the limits of a provider.
     pub async fn make(
         &self,
         parts: &[&[u8]],
         input: Json,
+        demand: Option<Demand>,
         make: impl Future<Output = Result<(Json, Usage), Halt>> + Send,
     ) -> Result<Json, Halt> {
         let intent = StepIntent { shared: self.cached, ..self.intent(self.key(parts), CALL, input) };
-        let (output, used) = perform(self.journal, intent, true, make).await?;
+        let (output, used) = perform(self.journal, intent, Price::Paid(demand), make).await?;
         self.add(used);
         Ok(output)
     }
@@ -187,6 +191,9 @@ pub struct NoJournal;
 impl Journal for NoJournal {
     fn recall(&self, _: &ContentKey) -> Option<windrow_model::step::Recalled> {
         None
+    }
+    async fn admit(&self, demand: Demand) -> Result<windrow_model::limit::Permit, windrow_model::workload::Stopped> {
+        panic!("asks for {demand:?}")
     }
     async fn begin(
         &self,

@@ -140,7 +140,7 @@ impl Experiment {
                     talking.done.usage += used;
                     talking.done.scores.push(score);
                 }
-                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.retries, 0.0) {
+                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.tried, 0.0) {
                     Decision::Fail => {
                         talking.done.usage += calls.used();
                         talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));

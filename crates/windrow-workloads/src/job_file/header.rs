@@ -68,6 +68,7 @@ struct Budget {
 #[serde(default, deny_unknown_fields)]
 struct Retry {
     max: Option<u32>,
+    max_throttled: Option<u32>,
     delays: Option<Vec<Duration>>,
     on: BTreeMap<ErrorClass, Reaction>,
 }
@@ -139,6 +140,7 @@ impl Header {
         let delays_ms = self.retry.delays.as_ref().map(|delays| delays.iter().map(|delay| delay.ms).collect());
         RetryPolicy {
             max_retries: self.retry.max.unwrap_or(standard.max_retries),
+            max_throttled: self.retry.max_throttled.unwrap_or(standard.max_throttled),
             delays_ms: delays_ms.unwrap_or(standard.delays_ms),
             jitter: standard.jitter,
             classes: self.retry.on.clone(),

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::TempDir;
+use windrow_model::retry::Tried;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, WorkItem, Workload};
 use windrow_model::{AttemptId, Failure, ItemId, Json};
@@ -84,7 +85,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         ordinal: no as i64,
         key: new.key,
         input: new.input,
-        retries: 0,
+        tried: Tried::default(),
         rescore: false,
         rollback: false,
     }

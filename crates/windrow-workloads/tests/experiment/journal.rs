@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
+use windrow_model::limit::{Demand, Permit};
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Journal, StepNo, Stopped};
 use windrow_model::{AttemptId, ItemId, Json, StepId};
@@ -24,6 +25,7 @@ pub struct MemoryJournal {
     /// What other items have done.
     pub shared: HashMap<ContentKey, Recalled>,
     told: Mutex<Vec<Told>>,
+    demands: Mutex<Vec<Demand>>,
     pub stopping: AtomicBool,
 }
 
@@ -59,6 +61,11 @@ impl MemoryJournal {
         self.told.lock().unwrap().clone()
     }
 
+    /// What leave was asked for, call by call.
+    pub fn demands(&self) -> Vec<Demand> {
+        self.demands.lock().unwrap().clone()
+    }
+
     /// `begin target`, `finish`, `whole exact` …
     pub fn story(&self) -> Vec<String> {
         let name = |intent: &StepIntent| format!("{} {}", intent.kind, intent.name).trim().to_owned();
@@ -91,6 +98,10 @@ impl Journal for MemoryJournal {
     }
     async fn look_up(&self, key: &ContentKey) -> Option<Recalled> {
         self.shared.get(key).cloned()
+    }
+    async fn admit(&self, demand: Demand) -> Result<Permit, Stopped> {
+        self.demands.lock().unwrap().push(demand);
+        Ok(Permit::free())
     }
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
         let shared = intent.shared;

@@ -282,14 +282,14 @@ async fn only_the_failing_judge_is_tried_again_and_in_the_end_it_is_an_error() {
     let mut item = items(&*program).await.remove(0);
     let mut journal = MemoryJournal::default();
     for retries in 0..2 {
-        item.retries = retries;
+        item.tried.retries = retries;
         let Err(Halt::Failed(Failure { class, .. })) = program.execute(&item, &journal).await else {
             panic!("try {retries} fails")
         };
         assert_eq!(class, ErrorClass::Server);
         journal = journal.next_attempt();
     }
-    item.retries = 2;
+    item.tried.retries = 2;
     let done = program.execute(&item, &journal).await.unwrap();
     let verdicts: Vec<_> = done.scores.iter().map(|score| (score.name.as_str(), score.verdict)).collect();
     assert_eq!(verdicts, [("good", Verdict::Pass), ("exact", Verdict::Pass), ("down", Verdict::Error)]);

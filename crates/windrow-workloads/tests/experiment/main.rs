@@ -11,6 +11,7 @@ mod formats;
 mod http;
 mod journal;
 mod judging;
+mod limits;
 mod loading;
 mod named;
 mod paging;

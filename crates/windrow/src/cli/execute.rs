@@ -94,7 +94,7 @@ async fn watch(
                         return Ok(Watched::Spent);
                     }
                     if !spent {
-                        progress.show(&run);
+                        progress.show(&run, &running.engine.waits(), app.now());
                     }
                 }
             }

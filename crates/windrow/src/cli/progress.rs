@@ -6,6 +6,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use windrow_model::Time;
+use windrow_model::limit::Wait;
 use windrow_model::record::Run;
 use windrow_model::state::RunState;
 
@@ -40,10 +42,14 @@ impl Progress {
         Self { name: name.into(), rows: rows as i64, face, seen: VecDeque::new(), state: None }
     }
 
-    pub fn show(&mut self, run: &Run) {
+    pub fn show(&mut self, run: &Run, waits: &[Wait], now: Time) {
         let total = if run.planned { run.counters.total } else { run.counters.total.max(self.rows) };
         let rate = self.rate(run.counters.settled());
-        let summary = summary(run, total, rate);
+        let mut summary = summary(run, total, rate);
+        // Said only where it is what holds the run up.
+        if let Some(wait) = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.counters.running) {
+            summary = format!("{summary} · {}", wait.sentence(now));
+        }
         self.tell_of_pause(run.state);
         match &mut self.face {
             Face::Bar(bar) => {

@@ -1,12 +1,13 @@
 //! An OpenAI-compatible endpoint that counts the calls per question, lets only as many through as it
-//! is told to, and fails on demand.
+//! is told to, and fails on demand or has a bad time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Value, json};
@@ -23,6 +24,21 @@ struct Ledger {
     calls: BTreeMap<String, usize>,
     answered: usize,
     failing: BTreeSet<String>,
+    /// What the coming calls meet, before all is well.
+    moods: VecDeque<Mood>,
+    /// When each call came, and what it met.
+    arrivals: Vec<(Instant, Mood)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    Well,
+    /// 429, with these seconds in `Retry-After`.
+    Busy(u64),
+    /// 500.
+    Broken,
+    /// Never answers.
+    Hanging,
 }
 
 struct Desk {
@@ -65,6 +81,15 @@ impl Endpoint {
         self.let_through(1 << 30);
     }
 
+    /// The next calls meet these, one by one, and what comes after them is answered.
+    pub fn suffers(&self, moods: impl IntoIterator<Item = Mood>) {
+        self.desk.ledger.lock().unwrap().moods = moods.into_iter().collect();
+    }
+
+    pub fn arrivals(&self) -> Vec<(Instant, Mood)> {
+        self.desk.ledger.lock().unwrap().arrivals.clone()
+    }
+
     /// These questions are refused for good (400) until told otherwise.
     pub fn fail_on(&self, questions: impl IntoIterator<Item = usize>) {
         self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
@@ -83,10 +108,26 @@ impl Endpoint {
     }
 }
 
-async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
+async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> Response {
     let question = request["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
     let question = question.and_then(Value::as_str).unwrap_or_default().to_owned();
-    *desk.ledger.lock().unwrap().calls.entry(question.clone()).or_default() += 1;
+    let mood = {
+        let mut ledger = desk.ledger.lock().unwrap();
+        *ledger.calls.entry(question.clone()).or_default() += 1;
+        let mood = ledger.moods.pop_front().unwrap_or(Mood::Well);
+        ledger.arrivals.push((Instant::now(), mood));
+        mood
+    };
+    let error = |text: &str| Json(json!({"error": {"message": text}}));
+    match mood {
+        Mood::Well => {}
+        Mood::Busy(seconds) => {
+            let headers = [("retry-after", seconds.to_string())];
+            return (StatusCode::TOO_MANY_REQUESTS, headers, error("too many requests")).into_response();
+        }
+        Mood::Broken => return (StatusCode::INTERNAL_SERVER_ERROR, error("it broke")).into_response(),
+        Mood::Hanging => std::future::pending().await,
+    }
     desk.gate.acquire().await.unwrap().forget();
     if desk.max_latency_ms > 0 {
         tokio::time::sleep(Duration::from_micros(fastrand::u64(..desk.max_latency_ms * 1000))).await;
@@ -95,7 +136,7 @@ async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> 
     ledger.answered += 1;
     if ledger.failing.contains(&question) {
         let error = json!({"error": {"message": "this question is not welcome", "type": "invalid_request_error"}});
-        return (StatusCode::BAD_REQUEST, Json(error));
+        return (StatusCode::BAD_REQUEST, Json(error)).into_response();
     }
     let message = json!({"role": "assistant", "content": format!("answer {question}")});
     let body = json!({
@@ -103,5 +144,5 @@ async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> 
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     });
-    (StatusCode::OK, Json(body))
+    Json(body).into_response()
 }

@@ -7,6 +7,7 @@ mod documented;
 mod endpoint;
 mod interrupting;
 mod json_contract;
+mod limits;
 mod mock_model;
 mod mock_model_answers;
 mod place;

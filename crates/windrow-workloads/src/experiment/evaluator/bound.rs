@@ -11,7 +11,7 @@ use super::{Case, Evaluator, Finding, Subject, find};
 use crate::canonical::canonical;
 use crate::experiment::calls::Calls;
 use crate::experiment::spec::{Component, NamedComponent, Over};
-use crate::experiment::step::perform;
+use crate::experiment::step::{Price, perform};
 use crate::experiment::target::Setting;
 use crate::template::Template;
 
@@ -101,7 +101,7 @@ impl Bound {
             finding.usage = calls.used();
             Ok((Json::of(&finding), Usage::default()))
         };
-        let (output, _) = perform(calls.journal, intent, false, judging).await?;
+        let (output, _) = perform(calls.journal, intent, Price::Free, judging).await?;
         Ok(output.parse().unwrap_or_else(|error| Finding::error(format!("the recorded finding is bad: {error}"))))
     }
 

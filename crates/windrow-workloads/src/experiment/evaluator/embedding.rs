@@ -94,7 +94,7 @@ impl Embedding {
             let similarity = cosine(&vectors[0], &vectors[1]);
             Ok((Json::of(&json!({ "similarity": similarity })), used))
         };
-        let made = calls.make(&parts, request.clone(), call).await?;
+        let made = calls.make(&parts, request.clone(), Some(self.embeddings.demand(&request)), call).await?;
         Ok(made.value()["similarity"].as_f64().unwrap_or_default())
     }
 }

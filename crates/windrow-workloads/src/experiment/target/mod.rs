@@ -1,6 +1,7 @@
 //! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
 //! here and one line in [`TARGETS`].
 
+mod account;
 mod chat;
 mod code;
 mod http;
@@ -14,6 +15,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -150,6 +152,10 @@ pub trait Target: Send + Sync {
     fn identity(&self) -> &str;
     /// Whether a call costs or does something, so that its intent is recorded before it.
     fn is_paid(&self) -> bool;
+    /// What the request needs of a provider's limits; `None` where there is no provider.
+    fn demand(&self, _request: &Json) -> Option<Demand> {
+        None
+    }
     /// The request as it is recorded and sent. Together with the identity it determines the answer.
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure>;
     async fn call(&self, request: &Json, key: &ContentKey) -> Result<Answer, Failure>;

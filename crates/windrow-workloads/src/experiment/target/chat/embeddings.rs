@@ -7,6 +7,7 @@ use reqwest::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -14,6 +15,7 @@ use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
 use super::{headers, wrong};
 use crate::experiment::spec::Component;
+use crate::experiment::target::account::Account;
 use crate::experiment::target::wire::failure::Unusable;
 use crate::experiment::target::wire::{self, Secret, failure};
 use crate::experiment::target::{Setting, thaw};
@@ -28,6 +30,7 @@ pub struct Embeddings {
     params: Map<String, Value>,
     pub identity: String,
     prices: Arc<Prices>,
+    account: Account,
 }
 
 #[derive(Deserialize)]
@@ -61,6 +64,11 @@ fn provider(kind: &str) -> Option<&'static Provider> {
 }
 
 impl Embeddings {
+    /// They share the limits of their credential with all else that uses it.
+    pub fn demand(&self, request: &Json) -> Demand {
+        self.account.demand(request)
+    }
+
     pub fn build(model: Component, setting: &Setting) -> Result<Self, Failure> {
         let found = provider(&model.kind).and_then(|provider| Some((provider, provider.dialect.embeddings?)));
         let (provider, path) = found.ok_or_else(|| wrong(format!("`{}` has no embeddings", model.kind)))?;
@@ -76,6 +84,8 @@ impl Embeddings {
             client: wire::client(&base_url, settings.timeout.unwrap_or(setting.timeout).to_std())?,
             url: wire::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?,
             headers: headers(provider, key.as_deref(), &own)?,
+            // A vector is no text: nothing is reserved for an answer.
+            account: Account::new(&base_url, key.as_deref(), settings.limits, Some(0)),
             secret: Secret::new(key.into_iter().chain(own.into_iter().map(|(_, value)| value))),
             model: resolve(&settings.model)?,
             identity: settings.identity(provider),

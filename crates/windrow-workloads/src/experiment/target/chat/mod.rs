@@ -12,6 +12,7 @@ use async_trait::async_trait;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -19,6 +20,7 @@ pub use embeddings::{Embeddings, has_embeddings};
 pub use provider::PROVIDERS;
 pub use settings::SettingsOf;
 
+use super::account::Account;
 use super::wire::{self, Frames, Secret, failure, ms_since};
 use super::{Answer, Question, Setting, Target, thaw};
 use crate::prices::Prices;
@@ -31,6 +33,7 @@ pub struct Chat {
     url: reqwest::Url,
     headers: HeaderMap,
     secret: Secret,
+    account: Account,
     dialect: &'static Dialect,
     model: String,
     settings: Settings,
@@ -67,6 +70,7 @@ impl Chat {
             client: wire::client(&base_url, timeout)?,
             url,
             headers,
+            account: Account::new(&base_url, key.as_deref(), settings.limits, settings.max_reply()),
             // A header may carry a secret just as well as the key.
             secret: Secret::new(key.into_iter().chain(own.into_iter().map(|(_, value)| value))),
             dialect: provider.dialect,
@@ -138,6 +142,10 @@ impl Target for Chat {
         true
     }
 
+    fn demand(&self, request: &Json) -> Option<Demand> {
+        Some(self.account.demand(request))
+    }
+
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure> {
         Ok((self.dialect.body)(&Asking { model: &self.model, settings: &self.settings }, question.messages))
     }
@@ -148,6 +156,9 @@ impl Target for Chat {
         // The name the answer gives is more exact than the one that was asked for, where it is known.
         let cost = said.model.as_deref().and_then(|model| self.prices.cost(model, &said.tokens));
         let cost = cost.or_else(|| self.prices.cost(&self.model, &said.tokens));
+        let used =
+            Usage { tokens_in: said.tokens.input, tokens_out: said.tokens.output, cost_nanos: cost.unwrap_or(0) };
+        self.account.observe(&used);
         let tool_calls: Vec<Value> = said.tool_calls.iter().map(|call| call.json()).collect();
         Ok(Answer {
             content: said.content,
@@ -158,7 +169,7 @@ impl Target for Chat {
             refusal: said.refusal,
             tool_calls: (!tool_calls.is_empty()).then(|| Json::of(&tool_calls)),
             usage: said.usage,
-            used: Usage { tokens_in: said.tokens.input, tokens_out: said.tokens.output, cost_nanos: cost.unwrap_or(0) },
+            used,
         })
     }
 }

@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use windrow_model::limit::Limits;
+
 use super::provider::{PROVIDERS, Provider};
 use crate::canonical::canonical;
 use crate::duration::Duration;
 use crate::environment::{BadReference, Environment, has_reference};
 use crate::experiment::component::{Config, Finding};
+use crate::experiment::target::account::check_limits;
 use crate::experiment::target::wire::{is_loopback, web_url};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -45,6 +48,9 @@ pub struct Settings {
     /// For one call; the item's own limit where it is not given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// Shared with whatever else uses the same key.
+    #[serde(default, skip_serializing_if = "is_unlimited")]
+    pub limits: Limits,
     /// Any other parameter of the API.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub params: Map<String, Value>,
@@ -70,6 +76,10 @@ impl<const PROVIDER: usize> Config for SettingsOf<PROVIDER> {
     fn check(&self, environment: &Environment) -> Vec<Finding> {
         self.0.check(&PROVIDERS[PROVIDER], environment)
     }
+}
+
+fn is_unlimited(limits: &Limits) -> bool {
+    *limits == Limits::default()
 }
 
 impl Settings {
@@ -99,7 +109,12 @@ impl Settings {
         }
     }
 
-    /// What is not in the request but shapes the answer. Neither the key nor a timeout does.
+    /// Answers cannot be longer.
+    pub fn max_reply(&self) -> Option<u64> {
+        self.max_completion_tokens.or(self.max_tokens)
+    }
+
+    /// What is not in the request but shapes the answer. Neither the key nor a timeout nor a limit does.
     pub fn identity(&self, provider: &Provider) -> String {
         let mut parameters = self.params.clone();
         let own = [
@@ -152,6 +167,7 @@ impl Settings {
             findings.push(Finding::problem(name, format!("`{}` has no such setting", provider.name), "remove it"));
         }
         findings.extend(self.check_headers(environment));
+        findings.extend(check_limits(&self.limits));
         findings
     }
 

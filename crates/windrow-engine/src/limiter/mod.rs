@@ -1,0 +1,167 @@
+//! Limits that all runs of this node share, one set per provider credential. Work is never rejected:
+//! it waits its turn, and the waits can be asked for. The decisions are in [`resource`] and are pure;
+//! this module adds the lock, the clock and the wake-ups.
+
+mod brake;
+mod breaker;
+mod bucket;
+mod note;
+mod permit;
+mod queue;
+mod resource;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use windrow_model::limit::{Demand, Permit, Response, Wait};
+use windrow_model::workload::Stopped;
+use windrow_model::{RunId, Time};
+
+pub use note::note;
+use permit::Waiting;
+use resource::{Next, Pass, Resource, Waiter};
+
+/// A wait shorter than this is not worth telling of.
+const NOTABLE_MS: i64 = 500;
+
+pub struct Limiter {
+    state: Mutex<State>,
+    /// A wait may end earlier than the pacer knows.
+    sooner: Notify,
+    /// By the runtime's clock: a limit must not depend on somebody setting the machine's.
+    started: Instant,
+}
+
+struct State {
+    resources: BTreeMap<String, Resource<oneshot::Sender<Pass>>>,
+    next_no: u64,
+    /// When the pacer will look again.
+    wakes_at: Option<i64>,
+    closed: bool,
+    chance: fastrand::Rng,
+}
+
+impl Limiter {
+    pub fn new(seed: u64) -> Self {
+        let chance = fastrand::Rng::with_seed(seed);
+        let state = State { resources: BTreeMap::new(), next_no: 0, wakes_at: None, closed: false, chance };
+        Self { state: Mutex::new(state), sooner: Notify::new(), started: Instant::now() }
+    }
+
+    /// Waits until the call may be made; an error when the run is ending or the node is draining.
+    pub async fn admit(self: &Arc<Self>, run: RunId, demand: Demand) -> Result<Permit, Stopped> {
+        let Demand { resource, limits, tokens } = demand;
+        let waiting = {
+            let (mut state, now) = (self.state(), self.now_ms());
+            let (grant, granted) = oneshot::channel();
+            state.next_no += 1;
+            let waiter = Waiter { no: state.next_no, tokens: tokens.max(0), since: now, grant };
+            let waiting = Waiting::new(self.clone(), resource.clone(), run, waiter.no, granted);
+            let found = state.resources.entry(resource.clone()).or_insert_with(|| Resource::new(now));
+            found.ask(run, limits, waiter);
+            self.serve_one(&mut state, &resource, now);
+            if state.closed {
+                state.resources.values_mut().for_each(|resource| resource.queue.clear());
+            }
+            waiting
+        };
+        waiting.end().await
+    }
+
+    /// Those of the run that wait are sent away; they have not begun their call.
+    pub fn dismiss(&self, run: RunId) {
+        self.state().resources.values_mut().for_each(|resource| resource.queue.dismiss(run));
+    }
+
+    /// From now on nobody waits: who cannot go at once is sent away.
+    pub fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.resources.values_mut().for_each(|resource| resource.queue.clear());
+    }
+
+    /// What has been waited for long enough to be told of, per run and resource.
+    pub fn waits(&self, wall: Time) -> Vec<Wait> {
+        let (state, now) = (self.state(), self.now_ms());
+        let mut waits = Vec::new();
+        for (name, resource) in &state.resources {
+            let Some((hold, until)) = resource.held(now) else { continue };
+            for (run, waiters) in resource.queue.by_run() {
+                let items = waiters.filter(|waiter| now - waiter.since >= NOTABLE_MS).count() as i64;
+                if items > 0 {
+                    let until = until.map(|until| wall + (until - now));
+                    waits.push(Wait { run, resource: name.clone(), items, hold, until });
+                }
+            }
+        }
+        waits
+    }
+
+    /// Lets go whoever may when a time comes. Runs until the engine ends.
+    pub async fn pace(self: Arc<Self>) {
+        loop {
+            let wakes_at = {
+                let (mut state, now) = (self.state(), self.now_ms());
+                state.wakes_at = state.resources.values_mut().filter_map(|resource| serve(resource, now)).min();
+                state.wakes_at
+            };
+            let sooner = self.sooner.notified();
+            match wakes_at {
+                None => sooner.await,
+                Some(at) => {
+                    let at = self.started + Duration::from_millis(at.max(0) as u64);
+                    let _ = tokio::time::timeout_at(at, sooner).await;
+                }
+            }
+        }
+    }
+
+    /// Lets go whoever may go now, and tells the pacer when that will be the case again.
+    fn serve_one(&self, state: &mut State, name: &str, now: i64) {
+        let until = state.resources.get_mut(name).and_then(|resource| serve(resource, now));
+        if let Some(until) = until.filter(|until| state.wakes_at.is_none_or(|at| *until < at)) {
+            state.wakes_at = Some(until);
+            self.sooner.notify_one();
+        }
+    }
+
+    fn settle(&self, name: &str, pass: Pass, response: Option<Response>) {
+        let (mut state, now) = (self.state(), self.now_ms());
+        let chance = state.chance.f64();
+        let Some(resource) = state.resources.get_mut(name) else { return };
+        match response {
+            Some(response) => resource.settle(pass, response, now, chance),
+            None => resource.abandon(pass, now),
+        }
+        self.serve_one(&mut state, name, now);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.started.elapsed().as_millis() as i64
+    }
+}
+
+/// Lets go whoever may go now. Returns when the next one may, where that is a matter of time.
+fn serve(resource: &mut Resource<oneshot::Sender<Pass>>, now: i64) -> Option<i64> {
+    loop {
+        match resource.next(now) {
+            Next::Idle => return None,
+            Next::Hold { until } => return until,
+            Next::Go(pass, waiter) => {
+                // Nobody there any more: the next one's turn.
+                if waiter.grant.send(pass).is_err() {
+                    resource.undo(pass, now);
+                }
+            }
+        }
+    }
+}
