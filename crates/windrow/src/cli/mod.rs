@@ -7,7 +7,6 @@ mod budget;
 mod choose;
 mod compare;
 mod counting;
-mod dataset_named;
 mod datasets_delete;
 mod datasets_diff;
 mod datasets_export;
@@ -15,7 +14,6 @@ mod datasets_import;
 mod datasets_list;
 mod datasets_show;
 mod execute;
-mod find;
 mod follow;
 mod gates;
 mod item_show;
@@ -40,7 +38,7 @@ mod report;
 mod result;
 mod run;
 mod scheduled;
-mod start;
+mod serve;
 mod tables;
 mod text;
 
@@ -48,10 +46,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::data_dir;
 use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
+use crate::{data_dir, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -65,6 +63,7 @@ Examples:
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
+  windrow serve                          the same over HTTP, and continue what is unfinished
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
@@ -95,6 +94,8 @@ enum Command {
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
+    /// Run everything in the data folder, and answer over HTTP
+    Serve(serve::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -159,11 +160,14 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
+        Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) | Command::Serve(_) => {
+            unreachable!("performed above")
+        }
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,

@@ -1,6 +1,7 @@
 //! The real binary on a real folder, against an endpoint in this process that counts.
 
 mod broken_files;
+mod client;
 mod continuing;
 mod datasets;
 mod documented;
@@ -15,6 +16,10 @@ mod providers;
 mod quality;
 mod reading;
 mod reports;
+mod server;
+mod server_events;
+mod server_life;
+mod server_refusals;
 mod sharing;
 mod steering;
 mod torture;

@@ -65,6 +65,14 @@ impl Place {
         );
     }
 
+    /// The text of such a job for a server, with its rows where the server looks for them.
+    pub fn served_job(&self, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) -> String {
+        std::fs::create_dir_all(self.path(".windrow/files")).unwrap();
+        self.write_job("job.yaml", name, endpoint, rows, concurrency);
+        std::fs::rename(self.path(&format!("{name}.jsonl")), self.data().join(format!("files/{name}.jsonl"))).unwrap();
+        std::fs::read_to_string(self.path("job.yaml")).unwrap()
+    }
+
     pub fn write(&self, file: &str, text: &str) {
         std::fs::write(self.path(file), text).unwrap();
     }
