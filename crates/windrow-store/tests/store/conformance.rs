@@ -413,7 +413,7 @@ async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused);
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused, "again");
     assert!(claim(store, ticket.run, 1, T0).await.is_empty());
-    assert!(matches!(intend(RunEvent::Drain).await, Err(StoreError::Forbidden(_))));
+    assert!(matches!(intend(RunEvent::Fail).await, Err(StoreError::Forbidden(_))));
     assert!(matches!(intend(RunEvent::Close).await, Err(StoreError::Forbidden(_))));
     assert_eq!(intend(RunEvent::Resume).await.unwrap().state, RunState::Pending);
     assert_eq!(intend(RunEvent::Terminate).await.unwrap().state, RunState::Terminating);
