@@ -1,6 +1,7 @@
 //! The experiment workload from the outside: a job file in, pages, calls, steps and scores out,
 //! against a loopback endpoint and a journal in memory.
 
+mod checks;
 mod code;
 mod conversations;
 mod endpoint;
