@@ -8,6 +8,7 @@ mod endpoint;
 mod evaluators;
 mod examples;
 mod fixture;
+mod forecasting;
 mod formats;
 mod http;
 mod journal;
