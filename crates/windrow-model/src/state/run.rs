@@ -89,6 +89,8 @@ pub const RUN: Machine<RunState, RunEvent> = {
         table: &[
             (Pending, Admit, Running),
             (Pending, Pause, Paused),
+            // An intake that closes before the run has begun, or while it rests, is closed then.
+            (Pending, Drain, Pending),
             (Pending, Cancel, Cancelling),
             (Pending, Terminate, Terminating),
             (Pending, SystemTerminate, SystemTerminating),
@@ -106,6 +108,7 @@ pub const RUN: Machine<RunState, RunEvent> = {
             (Draining, Fail, Failing),
             (Draining, Close, Completed),
             (Paused, Resume, Pending),
+            (Paused, Drain, Paused),
             (Paused, Cancel, Cancelling),
             (Paused, Terminate, Terminating),
             (Paused, SystemTerminate, SystemTerminating),

@@ -33,6 +33,7 @@ pub fn report(resumed: bool, json: bool, continue_with: String) -> result::Repor
     result::Report {
         resumed,
         json,
+        aside: false,
         continue_with,
         wish: Wish { baseline: None, worst: super::WORST },
         targets: Vec::new(),

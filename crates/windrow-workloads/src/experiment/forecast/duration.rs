@@ -66,7 +66,9 @@ fn loads(sample: &[Vec<Noted>], scale: f64, experience: &Experience) -> BTreeMap
         let load = loads.entry(demand.resource.clone()).or_default();
         load.limits = load.limits.strictest(demand.limits);
         load.requests += scale;
-        load.tokens += scale * (call.usage.tokens_in + call.usage.tokens_out) as f64;
+        // As the limiter has it: where nobody says what was used, what was reserved counts.
+        let used = call.usage.tokens_in + call.usage.tokens_out;
+        load.tokens += scale * if used > 0 { used } else { demand.tokens } as f64;
         load.busy_ms += scale * ms(call, experience);
     }
     loads
