@@ -4,6 +4,7 @@ mod broken_files;
 mod continuing;
 mod datasets;
 mod documented;
+mod dry_run;
 mod endpoint;
 mod interrupting;
 mod json_contract;
