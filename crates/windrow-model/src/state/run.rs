@@ -42,7 +42,7 @@ crate::vocabulary! {
         Pause = "pause",
         #[doc = "Somebody resumes it."]
         Resume = "resume",
-        #[doc = "The intake of an online run closes."]
+        #[doc = "The intake of an online run closes; one that waits or is paused will drain when it goes on."]
         Drain = "drain",
         #[doc = "Somebody cancels it."]
         Cancel = "cancel",
@@ -89,6 +89,7 @@ pub const RUN: Machine<RunState, RunEvent> = {
         table: &[
             (Pending, Admit, Running),
             (Pending, Pause, Paused),
+            (Pending, Drain, Pending),
             (Pending, Cancel, Cancelling),
             (Pending, Terminate, Terminating),
             (Pending, SystemTerminate, SystemTerminating),
@@ -106,6 +107,7 @@ pub const RUN: Machine<RunState, RunEvent> = {
             (Draining, Fail, Failing),
             (Draining, Close, Completed),
             (Paused, Resume, Pending),
+            (Paused, Drain, Paused),
             (Paused, Cancel, Cancelling),
             (Paused, Terminate, Terminating),
             (Paused, SystemTerminate, SystemTerminating),

@@ -52,8 +52,9 @@ impl World {
         run.state = state;
         // A closed intake stays closed, whatever the run's state becomes.
         run.planned |= event == RunEvent::Drain && run.mode == Mode::Online;
-        if let Some(reason) = reason {
-            run.reason = Some(reason.to_owned());
+        // What goes on is no longer held up by what paused it.
+        if reason.is_some() || event == RunEvent::Resume {
+            run.reason = reason.map(str::to_owned);
         }
         self.emit_state(id, now);
         let log = NewLog {
