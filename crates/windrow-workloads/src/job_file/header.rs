@@ -139,7 +139,7 @@ impl Header {
         RunLimits {
             concurrency: self.concurrency,
             max_tokens: self.budget.tokens,
-            max_cost_nanos: self.budget.cost.map(|dollars| (dollars * 1e9) as i64),
+            max_cost_nanos: self.budget.cost.map(|dollars| (dollars * 1e9).round() as i64),
             ..RunLimits::default()
         }
     }

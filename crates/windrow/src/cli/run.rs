@@ -153,10 +153,13 @@ async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Res
     if !args.how.online {
         return execute::to_end(app, run.id, run.limits.concurrency, progress).await;
     }
-    let stream = Stream::open(app, &run, job.kind).await?;
-    let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await;
+    let mut stream = Stream::open(app, &run, job.kind, course.resumed).await?;
+    let ending = tokio::select! {
+        ending = execute::to_end(app, run.id, run.limits.concurrency, progress) => ending?,
+        error = stream.broken() => return Err(error),
+    };
     stream.close().await?;
-    ending
+    Ok(ending)
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
