@@ -7,6 +7,8 @@ pub struct Settings {
     pub scope: Scope,
     /// Runs coordinated at the same time (T5).
     pub jobs: usize,
+    /// Runs of one workspace at work at the same time, on all nodes (E24); `None`: as many as there are.
+    pub quota: Option<usize>,
     /// Items at work at the same time on this node (B1).
     pub workers: usize,
     /// Claimed items waiting for a worker, at most (B1).
@@ -35,6 +37,7 @@ impl Default for Settings {
         Self {
             scope: Scope { only: None, regions: Vec::new() },
             jobs: 5,
+            quota: None,
             workers: 32,
             queue: 1000,
             lease_ms: 15_000,

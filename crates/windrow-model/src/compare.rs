@@ -14,6 +14,13 @@ pub struct Comparison {
     pub evaluators: BTreeMap<String, Difference>,
 }
 
+impl Comparison {
+    /// Whether the runs have a row in common.
+    pub fn has_rows(&self) -> bool {
+        self.evaluators.values().any(|difference| difference.rows > 0)
+    }
+}
+
 /// What changed under one evaluator from the earlier run to the later.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Difference {

@@ -38,6 +38,10 @@ impl Limits {
         }
     }
 
+    pub fn are_none(&self) -> bool {
+        *self == Limits::default()
+    }
+
     /// Every limit with its name in a job file.
     pub fn named(&self) -> [(&'static str, Option<i64>); 3] {
         [

@@ -121,6 +121,9 @@ pub struct Admission {
     pub scope: Scope,
     /// Places for runs that still have work to dispatch. Stopping runs need none.
     pub places: usize,
+    /// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live
+    /// leases, so that a crash gives the place back.
+    pub quota: Option<usize>,
     pub lease_ms: i64,
 }
 

@@ -23,6 +23,8 @@ pub struct Standing {
     pub coordinator_until: Time,
     /// Runs without a coordinator that are ahead of this one.
     pub ahead: i64,
+    /// Other runs of its workspace at work: a quota may hold it back.
+    pub beside: i64,
     /// Queued items that may start now.
     pub ready: i64,
     /// Queued items whose time has not come, and when the first one's comes.
@@ -72,6 +74,13 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
             (Some(session), _) => say(
                 format!("The process that coordinated it ({session}) is gone, and no other has taken over."),
                 Some("run its file again with `windrow run FILE`: it goes on where it stopped".into()),
+            ),
+            (None, 0) if s.beside > 0 => say(
+                format!(
+                    "No process is working on it; {} other run(s) of its workspace are at work, which may be its quota.",
+                    s.beside
+                ),
+                Some("wait, or run its file with `windrow run FILE`".into()),
             ),
             (None, 0) => say(
                 if s.region.is_empty() {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use windrow_model::Json;
-use windrow_model::record::{Job, Labels, Run};
+use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
 
 use crate::{RunDetail, Timestamp, status};
@@ -18,6 +18,8 @@ pub struct JobRow {
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunDetail,
+    /// When it starts by itself.
+    pub schedule: Option<ScheduleView>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -33,9 +35,23 @@ impl JobRow {
             state: job.state,
             labels: job.labels.clone(),
             latest_run: RunDetail::of(&job.kind, latest),
+            schedule: job.schedule.as_ref().map(Into::into),
             created_at: job.created_at.into(),
             updated_at: job.updated_at.into(),
         }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ScheduleView {
+    pub cron: String,
+    /// Null while a run is under way.
+    pub next_at: Option<Timestamp>,
+}
+
+impl From<&Schedule> for ScheduleView {
+    fn from(schedule: &Schedule) -> Self {
+        Self { cron: schedule.cron.clone(), next_at: schedule.next_at.map(Into::into) }
     }
 }
 

@@ -21,7 +21,10 @@ pub struct RunResult {
     /// How far pairs of evaluators give the same verdict.
     pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
+    /// Behind the items as they stand, whoever paid for it.
     pub usage: Usage,
+    /// What this run itself called and paid for.
+    pub spent: Usage,
     /// Items that failed, by the class of their error.
     pub errors: BTreeMap<String, i64>,
     /// Every gate of the job file, judged.
@@ -90,6 +93,7 @@ impl RunResult {
             agreement: aggregates.agreement,
             latency: aggregates.latency,
             usage: aggregates.usage,
+            spent: run.spent,
             errors: aggregates.errors,
             gates: found.gates,
             baseline: found.baseline,

@@ -5,6 +5,8 @@ use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunState};
+use windrow_model::step::Usage;
+use windrow_model::store::Selection;
 
 use crate::{Timestamp, status};
 
@@ -36,6 +38,13 @@ impl From<Counters> for ItemCounts {
     }
 }
 
+/// What a run may use up; null: as much as it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Budget {
+    pub tokens: Option<i64>,
+    pub cost_nanos: Option<i64>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunDetail {
     pub id: String,
@@ -47,6 +56,11 @@ pub struct RunDetail {
     pub state: RunState,
     pub items: ItemCounts,
     pub concurrency: i64,
+    pub budget: Budget,
+    /// What its own calls used up; what was taken over from earlier ones is not in it.
+    pub spent: Usage,
+    /// Which of the job's items it takes, where that was said.
+    pub selection: Option<Selection>,
     pub priority: i64,
     pub planned: bool,
     pub fresh: bool,
@@ -71,6 +85,9 @@ impl RunDetail {
             state: run.state,
             items: run.counters.into(),
             concurrency: run.limits.concurrency,
+            budget: Budget { tokens: run.limits.max_tokens, cost_nanos: run.limits.max_cost_nanos },
+            spent: run.spent,
+            selection: run.selection.clone(),
             priority: run.priority.get(),
             planned: run.planned,
             fresh: run.fresh,

@@ -119,6 +119,7 @@ impl App {
         };
         let settings = Settings {
             scope: Scope { only: Some(run), regions: Vec::new() },
+            quota: quota()?,
             workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
             ..Settings::default()
         };
@@ -140,4 +141,16 @@ impl App {
 /// Who is acting, for the log.
 pub fn actor() -> String {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
+}
+
+/// `WINDROW_QUOTA`: runs of one workspace at work at the same time.
+fn quota() -> Result<Option<usize>> {
+    let Ok(text) = std::env::var("WINDROW_QUOTA") else { return Ok(None) };
+    match text.parse() {
+        Ok(runs) if runs > 0 => Ok(Some(runs)),
+        _ => Err(Error::new(
+            format!("WINDROW_QUOTA is {text:?}"),
+            "set it to the number of runs of a workspace that may work at the same time",
+        )),
+    }
 }

@@ -89,6 +89,7 @@ pub const RUN: Machine<RunState, RunEvent> = {
         table: &[
             (Pending, Admit, Running),
             (Pending, Pause, Paused),
+            // An intake that closes before the run has begun, or while it rests, is closed then.
             (Pending, Drain, Pending),
             (Pending, Cancel, Cancelling),
             (Pending, Terminate, Terminating),

@@ -1,3 +1,5 @@
+use std::collections::BTreeMap;
+
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{RUN, RunEvent, RunState};
 use windrow_model::store::{Admission, Held, Result, Scope};
@@ -16,13 +18,17 @@ impl World {
             .collect();
         waiting.sort();
         let mut places = a.places;
+        let mut at_work = self.at_work(now);
         let mut held = Vec::new();
         for (_, id) in waiting {
             if !self.runs[&id].state.is_stopping() {
-                if places == 0 {
+                let workspace = self.jobs[&self.runs[&id].job].job.workspace.clone();
+                let of_workspace = at_work.entry(workspace).or_default();
+                if places == 0 || a.quota.is_some_and(|quota| *of_workspace >= quota) {
                     continue;
                 }
                 places -= 1;
+                *of_workspace += 1;
             }
             let run = self.run_mut(id);
             run.epoch += 1;
@@ -39,6 +45,17 @@ impl World {
             held.push(Held { ticket: Ticket { run: id, epoch: run.epoch }, run });
         }
         Ok(held)
+    }
+
+    /// Runs of each workspace that a coordinator has at work now.
+    pub fn at_work(&self, now: Time) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        let held = |run: &&Run| run.coordinator.is_some() && run.coordinator_until > now;
+        let live = |run: &&Run| !run.state.is_final() && !run.state.is_stopping();
+        for run in self.runs.values().filter(held).filter(live) {
+            *counts.entry(self.jobs[&run.job].job.workspace.clone()).or_default() += 1;
+        }
+        counts
     }
 }
 

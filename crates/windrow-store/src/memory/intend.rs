@@ -52,7 +52,7 @@ impl World {
         run.state = state;
         // A closed intake stays closed, whatever the run's state becomes.
         run.planned |= event == RunEvent::Drain && run.mode == Mode::Online;
-        // What goes on is no longer held up by what paused it.
+        // Why it was paused is no longer why it stands where it stands.
         if reason.is_some() || event == RunEvent::Resume {
             run.reason = reason.map(str::to_owned);
         }

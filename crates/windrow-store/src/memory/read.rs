@@ -153,6 +153,7 @@ impl World {
             coordinator: run.coordinator,
             coordinator_until: run.coordinator_until,
             ahead: ahead.count() as i64,
+            beside: self.at_work(now).get(&self.jobs[&run.job].job.workspace).map_or(0, |n| *n as i64),
             ready: self.queued_in(id).filter(|(due, _)| *due <= now).count() as i64,
             delayed: delayed.len() as i64,
             next_due_at: delayed.iter().min().copied(),

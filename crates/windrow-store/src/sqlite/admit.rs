@@ -1,6 +1,8 @@
 //! Admit: a coordinator takes on runs that nobody coordinates, by rank. Stopping runs need no place:
 //! there is nothing to dispatch, only to clear away.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, params};
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{RUN, RunEvent, RunState};
@@ -20,27 +22,41 @@ pub(super) fn awaiting() -> String {
 }
 
 pub(super) static WAITING: Sql =
-    Sql::new(|| format!("SELECT id, state, region FROM runs WHERE {} ORDER BY rank, id", awaiting()));
+    Sql::new(|| format!("SELECT id, state, region, workspace FROM runs WHERE {} ORDER BY rank, id", awaiting()));
 
 struct Waiting {
     run: RunId,
     state: RunState,
     region: String,
+    workspace: String,
 }
+
+/// Runs of each workspace that a coordinator has at work now.
+pub(super) static AT_WORK: Sql = Sql::new(|| {
+    let stopping = RunState::ALL.iter().filter(|state| state.is_stopping()).map(|state| format!("'{state}'"));
+    format!(
+        "SELECT workspace, count(*) FROM runs WHERE ended_at IS NULL AND coordinator_until > ?1 \
+         AND coordinator IS NOT NULL AND state NOT IN ({}) GROUP BY workspace",
+        stopping.collect::<Vec<_>>().join(", ")
+    )
+});
 
 pub(super) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result<Vec<Held>> {
     sessions::live_session(tx, admission.session)?;
     let mut places = admission.places;
+    let mut at_work = if admission.quota.is_some() { at_work(tx, now)? } else { BTreeMap::new() };
     let mut held = Vec::new();
     for candidate in waiting(tx, now)? {
         if !in_scope(&candidate, &admission.scope) {
             continue;
         }
         if !candidate.state.is_stopping() {
-            if places == 0 {
+            let of_workspace = at_work.entry(candidate.workspace.clone()).or_default();
+            if places == 0 || admission.quota.is_some_and(|quota| *of_workspace >= quota) {
                 continue;
             }
             places -= 1;
+            *of_workspace += 1;
         }
         take(tx, runs::run(tx, candidate.run)?, admission.session, now + admission.lease_ms, now)?;
         held.push(runs::held(tx, candidate.run)?);
@@ -48,11 +64,17 @@ pub(super) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
     Ok(held)
 }
 
+pub(super) fn at_work(tx: &Connection, now: Time) -> Result<BTreeMap<String, usize>> {
+    let mut stmt = tx.prepare_cached(&AT_WORK)?;
+    let found = stmt.query_map([now.0], |row| Ok((row.get(0)?, row.get::<_, i64>(1)? as usize)))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 fn waiting(tx: &Connection, now: Time) -> Result<Vec<Waiting>> {
     let mut stmt = tx.prepare_cached(&WAITING)?;
     let found = stmt.query_map([now.0], |row| {
         let mut c = Cells::of(row);
-        Ok(Waiting { run: RunId(c.get()?), state: c.word()?, region: c.get()? })
+        Ok(Waiting { run: RunId(c.get()?), state: c.word()?, region: c.get()?, workspace: c.get()? })
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }

@@ -33,7 +33,7 @@ pub(super) fn intend(
         let changed = tx.prepare_cached("UPDATE runs SET planned = 1 WHERE id = ?1")?.execute([id.0])?;
         expect_rows(changed, 1, "intake of a run")?;
     }
-    // What goes on is no longer held up by what paused it.
+    // Why it was paused is no longer why it stands where it stands.
     if reason.is_some() || event == RunEvent::Resume {
         let changed = tx.prepare_cached("UPDATE runs SET reason = ?2 WHERE id = ?1")?.execute(params![id.0, reason])?;
         expect_rows(changed, 1, "reason of a run")?;

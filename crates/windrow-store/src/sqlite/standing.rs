@@ -54,6 +54,7 @@ pub(super) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         coordinator: run.coordinator,
         coordinator_until: run.coordinator_until,
         ahead: conn.prepare_cached(&AHEAD)?.query_row(params![now.0, run.rank, id.0], |row| row.get(0))?,
+        beside: beside(conn, id, now)?,
         ready,
         delayed,
         next_due_at: next_due_at.map(Time),
@@ -65,4 +66,10 @@ pub(super) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         logged: conn.prepare_cached(&LOGGED)?.query_row([id.0], |row| row.get(0))?,
         commonest_error: stats::commonest(stats::errors_of_run(conn, id.0)?),
     })
+}
+
+fn beside(conn: &Connection, id: RunId, now: Time) -> Result<i64> {
+    let workspace: String =
+        conn.prepare_cached("SELECT workspace FROM runs WHERE id = ?1")?.query_row([id.0], |row| row.get(0))?;
+    Ok(admit::at_work(conn, now)?.get(&workspace).map_or(0, |n| *n as i64))
 }

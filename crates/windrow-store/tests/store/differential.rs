@@ -231,6 +231,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         Op::Admit { session, places, region } => {
             let mut a = admission(1, usize::from(places));
             a.session = some!(sessions, session);
+            a.quota = places.is_multiple_of(2).then_some(1);
             a.scope.regions = if region { vec!["us".into(), "eu".into()] } else { Vec::new() };
             let answer = store.admit(a, now).await;
             seen.tickets.extend(answer.iter().flatten().map(|held| held.ticket));

@@ -23,6 +23,7 @@ cases![
     the_end_of_a_scheduled_run_sets_the_next,
     a_job_taken_off_its_schedule_stays_off,
     a_run_that_is_over_cannot_be_amended,
+    a_workspace_has_no_more_runs_at_work_than_its_quota,
 ];
 
 fn with_tokens(n: i64, name: &str, max_tokens: i64) -> Submission {
@@ -280,4 +281,26 @@ async fn a_run_that_is_over_cannot_be_amended(store: &dyn Store) {
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     let refused = store.amend(ticket.run, RunLimits::default(), "ann", T0).await.unwrap_err();
     assert!(matches!(refused, StoreError::Forbidden(_)), "{refused}");
+}
+
+/// E24: a place is counted from a live lease, so a crash gives it back.
+async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) {
+    let _ = store.open_session(session(1)).await;
+    for (n, name) in [(1, "a"), (2, "b"), (3, "c")] {
+        store.submit(submission(n, name), T0 + n).await.unwrap();
+    }
+    store.submit(Submission { workspace: "other".into(), ..submission(4, "d") }, T0 + 4).await.unwrap();
+    let within = |quota| Admission { quota: Some(quota), ..admission(1, 10) };
+    let runs = |held: &[Held]| held.iter().map(|held| held.run.id.0).collect::<Vec<_>>();
+    let first = store.admit(within(1), T0 + 5).await.unwrap();
+    assert_eq!(runs(&first), [1, 4], "one of each workspace");
+    assert!(store.admit(within(1), T0 + 6).await.unwrap().is_empty());
+    assert_eq!(store.standing(RunId(2), T0 + 6).await.unwrap().beside, 1);
+    assert_eq!(runs(&store.admit(within(2), T0 + 7).await.unwrap()), [2]);
+    // Its end gives the place back, and so does the death of its coordinator.
+    store.plan_items(page(first[0].ticket, Vec::new()), T0 + 8).await.unwrap();
+    store.close_run(first[0].ticket, Closing::default(), T0 + 8).await.unwrap();
+    assert_eq!(runs(&store.admit(within(2), T0 + 9).await.unwrap()), [3]);
+    let after_the_crash = T0 + 2 * LEASE_MS;
+    assert_eq!(runs(&store.admit(within(1), after_the_crash).await.unwrap()), [2, 4]);
 }

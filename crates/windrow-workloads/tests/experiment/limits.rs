@@ -57,3 +57,27 @@ fn a_limit_that_lets_nothing_through_is_refused_with_its_place() {
     let unknown = report("limits: { request_per_minute: 5 }");
     assert!(unknown.contains("did you mean `requests_per_minute`"), "{unknown}");
 }
+
+/// The credential of any service is its host and what it is sent in secret; a limit is no part of what
+/// determines the answer.
+#[tokio::test]
+async fn an_http_service_has_limits_too() {
+    let endpoint = Endpoint::of_capitals().await;
+    let url = &endpoint.base_url;
+    let asked = async |more: &str| {
+        let target = format!(
+            "target:\n  http: {{ url: \"{url}/chat/completions\", body: {{ messages: \"{{{{ country }}}}\" }}, \
+             headers: {{ authorization: \"Bearer ${{env:TEST_KEY}}\" }}{more} }}\n"
+        );
+        let yaml = format!("kind: experiment\nname: capitals\ndataset: capitals.jsonl\n{target}");
+        let (_folder, program) = program(&yaml, FRANCE).await;
+        let journal = MemoryJournal::default();
+        let _ = program.execute(&items(&*program).await[0], &journal).await;
+        let Told::Begin(intent) = &journal.told()[0] else { panic!("{:?}", journal.told()) };
+        (intent.key, journal.demands().remove(0))
+    };
+    let (key, demand) = asked(", limits: { concurrency: 3 }").await;
+    assert_eq!(demand.limits.concurrency, Some(3));
+    assert!(demand.resource.starts_with("127.0.0.1:") && demand.resource.contains(" · key "), "{demand:?}");
+    assert_eq!(asked("").await.0, key);
+}

@@ -10,6 +10,7 @@ use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
 
 use super::baseline;
+use super::tables;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -32,6 +33,8 @@ pub struct Assessment {
     pub job: Job,
     pub run: Run,
     pub aggregates: Aggregates,
+    /// The evaluators whose agreement says something: those that ask a model.
+    pub judges: Vec<String>,
     pub gates: Vec<Judged>,
     pub baseline: Option<(Job, Run)>,
     pub comparison: Option<Comparison>,
@@ -64,6 +67,7 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
         job,
         worst: worst(app, run, wish.worst).await?,
         run: run.clone(),
+        judges: tables::judges(&app.store.spec(&run.spec_hash).await?.value()),
         aggregates,
         gates,
         baseline,

@@ -28,17 +28,27 @@ async fn of_job(app: &App, run: &Run, baseline: &Baseline) -> Result<Option<(Job
     let runs = app.store.runs(job.id).await?;
     let found = match baseline.run {
         Some(no) => runs.into_iter().find(|other| other.no == no),
-        None => runs.into_iter().rfind(|other| serves(other, run)),
+        None => latest_that_serves(app, runs, run).await?,
     };
     Ok(found.map(|found| (job, found)))
 }
 
 async fn previous(app: &App, run: &Run) -> Result<Option<(Job, Run)>> {
     let runs = app.store.runs(run.job).await?;
-    match runs.into_iter().rfind(|other| serves(other, run)) {
+    match latest_that_serves(app, runs, run).await? {
         Some(found) => Ok(Some((app.store.job(run.job).await?, found))),
         None => Ok(None),
     }
+}
+
+async fn latest_that_serves(app: &App, runs: Vec<Run>, run: &Run) -> Result<Option<Run>> {
+    for other in runs.into_iter().rev().filter(|other| serves(other, run)) {
+        let is_trial_run = !app.store.spec(&other.spec_hash).await?.value()["first"].is_null();
+        if !is_trial_run {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
 }
 
 /// Only a run over all rows can stand for the job; a retry covers only what had failed.

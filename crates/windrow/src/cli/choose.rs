@@ -115,10 +115,16 @@ async fn begin(app: &App, file: &LoadedJob, wanted: Wanted, note: Option<String>
 }
 
 async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
-    let limits = RunLimits { max_losses: run.limits.max_losses, ..file.limits };
+    // A budget given on an earlier command line holds until another is given.
+    let limits = RunLimits {
+        max_losses: run.limits.max_losses,
+        max_tokens: file.limits.max_tokens.or(run.limits.max_tokens),
+        max_cost_nanos: file.limits.max_cost_nanos.or(run.limits.max_cost_nanos),
+        ..file.limits
+    };
     if limits != run.limits {
         let _amended = app.store.amend(run.id, limits, &wiring::actor(), app.now()).await?;
-        eprintln!("this run now has the file's limits: {limits}");
+        eprintln!("this run has other limits now: {limits}");
     }
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         return Err(Error::Plain {

@@ -32,6 +32,7 @@ pub fn report(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report
     result::Report {
         resumed,
         json,
+        aside: false,
         continue_with: command(app, job),
         wish: Wish { baseline: None, worst: super::WORST },
         targets: Vec::new(),

@@ -33,20 +33,38 @@ impl Show for JobDetail {
     fn text(&self) -> String {
         let job = &self.job;
         let mut page = format!("{}: {} · {} · {}\n\n", job.name, job.kind, job.status, job.id);
-        page += &output::facts(&[
-            ("workspace", job.workspace.clone()),
-            ("created", job.created_at.to_string()),
-            ("changed", job.updated_at.to_string()),
-            ("concurrency", job.latest_run.concurrency.to_string()),
-            ("priority", job.latest_run.priority.to_string()),
-        ]);
+        page += &output::facts(&facts(job));
         page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
         page += &format!("\n{}", runs(&self.runs));
         if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
-            page += &format!("\n{}", tables::evaluators(aggregates));
+            page += &format!("\n{}", tables::evaluators(aggregates, &tables::judges(&self.spec.value())));
         }
         page
     }
+}
+
+fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
+    let run = &job.latest_run;
+    let mut facts = vec![
+        ("workspace", job.workspace.clone()),
+        ("created", job.created_at.to_string()),
+        ("changed", job.updated_at.to_string()),
+        ("concurrency", run.concurrency.to_string()),
+        ("priority", run.priority.to_string()),
+    ];
+    if let Some(schedule) = &job.schedule {
+        let next = schedule.next_at.as_ref().map(|at| format!(", next at {at}")).unwrap_or_default();
+        facts.push(("schedule", format!("{}{next}", schedule.cron)));
+    }
+    if let Some(tokens) = run.budget.tokens {
+        let spent = run.spent.tokens_in + run.spent.tokens_out;
+        facts.push(("budget", format!("{} of {} tokens spent", text::count(spent), text::count(tokens))));
+    }
+    if let Some(cost) = run.budget.cost_nanos {
+        let spent = text::dollars(run.spent.cost_nanos);
+        facts.push(("budget", format!("{spent} of {} spent", text::dollars(cost))));
+    }
+    facts
 }
 
 /// The frozen definition, one line per field.

@@ -20,6 +20,8 @@ const FAILURES_SHOWN: usize = 3;
 pub struct Report {
     pub resumed: bool,
     pub json: bool,
+    /// Standard output belongs to the results themselves.
+    pub aside: bool,
     /// The command that continues an interrupted run.
     pub continue_with: String,
     pub wish: Wish,
@@ -65,6 +67,8 @@ async fn show_settled(app: &App, run: &Run, pace: Option<Pace>, wanted: &Report)
     let assessed = assess(app, run, &wanted.wish).await?;
     if wanted.json {
         output::print_json(&assessed.result(wanted.resumed));
+    } else if wanted.aside {
+        eprint!("{}", page(app, &assessed, pace).await?);
     } else {
         output::print(&page(app, &assessed, pace).await?);
     }
@@ -79,10 +83,10 @@ async fn page(app: &App, assessed: &Assessment, pace: Option<Pace>) -> Result<St
     let head = format!("{}: {} · run {} · {} · {}", job.name, status::of_run(&job.kind, run), run.no, run.mode, run.id);
     let mut page = format!("{head}\n\n{}", output::facts(&facts(run, aggregates, pace)));
     if !aggregates.evaluators.is_empty() {
-        page += &format!("\n{}", tables::evaluators(aggregates));
+        page += &format!("\n{}", tables::evaluators(aggregates, &assessed.judges));
     }
     if let (Some((baseline, before)), Some(comparison)) = (&assessed.baseline, &assessed.comparison)
-        && !comparison.evaluators.is_empty()
+        && comparison.has_rows()
     {
         page += &format!("\nagainst {}#{}:\n{}", baseline.name, before.no, tables::changes(comparison));
     }
@@ -135,6 +139,11 @@ fn facts(run: &Run, aggregates: &Aggregates, pace: Option<Pace>) -> Vec<(&'stati
     }
     if usage.cost_nanos > 0 {
         facts.push(("cost", text::dollars(usage.cost_nanos)));
+    }
+    // Where the two differ, something was taken over or tried in vain.
+    if run.spent != *usage {
+        let tokens = text::count(run.spent.tokens_in + run.spent.tokens_out);
+        facts.push(("spent", format!("{} on {tokens} tokens by this run itself", text::dollars(run.spent.cost_nanos))));
     }
     if let Some(pace) = pace {
         let elapsed = text::duration(pace.elapsed.as_millis() as i64);

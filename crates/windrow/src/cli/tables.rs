@@ -59,23 +59,32 @@ pub fn trial_rows(aggregates: &Aggregates) -> (Vec<String>, Vec<Vec<String>>) {
     (headings, rows.collect())
 }
 
-pub fn agreement_rows(aggregates: &Aggregates) -> (Vec<&'static str>, Vec<Vec<String>>) {
+/// Evaluators of a frozen definition that ask a model.
+pub fn judges(spec: &serde_json::Value) -> Vec<String> {
+    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
+    let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
+    evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
+}
+
+pub fn agreement_rows(aggregates: &Aggregates, judges: &[String]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let headings = vec!["EVALUATORS", ">N", ">AGREE", ">KAPPA", ">ONLY FIRST PASSES", ">ONLY SECOND PASSES"];
-    let rows = aggregates.agreement.iter().map(|pair| {
-        vec![
-            format!("{} / {}", pair.a, pair.b),
-            text::count(pair.n),
-            percent(pair.agreement),
-            number(pair.kappa, None),
-            text::count(pair.only_a_passes),
-            text::count(pair.only_b_passes),
-        ]
-    });
+    let rows =
+        aggregates.agreement.iter().filter(|pair| judges.contains(&pair.a) && judges.contains(&pair.b)).map(|pair| {
+            vec![
+                format!("{} / {}", pair.a, pair.b),
+                text::count(pair.n),
+                percent(pair.agreement),
+                number(pair.kappa, None),
+                text::count(pair.only_a_passes),
+                text::count(pair.only_b_passes),
+            ]
+        });
     (headings, rows.collect())
 }
 
 /// All there is about the evaluators, as the terminal shows it.
-pub fn evaluators(aggregates: &Aggregates) -> String {
+/// Agreement is shown among judges only; that `exact` and `latency` differ is no news.
+pub fn evaluators(aggregates: &Aggregates, judges: &[String]) -> String {
     let (headings, rows) = evaluator_rows(aggregates);
     let mut page = output::table(&headings, rows);
     let (headings, rows) = trial_rows(aggregates);
@@ -83,7 +92,7 @@ pub fn evaluators(aggregates: &Aggregates) -> String {
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
         page += &format!("\n{}", output::table(&headings, rows));
     }
-    let (headings, rows) = agreement_rows(aggregates);
+    let (headings, rows) = agreement_rows(aggregates, judges);
     if !rows.is_empty() {
         page += &format!("\n{}", output::table(&headings, rows));
     }

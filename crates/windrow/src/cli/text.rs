@@ -29,9 +29,7 @@ pub fn rate(per_second: f64) -> String {
     if per_second >= 10.0 { format!("{}/s", count(per_second.round() as i64)) } else { format!("{per_second:.1}/s") }
 }
 
-pub fn dollars(nanos: i64) -> String {
-    format!("${:.4}", nanos as f64 / 1e9)
-}
+pub use windrow_model::record::dollars;
 
 /// One line of at most `width` characters.
 pub fn line(text: &str, width: usize) -> String {

@@ -58,7 +58,10 @@ async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
     store.open_session(session).await.unwrap();
     store.submit(submission(1), NOW).await.unwrap();
     let scope = Scope { only: None, regions: Vec::new() };
-    let held = store.admit(Admission { session: SESSION, scope, places: 1, lease_ms: LEASE_MS }, NOW).await.unwrap();
+    let held = store
+        .admit(Admission { session: SESSION, scope, places: 1, quota: None, lease_ms: LEASE_MS }, NOW)
+        .await
+        .unwrap();
     let ticket = held[0].ticket;
     store.plan_items(PlanPage { ticket, from: None, to: None, done: true, items: new_items(n) }, NOW).await.unwrap();
     let claim = Claim { run: ticket.run, session: SESSION, want: n as usize, lease_ms: LEASE_MS };

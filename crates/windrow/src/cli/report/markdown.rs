@@ -25,7 +25,7 @@ pub fn page(assessed: &Assessment) -> String {
         page += &format!("\n{}", table(&headings, &rows));
     }
     if let (Some((baseline, before)), Some(comparison)) = (&assessed.baseline, &assessed.comparison)
-        && !comparison.evaluators.is_empty()
+        && comparison.has_rows()
     {
         let (headings, rows) = tables::change_rows(comparison);
         page += &format!("\n### Against {}#{}\n\n{}", plain(&baseline.name), before.no, table(&headings, &rows));

@@ -49,7 +49,7 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
     /// Shared with whatever else uses the same key.
-    #[serde(default, skip_serializing_if = "is_unlimited")]
+    #[serde(default, skip_serializing_if = "Limits::are_none")]
     pub limits: Limits,
     /// Any other parameter of the API.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -76,10 +76,6 @@ impl<const PROVIDER: usize> Config for SettingsOf<PROVIDER> {
     fn check(&self, environment: &Environment) -> Vec<Finding> {
         self.0.check(&PROVIDERS[PROVIDER], environment)
     }
-}
-
-fn is_unlimited(limits: &Limits) -> bool {
-    *limits == Limits::default()
 }
 
 impl Settings {

@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use windrow_model::limit::Limits;
+
 use super::GIVEN;
 use super::templated::{Templated, texts};
 use crate::duration::Duration;
 use crate::environment::{Environment, has_reference};
 use crate::experiment::component::{Config, Finding};
 use crate::experiment::evaluator::condition_template;
+use crate::experiment::target::account::check_limits;
 use crate::experiment::target::wire::web_url;
 use crate::template::Template;
 
@@ -44,6 +47,9 @@ pub struct HttpConfig {
     pub poll: Option<PollConfig>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callback: Option<CallbackConfig>,
+    /// Shared with whatever else sends the same secret headers to the same host.
+    #[serde(default, skip_serializing_if = "Limits::are_none")]
+    pub limits: Limits,
     /// For one exchange.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
@@ -210,6 +216,7 @@ impl Config for HttpConfig {
         let mut findings = self.check_url(environment);
         findings.extend(self.check_headers(environment));
         findings.extend(self.check_later());
+        findings.extend(check_limits(&self.limits));
         findings.extend(self.method().err().map(|wrong| Finding::problem("method", wrong, "for example: POST")));
         for (field, path) in self.paths() {
             if let Err(error) = JsonPath::parse(path) {

@@ -17,13 +17,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+use windrow_model::limit::Demand;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure, Json};
 
 pub use config::HttpConfig;
 
+use super::account::Account;
+use super::wire::web_url;
 use super::{Answer, Collected, Later, Question, Setting, Target, thaw};
 use crate::canonical::canonical;
+use crate::environment::{Environment, has_reference};
 use crate::experiment::message::{Message, Role};
 use crate::template::{Template, TemplateError};
 use callback::Callback;
@@ -43,6 +47,8 @@ pub struct Http {
     headers: Vec<(String, Template)>,
     body: Option<Templated>,
     exchange: Exchange,
+    /// Where its host can be told before the templates are filled in.
+    account: Option<Account>,
     reading: Reading,
     collects: Option<Collects>,
     identity: String,
@@ -58,7 +64,7 @@ impl Http {
         let config: HttpConfig = thaw(config)?;
         let timeout = config.timeout.unwrap_or(setting.timeout);
         let (prefix, rest) = config.split_url();
-        let templated = config.headers.iter().filter(|(_, value)| !crate::environment::has_reference(value));
+        let templated = config.headers.iter().filter(|(_, value)| !has_reference(value));
         let headers = templated.map(|(name, value)| Ok((name.clone(), template(value)?)));
         let collects = match (&config.poll, &config.callback) {
             (Some(poll), _) => Some(Collects::ByPolling(Poll::new(poll)?)),
@@ -70,6 +76,7 @@ impl Http {
             url: (prefix.to_owned(), template(rest)?),
             headers: headers.collect::<Result<_, Failure>>()?,
             body: config.body.as_ref().map(Templated::new).transpose().map_err(untemplated)?,
+            account: account(&config, &setting.environment)?,
             exchange: Exchange::new(&config, timeout, &setting.environment)?,
             reading: Reading::new(&config).map_err(wrong)?,
             collects,
@@ -78,11 +85,23 @@ impl Http {
     }
 }
 
-/// How long it may take does not change what is answered.
+/// Whoever sends the same secret headers to the same host shares its limits.
+fn account(config: &HttpConfig, environment: &Environment) -> Result<Option<Account>, Failure> {
+    let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
+    let (prefix, rest) = config.split_url();
+    let fixed = format!("{}{}", resolve(prefix)?, rest.split("{{").next().unwrap_or_default());
+    let secret = config.headers.values().filter(|value| has_reference(value));
+    let secret = secret.map(|value| resolve(value)).collect::<Result<Vec<_>, _>>()?.join("\n");
+    let key = (!secret.is_empty()).then_some(secret.as_str());
+    Ok(web_url(&fixed).ok().map(|url| Account::new(url.as_str(), key, config.limits, None)))
+}
+
+/// How long it may take and how often it may be called do not change what is answered.
 fn identity(config: &HttpConfig) -> String {
     let mut config = serde_json::to_value(config).expect("a configuration serialises to JSON");
     if let Some(fields) = config.as_object_mut() {
         fields.remove("timeout");
+        fields.remove("limits");
     }
     canonical(&serde_json::json!({ "kind": "http", "config": config }))
 }
@@ -95,6 +114,10 @@ impl Target for Http {
 
     fn is_paid(&self) -> bool {
         true
+    }
+
+    fn demand(&self, request: &Json) -> Option<Demand> {
+        Some(self.account.as_ref()?.demand(request))
     }
 
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure> {
@@ -123,7 +146,9 @@ impl Target for Http {
         match &self.collects {
             None => {
                 let reply = self.exchange.send(&request, Some(key)).await?;
-                self.reading.answer(&reply.good()?)
+                let answer = self.reading.answer(&reply.good()?)?;
+                self.account.iter().for_each(|account| account.observe(&answer.used));
+                Ok(answer)
             }
             Some(Collects::ByPolling(_)) => {
                 let reply = self.exchange.send(&request, Some(key)).await?;

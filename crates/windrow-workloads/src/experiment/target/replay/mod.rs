@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -152,6 +153,10 @@ impl Target for Replay {
 
     fn is_paid(&self) -> bool {
         self.mode != Mode::Replay && self.inner.is_paid()
+    }
+
+    fn demand(&self, request: &Json) -> Option<Demand> {
+        self.inner.demand(request)
     }
 
     fn request(&self, question: &Question<'_>) -> Result<Json, Failure> {
