@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::endpoint::Endpoint;
 use crate::place::{Background, Place};
 
-const FEW: usize = 400;
-const MANY: usize = 4_000;
+const FEW: usize = 500;
+const MANY: usize = 5_000;
 const FAILING: usize = 20;
 
 fn job(endpoint: &Endpoint, rows: usize) -> Place {
@@ -43,8 +43,9 @@ fn ten_times_the_rows_take_no_more_memory_and_a_retry_begins_at_once() {
     endpoint.fail_on(MANY - FAILING..MANY);
     let place = job(&endpoint, MANY);
     let many = peak_kb(place.start(&["run", "job.yaml", "--quiet"]));
-    // A quarter more, and the page cache of the database while it fills.
-    assert!(few > 0 && many < few + few / 4 + 48 * 1024, "{few} kB for {FEW} rows, {many} kB for {MANY}");
+    println!("{few} kB for {FEW} rows, {many} kB for {MANY}");
+    // A third more for the page cache of the database, which such a run does not fill.
+    assert!(few > 0 && many < few + few / 3, "{few} kB for {FEW} rows, {many} kB for {MANY}");
 
     endpoint.fail_on([]);
     let asked = Instant::now();
