@@ -122,7 +122,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     let ending = follow(&app, &job, &course, &args).await?;
     let report = result::Report {
         resumed: course.resumed,
-        json: args.json && !args.how.online,
+        json: args.json,
         aside: args.how.online,
         continue_with: app.command(&args.again()),
         wish: Wish { baseline: args.baseline, worst: args.worst },

@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OpenFlags};
-use rustix::process::Signal;
 use serde_json::{Value, json};
 use windrow_model::state::StepState;
 
@@ -116,7 +115,7 @@ fn killed_once(write: fn(&Place, &Endpoint), n: usize, moment: Moment) -> Value 
 }
 
 fn kill_before_it_reads(endpoint: &Endpoint, run: Background, n: usize) {
-    run.signal(Signal::STOP);
+    run.freeze();
     endpoint.let_through(1);
     wait_until("the answer to be sent", || endpoint.answered() == n);
     run.kill();

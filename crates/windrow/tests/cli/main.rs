@@ -23,6 +23,7 @@ mod reading;
 mod reports;
 mod rescoring;
 mod retrying;
+mod scale;
 mod sharing;
 mod steering;
 mod torture;

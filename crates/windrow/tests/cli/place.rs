@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -183,6 +183,13 @@ impl Background {
 
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Stops it where it stands; when this returns, none of its threads runs.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let frozen = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED).unwrap();
+        assert!(frozen.is_some_and(|(_, status)| status.stopped()), "it ended instead");
     }
 
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
