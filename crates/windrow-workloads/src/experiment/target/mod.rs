@@ -287,4 +287,12 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), TARGETS.len());
     }
+
+    #[test]
+    fn every_target_has_its_place_in_the_docs() {
+        let page = include_str!("../../../../../docs/targets.md");
+        for kind in TARGETS {
+            assert!(page.contains(&format!("`{}`", kind.name)), "docs/targets.md says nothing of `{}`", kind.name);
+        }
+    }
 }
