@@ -13,6 +13,8 @@ pub struct Standing {
     pub run: RunId,
     pub state: RunState,
     pub reason: Option<String>,
+    /// Says so, once its budget is spent.
+    pub spent: Option<String>,
     pub counters: Counters,
     pub planned: bool,
     pub region: String,
@@ -59,6 +61,10 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
         let why = s.reason.as_ref().map(|r| format!(": {r}")).unwrap_or_default();
         let retry = (s.counters.failed + s.counters.cancelled > 0).then(|| format!("windrow jobs retry {job}"));
         return say(format!("The run is over ({}){why}.", s.state), retry);
+    }
+    if let (RunState::Paused, Some(spent)) = (s.state, &s.spent) {
+        let more = format!("windrow jobs resume {job} --here --budget DOLLARS (or --budget-tokens N)");
+        return say(format!("It is paused: {spent}. Everything done is kept."), Some(more));
     }
     if s.state == RunState::Paused {
         return say("Somebody paused it.".into(), Some(format!("windrow jobs resume {job}")));

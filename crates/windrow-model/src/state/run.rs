@@ -42,7 +42,7 @@ crate::vocabulary! {
         Pause = "pause",
         #[doc = "Somebody resumes it."]
         Resume = "resume",
-        #[doc = "The intake of an online run closes."]
+        #[doc = "The intake of an online run closes; one that waits or is paused will drain when it goes on."]
         Drain = "drain",
         #[doc = "Somebody cancels it."]
         Cancel = "cancel",

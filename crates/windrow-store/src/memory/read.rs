@@ -145,6 +145,7 @@ impl World {
             run: id,
             state: run.state,
             reason: run.reason.clone(),
+            spent: run.limits.exhausted_by(&run.spent),
             counters: run.counters,
             planned: run.planned,
             region: run.region.clone(),

@@ -46,6 +46,7 @@ pub(super) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         run: id,
         state: run.state,
         reason: run.reason,
+        spent: run.limits.exhausted_by(&run.spent),
         counters: run.counters,
         planned: run.planned,
         region: run.region,

@@ -42,6 +42,7 @@ cases![
     trials_of_a_row_share_its_place_and_are_grouped,
     a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
+    an_intake_closes_wherever_the_run_stands,
     a_first_attempt_given_up_still_counts,
     the_log_tells_who_did_what,
     standing_tells_why,
@@ -413,7 +414,7 @@ async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused);
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused, "again");
     assert!(claim(store, ticket.run, 1, T0).await.is_empty());
-    assert!(matches!(intend(RunEvent::Drain).await, Err(StoreError::Forbidden(_))));
+    assert!(matches!(intend(RunEvent::Fail).await, Err(StoreError::Forbidden(_))));
     assert!(matches!(intend(RunEvent::Close).await, Err(StoreError::Forbidden(_))));
     assert_eq!(intend(RunEvent::Resume).await.unwrap().state, RunState::Pending);
     assert_eq!(intend(RunEvent::Terminate).await.unwrap().state, RunState::Terminating);
@@ -595,6 +596,25 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
         store.close_run(held[0].ticket, Closing::default(), T0).await.is_ok(),
         "it ends without being drained again"
     );
+}
+
+/// E11: the input may end before anybody coordinates the run, and while it is paused.
+async fn an_intake_closes_wherever_the_run_stands(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(2, "b") }, T0).await.unwrap();
+    store.intend(RunId(2), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
+    for (run, state) in [(RunId(1), RunState::Pending), (RunId(2), RunState::Paused)] {
+        assert_eq!(store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap().state, state);
+        assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
+    }
+    assert_eq!(store.run(RunId(2)).await.unwrap().reason.as_deref(), Some("lunch"));
+    let resumed = store.intend(RunId(2), RunEvent::Resume, "ann", None, T0).await.unwrap();
+    assert_eq!(resumed.reason, None, "what goes on has no reason to stand still");
+    for held in store.admit(admission(1, 2), T0).await.unwrap() {
+        let closed = store.close_run(held.ticket, Closing::default(), T0).await.unwrap();
+        assert_eq!(closed.state, RunState::Completed);
+    }
 }
 
 async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {

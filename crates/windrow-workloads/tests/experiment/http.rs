@@ -250,7 +250,8 @@ async fn a_callback_is_awaited_also_after_a_restart() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let (done, ()) = tokio::join!(run(&program, &second), service);
+    let both = async { tokio::join!(run(&program, &second), service) };
+    let (done, ()) = tokio::time::timeout(Duration::from_secs(20), both).await.expect("the call back is taken");
     assert_eq!(done.unwrap().scores[0].value, Some(1.0));
     assert_eq!(second.story(), ["reuse target", "begin collect", "done", "whole evaluator exact"]);
     assert_eq!(endpoint.calls().len(), 1);

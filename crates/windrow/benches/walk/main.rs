@@ -28,8 +28,18 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 8] =
-    ["raw", "memory", "sqlite_10k", "sqlite_100k", "sqlite_1m", "restart", "slot_refill", "experiment_10k"];
+const PIECES: [&str; 10] = [
+    "raw",
+    "memory",
+    "sqlite_10k",
+    "sqlite_100k",
+    "sqlite_1m",
+    "restart",
+    "slot_refill",
+    "experiment_10k",
+    "experiment_3x",
+    "experiment_3x_retry",
+];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -58,8 +68,16 @@ fn piece(name: &str) -> Figures {
         "restart" => restart::first_claim(1_000_000),
         "slot_refill" => walk::slot_refill(),
         "experiment_10k" => experiment::rows(10_000),
+        "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
+        "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
+}
+
+/// Other sizes than those of the page, to try the bench itself: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`.
+fn size(name: &str, standard: u64) -> u64 {
+    let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
+    given.map_or(standard, |text| text.parse().expect("a number of rows"))
 }
 
 /// The most memory this process ever had, in MB.

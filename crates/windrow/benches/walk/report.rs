@@ -26,6 +26,14 @@ fn derive(figures: &mut Figures) {
     if let (Some(big), Some(small)) = (figures.get("sqlite.items_per_s_1m"), figures.get("sqlite.items_per_s_100k")) {
         figures.insert("sqlite.rate_1m_over_100k".into(), big / small);
     }
+    for (ratio, many, few) in [
+        ("experiment_3x.rate_many_over_few", "experiment_3x.items_per_s_many", "experiment_3x.items_per_s_few"),
+        ("experiment_3x.peak_many_over_few", "experiment_3x.peak_mb_many", "experiment_3x.peak_mb_few"),
+    ] {
+        if let (Some(many), Some(few)) = (figures.get(many), figures.get(few)) {
+            figures.insert(ratio.into(), many / few);
+        }
+    }
 }
 
 fn meaning(name: &str) -> &'static str {
@@ -43,6 +51,15 @@ fn meaning(name: &str) -> &'static str {
         "slot_refill_ms_p50" | "slot_refill_ms_p99" => "end of an item to the start of the next in its place, ms",
         "experiment_10k.items_per_s" => "`windrow run`, 10k rows, local endpoint on the same two cores",
         "experiment_10k.peak_mb" => "its peak memory, MB",
+        "experiment_3x.items_per_s_few" => "`windrow run`, three evaluators, 10k rows, the better of two runs",
+        "experiment_3x.items_per_s_many" => "the same, 200k rows",
+        "experiment_3x.rate_many_over_few" => "rate at 200k rows over that at 10k; at least 0.8",
+        "experiment_3x.peak_mb_few" => "peak memory at 10k rows, MB",
+        "experiment_3x.peak_mb_many" => "peak memory at 200k rows, MB",
+        "experiment_3x.peak_many_over_few" => "peak memory at 200k rows over that at 10k",
+        "experiment_3x.retry_first_call_ms" => {
+            "`windrow jobs retry` with 100 failed of 200k rows: from the command to the first call, ms; at most 2,000"
+        }
         _ => "",
     }
 }

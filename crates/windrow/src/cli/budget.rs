@@ -29,7 +29,7 @@ fn dollars(text: &str) -> Result<i64, String> {
     if !(number.is_finite() && number > 0.0) {
         return Err("a budget must be more than nothing".to_owned());
     }
-    Ok((number * 1e9) as i64)
+    Ok((number * 1e9).round() as i64)
 }
 
 #[cfg(test)]
@@ -39,6 +39,7 @@ mod tests {
     #[test]
     fn an_amount_is_read_exactly() {
         assert_eq!([dollars("5"), dollars("$0.25")], [Ok(5_000_000_000), Ok(250_000_000)]);
+        assert_eq!(dollars("0.000065"), Ok(65_000), "the nearest amount, not the next lower one");
         assert!(dollars("0").is_err() && dollars("-1").is_err() && dollars("much").is_err());
     }
 

@@ -1,6 +1,7 @@
 //! Commands that start or continue a run of a stored job and follow it to its end, right here.
 
 use windrow_model::RunId;
+use windrow_model::record::Job;
 
 use super::assess::Wish;
 use super::progress::Progress;
@@ -19,23 +20,26 @@ pub struct Shown {
     pub quiet: bool,
 }
 
-/// `again` is the command that continues it, without the job's name.
-pub async fn to_end(app: &App, run: RunId, resumed: bool, again: &str, shown: Shown) -> Result<Exit> {
+pub async fn to_end(app: &App, run: RunId, resumed: bool, shown: Shown) -> Result<Exit> {
     let run = app.store.run(run).await?;
     let job = app.store.job(run.job).await?;
     let progress = Progress::new(&job.name, 0, shown.quiet);
     let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await?;
-    let continue_with = app.command(&format!("{again} {}", job.name));
-    result::show(app, ending, report(resumed, shown.json, continue_with)).await
+    result::show(app, ending, report(app, &job, resumed, shown.json)).await
 }
 
-pub fn report(resumed: bool, json: bool, continue_with: String) -> result::Report {
+pub fn report(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report {
     result::Report {
         resumed,
         json,
         aside: false,
-        continue_with,
+        continue_with: command(app, job),
         wish: Wish { baseline: None, worst: super::WORST },
         targets: Vec::new(),
     }
+}
+
+/// What goes on with an unfinished run of a stored job, in whatever mode.
+pub fn command(app: &App, job: &Job) -> String {
+    app.command(&format!("jobs resume {} --here", job.name))
 }

@@ -29,5 +29,5 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let mut request = start::of_run(app, &job, &latest, Mode::Submit).await?;
     request.name = args.name;
     let run = start::submit(app, request).await?;
-    follow::to_end(app, run, false, "jobs resume", args.shown).await
+    follow::to_end(app, run, false, args.shown).await
 }

@@ -37,7 +37,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         if run.state == RunState::Paused {
             let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
         }
-        return follow::to_end(app, run.id, true, "jobs resume --here", args.shown).await;
+        return follow::to_end(app, run.id, true, args.shown).await;
     }
     let run = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
     let who = match app.coordinator_of(&run).await? {

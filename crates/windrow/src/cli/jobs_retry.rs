@@ -49,16 +49,14 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let selection = args.selection();
     if selection.is_none() && !retry::has_work(app, &job).await? {
         eprintln!("{}: there is nothing to retry", job.name);
-        let report = follow::report(false, args.shown.json, app.command(&format!("{AGAIN} {}", job.name)));
+        let report = follow::report(app, &job, false, args.shown.json);
         return result::show_earlier(app, &latest, &report).await;
     }
     let mut request = start::of_run(app, &job, &latest, Mode::FailRetry).await?;
     request.selection = selection;
     let run = start::submit(app, request).await?;
-    follow::to_end(app, run, false, AGAIN, args.shown).await
+    follow::to_end(app, run, false, args.shown).await
 }
-
-const AGAIN: &str = "jobs retry";
 
 /// An interrupted retry is continued; any other unfinished run belongs to its file.
 async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
@@ -72,8 +70,9 @@ async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit>
     if run.mode != Mode::FailRetry || run.state == RunState::Paused {
         let what = format!("run {} of {} is {} and not finished", run.no, job.name, run.state);
         let cancel = app.command(&format!("jobs cancel {}", job.name));
-        return Err(Error::new(what, format!("finish it by running its file again, or end it with `{cancel}`")));
+        let here = follow::command(app, job);
+        return Err(Error::new(what, format!("finish it with `{here}`, or end it with `{cancel}`")));
     }
     eprintln!("continuing run {}", run.id);
-    follow::to_end(app, run.id, true, AGAIN, args.shown).await
+    follow::to_end(app, run.id, true, args.shown).await
 }

@@ -1,6 +1,7 @@
 //! `windrow run FILE --online` (E11): rows come in on standard input, one JSON object per line, and
 //! results go out on standard output as they land. The end of the input closes the intake; what is in
-//! is finished. A row that was seen before is left alone, so the same input can be sent again.
+//! is finished. A row that was seen before is left alone, so the same input can be sent again. A run
+//! that goes on tells all its results once more: nobody knows how much of them was read before.
 
 use std::io::BufRead;
 use std::sync::Arc;
@@ -10,13 +11,13 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunEvent};
-use windrow_model::store::{NewItem, Store};
+use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, Json, RunId};
 use windrow_wire::ItemDetailView;
 use windrow_workloads::experiment;
 
 use super::output;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::wiring::{self, App};
 
 /// Rows given to the store together, and read ahead of it.
@@ -34,27 +35,35 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub async fn open(app: &App, run: &Run, kind: &str) -> Result<Self> {
+    pub async fn open(app: &App, run: &Run, kind: &str, resumed: bool) -> Result<Self> {
         let spec = app.store.spec(&run.spec_hash).await?;
         let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, spec };
         let mut results = Results { store: app.store.clone(), run: run.id, kind: kind.to_owned(), after: 0 };
-        results.skip_what_was().await?;
+        if !resumed {
+            results.skip_what_was().await?;
+        }
         let stop = Arc::new(tokio::sync::Notify::new());
         let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
         let printing = tokio::spawn(results.print_until(stop.clone()));
         Ok(Self { feeding, printing, stop })
     }
 
+    /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
+    pub async fn broken(&mut self) -> Error {
+        match (&mut self.feeding).await {
+            Ok(Err(error)) => error,
+            Ok(Ok(())) => std::future::pending().await,
+            Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
+        }
+    }
+
     /// After the run has ended or was interrupted: what landed last is printed too.
     pub async fn close(self) -> Result<()> {
         self.feeding.abort();
         self.stop.notify_one();
-        if let Ok(results) = self.printing.await {
-            results?.print_new().await?;
-        }
-        match self.feeding.await {
-            Ok(fed) => fed,
-            Err(_interrupted) => Ok(()),
+        match self.printing.await {
+            Ok(results) => results?.print_new().await,
+            Err(panic) => Err(Error::new(format!("printing results failed: {panic}"), "please report this")),
         }
     }
 }
@@ -87,10 +96,17 @@ impl Feeder {
             while self.store.run(self.run).await?.counters.queued > AHEAD {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
-            self.store.feed_items(self.run, items, self.clock.now()).await?;
+            match self.store.feed_items(self.run, items, self.clock.now()).await {
+                Ok(_) => {}
+                // Somebody cancelled the run, and it ends by itself.
+                Err(StoreError::IntakeClosed) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
         }
-        self.store.intend(self.run, RunEvent::Drain, &wiring::actor(), None, self.clock.now()).await?;
-        Ok(())
+        match self.store.intend(self.run, RunEvent::Drain, &wiring::actor(), None, self.clock.now()).await {
+            Ok(_) | Err(StoreError::Forbidden(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// A bad line is reported and left out; the others are no worse for it.

@@ -65,12 +65,12 @@ pub async fn show_earlier(app: &App, run: &Run, report: &Report) -> Result<Exit>
 
 async fn show_settled(app: &App, run: &Run, pace: Option<Pace>, wanted: &Report) -> Result<Exit> {
     let assessed = assess(app, run, &wanted.wish).await?;
-    if wanted.json {
-        output::print_json(&assessed.result(wanted.resumed));
-    } else if wanted.aside {
-        eprint!("{}", page(app, &assessed, pace).await?);
-    } else {
-        output::print(&page(app, &assessed, pace).await?);
+    match (wanted.json, wanted.aside) {
+        (true, false) => output::print_json(&assessed.result(wanted.resumed)),
+        // One more line among the results.
+        (true, true) => output::print_json_line(&assessed.result(wanted.resumed)),
+        (false, true) => eprint!("{}", page(app, &assessed, pace).await?),
+        (false, false) => output::print(&page(app, &assessed, pace).await?),
     }
     for target in &wanted.targets {
         report::write(app, &assessed, target).await?;

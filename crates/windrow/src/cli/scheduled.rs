@@ -14,21 +14,32 @@ use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
 
-/// Until somebody interrupts it, or the job is taken off its schedule.
+const LOOK_EVERY_MS: i64 = 1_000;
+
+/// Until somebody interrupts it, the job is taken off its schedule, or its run pauses.
 pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
+    let mut announced = None;
     loop {
         let job = app.store.job(job).await?;
-        let Some(Schedule { next_at: Some(at), .. }) = job.schedule else {
+        let Some(Schedule { next_at, .. }) = job.schedule else {
             return Ok(last);
         };
-        if !quiet {
+        if last == Exit::BudgetSpent {
+            return Ok(last);
+        }
+        if let (Some(at), false) = (next_at.filter(|_| announced != next_at), quiet) {
             eprintln!("{} starts again at {}", job.name, windrow_wire::Timestamp::from(at));
+            announced = next_at;
         }
-        if !wait_until(app, at).await? {
-            return Ok(Exit::Interrupted);
-        }
+        // Where a run of another process is under way there is no next time yet.
+        let Some(at) = next_at.filter(|at| *at <= app.now()) else {
+            if !wait_a_little(app, next_at).await? {
+                return Ok(Exit::Interrupted);
+            }
+            continue;
+        };
         last = match start_at(app, &job, at).await? {
-            Some(run) => follow::to_end(app, run, false, "jobs resume --here", Shown { json, quiet }).await?,
+            Some(run) => follow::to_end(app, run, false, Shown { json, quiet }).await?,
             None => last,
         };
         if last == Exit::Interrupted {
@@ -37,18 +48,15 @@ pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool
     }
 }
 
+/// At most a second: the machine may sleep, its clock be set, the job be taken off its schedule.
 /// False when a signal came first.
-async fn wait_until(app: &App, at: Time) -> Result<bool> {
+async fn wait_a_little(app: &App, until: Option<Time>) -> Result<bool> {
     let mut signals = Signals::listen()?;
-    // In short steps, because the machine may sleep or its clock be set.
-    while app.now() < at {
-        let left = Duration::from_millis((at - app.now()).clamp(1, 1_000) as u64);
-        tokio::select! {
-            () = tokio::time::sleep(left) => {}
-            () = signals.next() => return Ok(false),
-        }
-    }
-    Ok(true)
+    let left = until.map_or(LOOK_EVERY_MS, |at| (at - app.now()).clamp(1, LOOK_EVERY_MS));
+    Ok(tokio::select! {
+        () = tokio::time::sleep(Duration::from_millis(left as u64)) => true,
+        () = signals.next() => false,
+    })
 }
 
 /// `None` when somebody else has started it.

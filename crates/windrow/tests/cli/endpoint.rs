@@ -1,5 +1,6 @@
 //! An OpenAI-compatible endpoint that counts the calls per question, lets only as many through as it
-//! is told to, and fails on demand or has a bad time.
+//! is told to, and fails on demand or has a bad time. It can also judge: a prompt with a rubric is
+//! given full marks, unless its judging is to be of no use.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -24,6 +25,7 @@ struct Ledger {
     calls: BTreeMap<String, usize>,
     answered: usize,
     failing: BTreeSet<String>,
+    judging: Judging,
     /// What the coming calls meet, before all is well.
     moods: VecDeque<Mood>,
     /// When each call came, and what it met.
@@ -39,6 +41,15 @@ pub enum Mood {
     Broken,
     /// Never answers.
     Hanging,
+}
+
+/// How it judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Judging {
+    #[default]
+    Well,
+    /// Refuses for good (400).
+    Refusing,
 }
 
 struct Desk {
@@ -95,8 +106,23 @@ impl Endpoint {
         self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
     }
 
+    pub fn judges(&self, judging: Judging) {
+        self.desk.ledger.lock().unwrap().judging = judging;
+    }
+
     pub fn calls(&self) -> usize {
         self.desk.ledger.lock().unwrap().calls.values().sum()
+    }
+
+    /// Those of judges.
+    pub fn rulings(&self) -> usize {
+        let ledger = self.desk.ledger.lock().unwrap();
+        ledger.calls.iter().filter(|(question, _)| asks_for_a_ruling(question)).map(|(_, calls)| calls).sum()
+    }
+
+    /// Those of targets.
+    pub fn questions(&self) -> usize {
+        self.calls() - self.rulings()
     }
 
     pub fn answered(&self) -> usize {
@@ -135,14 +161,27 @@ async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> 
     let mut ledger = desk.ledger.lock().unwrap();
     ledger.answered += 1;
     if ledger.failing.contains(&question) {
-        let error = json!({"error": {"message": "this question is not welcome", "type": "invalid_request_error"}});
-        return (StatusCode::BAD_REQUEST, Json(error)).into_response();
+        return refusal("this question is not welcome");
     }
-    let message = json!({"role": "assistant", "content": format!("answer {question}")});
+    let content = match ledger.judging {
+        _ if !asks_for_a_ruling(&question) => format!("answer {question}"),
+        Judging::Well => json!({"score": 5, "reason": "as it should be"}).to_string(),
+        Judging::Refusing => return refusal("there is no judge"),
+    };
+    let message = json!({"role": "assistant", "content": content});
     let body = json!({
         "id": "x", "object": "chat.completion", "model": "any",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     });
     Json(body).into_response()
+}
+
+fn asks_for_a_ruling(question: &str) -> bool {
+    question.contains("<rubric>") || question.contains("This reply cannot be used")
+}
+
+fn refusal(why: &str) -> Response {
+    let error = json!({"error": {"message": why, "type": "invalid_request_error"}});
+    (StatusCode::BAD_REQUEST, Json(error)).into_response()
 }

@@ -1,21 +1,30 @@
 //! The real binary on a real folder, against an endpoint in this process that counts.
 
+mod appending;
+mod boundaries;
 mod broken_files;
+mod budgets;
+mod caching;
 mod client;
 mod continuing;
 mod datasets;
 mod documented;
+mod dry_run;
 mod endpoint;
 mod interrupting;
 mod json_contract;
 mod limits;
 mod mock_model;
 mod mock_model_answers;
+mod online;
 mod place;
 mod providers;
 mod quality;
 mod reading;
 mod reports;
+mod rescoring;
+mod retrying;
+mod scale;
 mod server;
 mod server_events;
 mod server_life;

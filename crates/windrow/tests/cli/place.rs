@@ -2,11 +2,11 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -73,6 +73,31 @@ impl Place {
         std::fs::read_to_string(self.path("job.yaml")).unwrap()
     }
 
+    /// `job.yaml` with these rows, and with evaluators and more as they are given. In them
+    /// `MODEL` stands for the model at the endpoint.
+    pub fn write_experiment(&self, endpoint: &Endpoint, rows: &[Value], more: &str) {
+        let data: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        self.write("rows.jsonl", &data);
+        let url = &endpoint.url;
+        let model = format!("openai: {{ model: any, base_url: \"{url}\", api_key: \"${{env:OPENAI_API_KEY}}\" }}");
+        let head = "kind: experiment\nname: counted\ndataset: rows.jsonl\ntarget:\n  MODEL\n";
+        self.write("job.yaml", &format!("{head}{more}").replace("MODEL", &model));
+    }
+
+    /// Replaces a piece of a file that must be there.
+    #[track_caller]
+    pub fn edit(&self, file: &str, from: &str, to: &str) {
+        let text = std::fs::read_to_string(self.path(file)).unwrap();
+        assert!(text.contains(from), "no {from:?} in {text}");
+        self.write(file, &text.replace(from, to));
+    }
+
+    /// One more line.
+    pub fn append(&self, file: &str, line: &str) {
+        let text = std::fs::read_to_string(self.path(file)).unwrap_or_default();
+        self.write(file, &format!("{text}{line}\n"));
+    }
+
     pub fn write(&self, file: &str, text: &str) {
         std::fs::write(self.path(file), text).unwrap();
     }
@@ -102,10 +127,16 @@ impl Place {
     }
 
     pub fn start(&self, arguments: &[&str]) -> Background {
-        let mut child = self.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let stdout = Collected::from(child.stdout.take().unwrap());
-        let stderr = Collected::from(child.stderr.take().unwrap());
-        Background { child, stdout, stderr }
+        Background::of(self.command(arguments))
+    }
+
+    /// With a standard input that the test writes to.
+    pub fn start_fed(&self, arguments: &[&str]) -> (Background, ChildStdin) {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped());
+        let mut run = Background::of(command);
+        let stdin = run.child.stdin.take().unwrap();
+        (run, stdin)
     }
 }
 
@@ -147,12 +178,26 @@ pub struct Background {
 }
 
 impl Background {
+    fn of(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let stdout = Collected::from(child.stdout.take().unwrap());
+        let stderr = Collected::from(child.stderr.take().unwrap());
+        Self { child, stdout, stderr }
+    }
+
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Stops it where it stands; when this returns, none of its threads runs.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+        let frozen = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED).unwrap();
+        assert!(frozen.is_some_and(|(_, status)| status.stopped()), "it ended instead");
     }
 
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
@@ -172,6 +217,10 @@ impl Background {
             line.is_some()
         });
         line.unwrap_or_default()
+    }
+
+    pub fn stdout_so_far(&self) -> String {
+        self.stdout.so_far()
     }
 
     pub fn wait_for_stderr(&self, part: &str) {

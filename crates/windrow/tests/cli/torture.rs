@@ -75,7 +75,7 @@ fn wait_for_a_moment(endpoint: &Endpoint, run: &mut Background, chance: &mut fas
     std::thread::sleep(Duration::from_micros(chance.u64(..8000)));
 }
 
-fn code<W: windrow_model::vocabulary::Word>(word: W) -> i64 {
+pub fn code<W: windrow_model::vocabulary::Word>(word: W) -> i64 {
     W::ALL.iter().position(|known| *known == word).unwrap() as i64
 }
 

@@ -5,6 +5,7 @@ mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
+mod forbidden;
 mod prices;
 mod quality;
 pub mod target;
@@ -26,6 +27,7 @@ const FIELDS: &[&str] = &[
     "evaluators",
     "trials",
     "cache",
+    "forbidden",
     "prices",
     "gates",
     "baseline",
@@ -40,6 +42,8 @@ pub fn load(
     library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
+    let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
+    forbidden::check_file(&root, &forbidden, problems);
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
@@ -68,7 +72,7 @@ pub fn load(
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
-    let mut fit = fit::check(&dataset, library, &wishes, problems)?;
+    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);

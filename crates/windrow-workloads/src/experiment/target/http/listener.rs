@@ -1,10 +1,10 @@
-//! Where services call back. One listener per address and process, open as long as a program that
-//! uses it lives.
+//! Where services call back. One listener per address and process. Once open it stays open: between
+//! two runs that name the same address there must be no moment in which it cannot be had.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError, Weak};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::Router;
@@ -16,7 +16,7 @@ use super::slot::{Expected, Slots, Waiting};
 const MAX_BODY: usize = 32 * 1024 * 1024;
 
 /// Several programs of one process may name the same address.
-static OPEN: LazyLock<Mutex<HashMap<SocketAddr, Weak<Listener>>>> = LazyLock::new(Mutex::default);
+static OPEN: LazyLock<Mutex<HashMap<SocketAddr, Arc<Listener>>>> = LazyLock::new(Mutex::default);
 
 pub struct Listener {
     slots: Arc<Slots>,
@@ -26,8 +26,8 @@ pub struct Listener {
 impl Listener {
     pub fn open(address: SocketAddr) -> io::Result<Arc<Self>> {
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(listener) = open.get(&address).and_then(Weak::upgrade) {
-            return Ok(listener);
+        if let Some(listener) = open.get(&address).filter(|listener| !listener.serving.is_finished()) {
+            return Ok(listener.clone());
         }
         let socket = std::net::TcpListener::bind(address)?;
         socket.set_nonblocking(true)?;
@@ -35,12 +35,10 @@ impl Listener {
         let slots = Arc::new(Slots::default());
         let router = Router::new().fallback(called).layer(DefaultBodyLimit::max(MAX_BODY)).with_state(slots.clone());
         let serving = tokio::spawn(async move {
-            // Ends only with the listener itself, which aborts it.
             let _ = axum::serve(socket, router).await;
         });
         let listener = Arc::new(Self { slots, serving });
-        open.retain(|_, listener| listener.strong_count() > 0);
-        open.insert(address, Arc::downgrade(&listener));
+        open.insert(address, listener.clone());
         Ok(listener)
     }
 
@@ -50,12 +48,6 @@ impl Listener {
 
     pub fn wait(&self, token: &str, patience: Duration) -> Waiting {
         self.slots.wait(token, patience)
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.serving.abort();
     }
 }
 

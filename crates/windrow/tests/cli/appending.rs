@@ -1,0 +1,117 @@
+//! Fewer rows than all: those that are new (E10), those at the start, and those that are new when the
+//! clock says so.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::endpoint::Endpoint;
+use crate::place::{Place, wait_until};
+
+fn total(result: &Value) -> (i64, i64) {
+    (result["items"]["total"].as_i64().unwrap(), result["items"]["succeeded"].as_i64().unwrap())
+}
+
+#[test]
+fn a_first_append_runs_all_rows_and_later_ones_only_what_is_new() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 10, 4);
+    let result = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0).json();
+    assert_eq!((total(&result), endpoint.calls()), ((10, 10), 10));
+    place.append("counted.jsonl", "{\"n\": 10}");
+    place.append("counted.jsonl", "{\"n\": 11}");
+    let said = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0);
+    assert!(said.stderr.contains("only rows it has not seen"), "{}", said.stderr);
+    assert_eq!((&said.json()["run"]["mode"], total(&said.json())), (&"append".into(), (2, 2)));
+    let nothing = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0).json();
+    assert_eq!((total(&nothing), endpoint.calls()), ((0, 0), 12));
+    let items = place.windrow(&["jobs", "items", "counted", "--json"]).json();
+    assert_eq!(items["items"].as_array().unwrap().len(), 12, "all of them are of one experiment");
+}
+
+#[test]
+fn a_trial_run_of_the_first_rows_is_taken_over_by_the_full_one() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 20, 4);
+    let result = place.windrow(&["run", "job.yaml", "--first", "3", "--json"]).ended_with(0).json();
+    assert_eq!((total(&result), endpoint.calls()), ((3, 3), 3));
+    let asked: Vec<String> = endpoint.calls_by_question().into_keys().collect();
+    assert_eq!(asked, ["0", "1", "2"]);
+    let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
+    assert_eq!((total(&result), endpoint.calls()), ((20, 20), 20));
+    place.windrow(&["run", "job.yaml", "--first", "0"]).ended_with(2);
+}
+
+#[test]
+fn an_interrupted_trial_run_says_how_it_goes_on() {
+    let endpoint = Endpoint::gated(2);
+    let place = Place::with_rows(&endpoint, 20, 1);
+    let run = place.start(&["run", "job.yaml", "--first", "5"]);
+    wait_until("the third call", || endpoint.calls() == 3);
+    run.signal(Signal::INT);
+    run.wait_for_stderr("press Ctrl-C again");
+    endpoint.let_through(1);
+    let said = run.finish().ended_with(130);
+    assert!(said.stderr.contains("windrow run job.yaml --first 5"), "{}", said.stderr);
+    endpoint.open_gate();
+    let result = place.windrow(&["run", "job.yaml", "--first", "5", "--json"]).ended_with(0).json();
+    assert_eq!((&result["resumed"], total(&result), endpoint.calls()), (&true.into(), (5, 5), 5));
+}
+
+/// Six fields: a pattern may name seconds.
+fn every_second(place: &Place) {
+    place.append("job.yaml", "schedule: \"* * * * * *\"");
+}
+
+#[test]
+fn a_scheduled_run_takes_new_rows_by_itself_until_it_is_taken_off() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 5, 4);
+    every_second(&place);
+    let run = place.start(&["run", "job.yaml", "--scheduled", "--json"]);
+    run.wait_for_stderr("counted starts again at");
+    place.append("counted.jsonl", "{\"n\": 5}");
+    wait_until("the new row to be asked", || endpoint.calls() == 6);
+    let said = place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
+    assert!(said.stdout.contains("no longer starts by itself (it did at * * * * * *)"), "{}", said.stdout);
+    run.finish().ended_with(0);
+    let calls = endpoint.calls_by_question();
+    assert!(calls.len() == 6 && calls.values().all(|times| *times == 1), "{calls:?}");
+    let shown = place.windrow(&["jobs", "show", "counted", "--json"]).json();
+    let runs = shown["runs"].as_array().unwrap();
+    assert!(runs.len() >= 2 && runs.iter().any(|run| run["mode"] == "append"), "{runs:?}");
+    let said = place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
+    assert!(said.stdout.contains("has no schedule"), "{}", said.stdout);
+}
+
+/// The next time may be a day away.
+#[test]
+fn who_waits_for_the_next_time_ends_as_soon_as_the_job_is_taken_off_or_at_a_signal() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 4);
+    place.append("job.yaml", "schedule: \"0 0 1 1 *\"");
+    let run = place.start(&["run", "job.yaml", "--scheduled"]);
+    run.wait_for_stderr("counted starts again at");
+    run.signal(Signal::INT);
+    run.finish().ended_with(130);
+    let run = place.start(&["run", "job.yaml", "--scheduled"]);
+    run.wait_for_stderr("counted starts again at");
+    place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
+    let asked = Instant::now();
+    run.finish().ended_with(0);
+    assert!(asked.elapsed() < Duration::from_secs(10), "it slept on for {:?}", asked.elapsed());
+    assert_eq!(endpoint.calls(), 3);
+}
+
+#[test]
+fn only_a_file_with_a_schedule_can_be_run_on_it() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 4);
+    let said = place.windrow(&["run", "job.yaml", "--scheduled"]).ended_with(1);
+    assert!(said.stderr.contains("has no `schedule`") && said.stderr.contains("schedule: \"0 6"), "{}", said.stderr);
+    place.append("job.yaml", "schedule: now and then");
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
+    assert!(said.stderr.contains("not a cron pattern"), "{}", said.stderr);
+    assert_eq!(endpoint.calls(), 0);
+}

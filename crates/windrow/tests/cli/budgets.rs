@@ -1,0 +1,95 @@
+//! A run that has spent its budget pauses, keeps everything, and goes on with more.
+
+use serde_json::Value;
+
+use crate::endpoint::Endpoint;
+use crate::place::{Place, Said};
+
+const ROWS: usize = 40;
+/// Each answer takes 3 tokens in and 2 out.
+const TOKENS: usize = 5;
+
+fn succeeded(result: &Value) -> usize {
+    result["items"]["succeeded"].as_u64().unwrap() as usize
+}
+
+/// What has spent its budget says so, and how to go on.
+fn is_spent(said: Said, spent: &str) -> Value {
+    let said = said.ended_with(5);
+    for part in ["the budget is spent", spent, "all of it kept", "--budget"] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    let result = said.json();
+    assert_eq!((&result["run"]["state"], &result["exit_code"]), (&"paused".into(), &5.into()));
+    result
+}
+
+#[test]
+fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, ROWS, 4);
+    let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50", "--json"]);
+    let result = is_spent(said, "of 50 tokens");
+    // Ten calls are 50 tokens, and three more may have been under way.
+    let made = endpoint.calls();
+    assert!((10..=13).contains(&made), "{made} calls");
+    assert_eq!(succeeded(&result), made, "every call that was made is kept");
+    let used = &result["usage"];
+    assert_eq!(used["tokens_in"].as_u64().unwrap() + used["tokens_out"].as_u64().unwrap(), (made * TOKENS) as u64);
+
+    // Without more it ends the same way at once, whoever asks.
+    let command: [&[&str]; 2] =
+        [&["run", "job.yaml", "--budget-tokens", "50"], &["jobs", "resume", "counted", "--here"]];
+    for arguments in command {
+        let said = place.windrow(arguments).ended_with(5);
+        assert!(said.stderr.contains("cannot go on") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
+    }
+    let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
+    assert!(why.stdout.contains("the budget is spent"), "{}", why.stdout);
+    assert_eq!(endpoint.calls(), made);
+
+    let result = place.windrow(&["run", "job.yaml", "--budget-tokens", "100000", "--json"]).ended_with(0).json();
+    assert_eq!((&result["resumed"], succeeded(&result), endpoint.calls()), (&true.into(), ROWS, ROWS));
+    assert_eq!(result["run"]["reason"], Value::Null, "what paused it is over");
+}
+
+#[test]
+fn a_budget_of_money_in_the_file_is_raised_in_the_file_or_where_it_is_resumed() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, ROWS, 1);
+    // Half a cent for each call.
+    place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }\nbudget: { cost: 0.025 }");
+    is_spent(place.windrow(&["run", "job.yaml", "--json"]), "of $0.025");
+    assert_eq!(endpoint.calls(), 5);
+    place.edit("job.yaml", "cost: 0.025", "cost: 0.05");
+    is_spent(place.windrow(&["run", "job.yaml", "--json"]), "of $0.05");
+    assert_eq!(endpoint.calls(), 10);
+    let result = place.windrow(&["jobs", "resume", "counted", "--here", "--budget", "5", "--json"]).ended_with(0);
+    assert_eq!((succeeded(&result.json()), endpoint.calls()), (ROWS, ROWS));
+}
+
+/// What is taken over from an earlier run was paid for there.
+#[test]
+fn a_rerun_that_takes_everything_over_spends_nothing() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, ROWS, 4);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    place.windrow(&["run", "job.yaml", "--budget-tokens", "1"]).ended_with(0);
+    assert_eq!(endpoint.calls(), ROWS);
+}
+
+#[test]
+fn a_retry_that_has_spent_its_budget_goes_on_where_it_says() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 10, 1);
+    endpoint.fail_on(2..10);
+    place.windrow(&["run", "job.yaml", "--budget-tokens", "20"]).ended_with(0);
+    endpoint.fail_on([]);
+    let command = "windrow jobs resume counted --here";
+    is_spent(place.windrow(&["jobs", "retry", "counted", "--json"]), &format!("{command} --budget"));
+    assert_eq!(endpoint.calls(), 14);
+    let said = place.windrow(&["jobs", "retry", "counted"]).ended_with(1);
+    assert!(said.stderr.contains(command), "{}", said.stderr);
+    place.windrow(&["jobs", "resume", "counted", "--here", "--budget-tokens", "1000"]).ended_with(0);
+    assert_eq!(endpoint.calls(), 18);
+}

@@ -1,0 +1,153 @@
+//! Which items a retry takes (E9), going on with a run here, and copies of a job. Every earlier
+//! attempt is kept, and nothing that was good is paid for again.
+
+use serde_json::{Value, json};
+
+use crate::endpoint::{Endpoint, Judging, Mood};
+use crate::place::{Place, wait_until};
+
+fn result(place: &Place, arguments: &[&str]) -> Value {
+    place.windrow(&[arguments, &["--json"]].concat()).ended_with(0).json()
+}
+
+fn item(place: &Place, id: &str) -> Value {
+    result(place, &["jobs", "item", "counted", id])
+}
+
+fn outcomes(item: &Value) -> Vec<&str> {
+    item["attempts"].as_array().unwrap().iter().map(|attempt| attempt["outcome"].as_str().unwrap()).collect()
+}
+
+/// Row 1 hangs and row 2 is refused; rows 0 and 3 are answered.
+fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
+    let place = Place::with_rows(endpoint, 4, 1);
+    place.append("job.yaml", "timeout: 300ms\nretry: { max: 0 }");
+    endpoint.suffers([Mood::Well, Mood::Hanging]);
+    endpoint.fail_on([2]);
+    let first = result(&place, &["run", "job.yaml"]);
+    assert_eq!((&first["errors"]["timeout"], &first["errors"]["invalid_request"]), (&1.into(), &1.into()));
+    place
+}
+
+#[test]
+fn a_retry_may_take_one_class_of_errors() {
+    let endpoint = Endpoint::open();
+    let place = with_two_kinds_of_failures(&endpoint);
+    let retried = result(&place, &["jobs", "retry", "counted", "--error", "timeout"]);
+    assert_eq!((&retried["items"]["total"], &retried["items"]["succeeded"]), (&1.into(), &1.into()));
+    assert_eq!(
+        endpoint.calls_by_question(),
+        [("0", 1), ("1", 2), ("2", 1), ("3", 1)].map(|(q, n)| (q.into(), n)).into()
+    );
+    assert_eq!(outcomes(&item(&place, "2")), ["failed", "succeeded"]);
+    // The other one is still there for another time.
+    endpoint.fail_on([]);
+    let rest = result(&place, &["jobs", "retry", "counted"]);
+    assert_eq!((&rest["items"]["total"], endpoint.calls()), (&1.into(), 6));
+    let unknown = place.windrow(&["jobs", "retry", "counted", "--error", "timeot"]).ended_with(2);
+    assert!(unknown.stderr.contains("timeout"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_retry_may_take_one_item() {
+    let endpoint = Endpoint::open();
+    let place = with_two_kinds_of_failures(&endpoint);
+    endpoint.fail_on([]);
+    let retried = result(&place, &["jobs", "retry", "counted", "--item", "3"]);
+    assert_eq!((&retried["items"]["total"], endpoint.calls_by_question()["2"]), (&1.into(), 2));
+    assert_eq!(outcomes(&item(&place, "3")), ["failed", "succeeded"]);
+    // One that succeeded may be named too; what it has is taken over.
+    let good = result(&place, &["jobs", "retry", "counted", "--item", "1"]);
+    assert_eq!((&good["items"]["succeeded"], endpoint.calls_by_question()["0"]), (&1.into(), 1));
+}
+
+fn judged_by_two(endpoint: &Endpoint, rows: usize) -> Place {
+    let place = Place::empty();
+    let rows: Vec<Value> = (0..rows).map(|n| json!({"n": n})).collect();
+    let judged = "  prompt: \"{{ n }}\"\nevaluators:\n  - judge: { name: fair, model: { MODEL }, rubric: Is it fair? }\n  - \
+                  judge: { name: kind, model: { MODEL }, rubric: Is it kind? }\n  - contains: { expect: answer }\n";
+    place.write_experiment(endpoint, &rows, judged);
+    place
+}
+
+fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
+    &result["evaluators"][evaluator]["error"]
+}
+
+#[test]
+fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
+    let endpoint = Endpoint::open();
+    let place = judged_by_two(&endpoint, 5);
+    endpoint.judges(Judging::Refusing);
+    let first = result(&place, &["run", "job.yaml"]);
+    assert_eq!((errors_of(&first, "fair"), &first["items"]["succeeded"]), (&5.into(), &5.into()));
+    assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 10));
+    endpoint.judges(Judging::Well);
+    let again = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
+    assert_eq!((errors_of(&again, "fair"), errors_of(&again, "kind")), (&0.into(), &0.into()));
+    assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 20));
+    assert_eq!(outcomes(&item(&place, "1")), ["succeeded", "succeeded"]);
+    let none = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
+    assert_eq!((&none["items"]["total"], endpoint.rulings()), (&0.into(), 20));
+}
+
+#[test]
+fn a_retry_may_take_what_one_evaluator_could_not_judge() {
+    let endpoint = Endpoint::open();
+    let place = judged_by_two(&endpoint, 3);
+    endpoint.judges(Judging::Refusing);
+    result(&place, &["run", "job.yaml"]);
+    let none = result(&place, &["jobs", "retry", "counted", "--evaluator", "contains"]);
+    assert_eq!((&none["items"]["total"], endpoint.rulings()), (&0.into(), 6));
+    endpoint.judges(Judging::Well);
+    let again = result(&place, &["jobs", "retry", "counted", "--evaluator", "fair"]);
+    assert_eq!((&again["items"]["total"], errors_of(&again, "fair")), (&3.into(), &0.into()));
+    assert_eq!(endpoint.questions(), 3);
+}
+
+#[test]
+fn an_interrupted_run_goes_on_here_without_its_file() {
+    let endpoint = Endpoint::gated(3);
+    let place = Place::with_rows(&endpoint, 8, 1);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("the fourth call", || endpoint.calls() == 4);
+    let busy = place.windrow(&["jobs", "resume", "counted", "--here"]).ended_with(1);
+    assert!(busy.stderr.contains(&format!("process {}", run.pid())), "{}", busy.stderr);
+    run.kill();
+    std::fs::remove_file(place.path("job.yaml")).unwrap();
+    endpoint.open_gate();
+    let done = result(&place, &["jobs", "resume", "counted", "--here"]);
+    assert_eq!((&done["resumed"], &done["items"]["succeeded"], endpoint.calls()), (&true.into(), &8.into(), 9));
+}
+
+#[test]
+fn a_clone_is_a_job_of_its_own_and_continues_where_it_says() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 4, 1);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let copy = result(&place, &["jobs", "clone", "counted", "copy"]);
+    assert_eq!((&copy["job"]["name"], &copy["items"]["succeeded"]), (&"copy".into(), &4.into()));
+    assert_eq!(endpoint.calls(), 8, "without `cache` a copy pays for itself");
+    let said = place.windrow(&["jobs", "clone", "counted", "copy"]).ended_with(1);
+    assert!(said.stderr.contains("there is a job \"copy\" already"), "{}", said.stderr);
+    let of_none = place.windrow(&["jobs", "clone", "cuonted", "other"]).ended_with(1);
+    assert!(of_none.stderr.contains("counted"), "{}", of_none.stderr);
+}
+
+#[test]
+fn an_interrupted_clone_says_how_it_goes_on() {
+    let endpoint = Endpoint::gated(5);
+    let place = Place::with_rows(&endpoint, 4, 1);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let run = place.start(&["jobs", "clone", "counted", "copy"]);
+    wait_until("its second call", || endpoint.calls() == 6);
+    run.signal(rustix::process::Signal::INT);
+    run.wait_for_stderr("press Ctrl-C again");
+    endpoint.let_through(1);
+    let said = run.finish().ended_with(130);
+    let command = "windrow jobs resume copy --here";
+    assert!(said.stderr.contains(command), "no {command:?} in {}", said.stderr);
+    endpoint.open_gate();
+    place.windrow(&command.split(' ').skip(1).collect::<Vec<_>>()).ended_with(0);
+    assert_eq!(endpoint.calls(), 8);
+}
