@@ -61,13 +61,12 @@ pub async fn submit_once(app: &App, request: Request) -> Result<Submitted> {
 }
 
 /// A rescore calls no target, so nothing may have changed but the judging.
-pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob) -> Result<()> {
+pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob, remedy: &str) -> Result<()> {
     let frozen = app.store.spec(&before.spec_hash).await?;
     if experiment::differ_in_judging_only(&frozen, &file.spec) {
         return Ok(());
     }
     let what = format!("more than the evaluators of {} has changed, and a rescore calls no target", file.name);
-    let remedy = "run it without rescoring: what has not changed is taken over there too";
     Err(Error::new(what, remedy).coded(Code::Conflict))
 }
 

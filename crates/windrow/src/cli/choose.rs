@@ -94,7 +94,8 @@ async fn another_run(app: &App, file: &LoadedJob, job: &Job, run: &Run, wanted: 
         }
         Wanted::Append => format!("appending to {name}: only rows it has not seen"),
         Wanted::Rescore => {
-            start::check_rescore(app, run, file).await?;
+            let remedy = "run it without `--rescore`: what has not changed is taken over there too";
+            start::check_rescore(app, run, file, remedy).await?;
             format!("rescoring {name}: no target is called; columns that changed stay beside the new ones")
         }
         Wanted::Online => format!("{name} is open for rows; those it has seen are left alone"),

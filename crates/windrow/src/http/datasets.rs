@@ -37,7 +37,7 @@ pub struct DatasetQuery {
 }
 
 /// All datasets and their newest versions
-#[utoipa::path(get, path = "/datasets", tag = "datasets", params(DatasetsQuery),
+#[utoipa::path(get, operation_id = "list_datasets", path = "/datasets", tag = "datasets", params(DatasetsQuery),
     responses((status = 200, description = "The datasets", body = DatasetList)))]
 pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> Result<Json<DatasetList>, Refusal> {
     let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
@@ -46,7 +46,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> 
 }
 
 /// One dataset: its versions, its fields and their types, some rows
-#[utoipa::path(get, path = "/datasets/{name}", tag = "datasets",
+#[utoipa::path(get, operation_id = "get_dataset", path = "/datasets/{name}", tag = "datasets",
     params(("name" = String, Path, description = "Name of the dataset"), DatasetQuery),
     responses((status = 200, description = "The dataset", body = DatasetDetail)))]
 pub async fn show(

@@ -40,7 +40,7 @@ pub struct EventsQuery {
 /// What happens in all jobs, as it happens
 ///
 /// Goes on behind `Last-Event-ID`. The newest 10,000 events are kept.
-#[utoipa::path(get, path = "/events", tag = "events",
+#[utoipa::path(get, operation_id = "stream_events", path = "/events", tag = "events",
     params(EventsQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
     responses((status = 200, description = "A stream; the data of each event is this", body = Event,
         content_type = "text/event-stream")))]
@@ -53,7 +53,7 @@ pub async fn of_all(
 }
 
 /// What happens in one job, as it happens
-#[utoipa::path(get, path = "/jobs/{job}/events", tag = "events",
+#[utoipa::path(get, operation_id = "stream_job_events", path = "/jobs/{job}/events", tag = "events",
     params(("job" = String, Path, description = "Name or id of the job"), EventsQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
     responses((status = 200, description = "A stream; the data of each event is this", body = Event,

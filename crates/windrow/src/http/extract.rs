@@ -100,7 +100,7 @@ impl Sent {
     pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Refusal> {
         match (self.bytes.is_empty(), self.is_one_of(&["application/json"])) {
             (true, _) => Ok(T::default()),
-            (false, true) => self.json(),
+            (false, true) => Ok(self.json::<Option<T>>()?.unwrap_or_default()),
             (false, false) => Err(self.unsupported("application/json")),
         }
     }

@@ -27,9 +27,9 @@ const LINES: &[&str] = &["application/x-ndjson", "application/jsonl", "applicati
 /// Send rows to an online run
 ///
 /// One JSON object per line (`application/x-ndjson`), or an array of objects (`application/json`).
-#[utoipa::path(post, path = "/jobs/{job}/items", tag = "items",
+#[utoipa::path(post, operation_id = "feed_items", path = "/jobs/{job}/items", tag = "items",
     params(("job" = String, Path, description = "Name or id of the job")),
-    request_body(content((String = "application/x-ndjson"), (Vec<serde_json::Value> = "application/json"))),
+    request_body(content((String = "application/x-ndjson"), (Vec<BTreeMap<String, serde_json::Value>> = "application/json"))),
     responses((status = 202, description = "Taken", body = Fed)))]
 pub async fn feed(State(server): Shared, Named(job): Named, sent: Sent) -> Result<(StatusCode, Json<Fed>), Refusal> {
     let (_, run) = find::job(&server.app, &job).await?;

@@ -10,7 +10,7 @@ use super::server::{Server, Shared};
 const OK: &str = "ok";
 
 /// How the server is, part by part
-#[utoipa::path(get, path = "/health", tag = "server",
+#[utoipa::path(get, operation_id = "get_health", path = "/health", tag = "server",
     responses((status = 200, description = "All is well", body = Health),
         (status = 503, description = "Something is not", body = Health)))]
 pub async fn show(State(server): Shared) -> (StatusCode, Json<Health>) {

@@ -31,7 +31,7 @@ pub struct ItemsQuery {
 }
 
 /// The items of a job, as they stand now
-#[utoipa::path(get, path = "/jobs/{job}/items", tag = "items",
+#[utoipa::path(get, operation_id = "list_items", path = "/jobs/{job}/items", tag = "items",
     params(("job" = String, Path, description = "Name or id of the job"), ItemsQuery),
     responses((status = 200, description = "A page of items", body = ItemList)))]
 pub async fn list(
@@ -50,7 +50,7 @@ pub async fn list(
 }
 
 /// One item: what went in, every attempt, every step, every score
-#[utoipa::path(get, path = "/items/{item}", tag = "items",
+#[utoipa::path(get, operation_id = "get_item", path = "/items/{item}", tag = "items",
     params(("item" = i64, Path, description = "Id of the item")),
     responses((status = 200, description = "The item", body = ItemDetailView)))]
 pub async fn show(State(server): Shared, Named(item): Named) -> Result<Json<ItemDetailView>, Refusal> {

@@ -30,7 +30,7 @@ pub struct JobsQuery {
     /// Only jobs of this workspace
     workspace: Option<String>,
     /// Continue below this job: `next` of the page before
-    #[param(value_type = Option<String>)]
+    #[param(value_type = Option<String>, pattern = "^job_[0-9a-z]{13}$")]
     before: Option<JobId>,
     /// At most this many
     #[param(minimum = 1, maximum = 1000, default = 50)]
@@ -38,7 +38,7 @@ pub struct JobsQuery {
 }
 
 /// All jobs, newest first
-#[utoipa::path(get, path = "/jobs", tag = "jobs", params(JobsQuery),
+#[utoipa::path(get, operation_id = "list_jobs", path = "/jobs", tag = "jobs", params(JobsQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Result<Json<JobList>, Refusal> {
     let limit = page(query.limit, PAGE)?;
@@ -56,7 +56,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Resu
 }
 
 /// One job: its definition, its runs, its numbers
-#[utoipa::path(get, path = "/jobs/{job}", tag = "jobs",
+#[utoipa::path(get, operation_id = "get_job", path = "/jobs/{job}", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The job", body = JobDetail)))]
 pub async fn show(State(server): Shared, Named(job): Named) -> Result<Json<JobDetail>, Refusal> {

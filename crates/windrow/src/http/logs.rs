@@ -25,7 +25,7 @@ pub struct LogsQuery {
 }
 
 /// What happened to a job, and who did it, oldest first
-#[utoipa::path(get, path = "/jobs/{job}/logs", tag = "jobs",
+#[utoipa::path(get, operation_id = "list_logs", path = "/jobs/{job}/logs", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"), LogsQuery),
     responses((status = 200, description = "A page of the log", body = LogList)))]
 pub async fn list(

@@ -66,6 +66,17 @@ mod tests {
     }
 
     #[test]
+    fn every_operation_has_a_name_of_its_own() {
+        let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+        let paths = document["paths"].as_object().unwrap().values().flat_map(|item| item.as_object().unwrap().values());
+        let mut names: Vec<&str> = paths.map(|operation| operation["operationId"].as_str().unwrap()).collect();
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!((names.len(), all), (26, 26));
+    }
+
+    #[test]
     fn every_reference_leads_somewhere() {
         let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
         assert_eq!(document["openapi"], "3.1.0");

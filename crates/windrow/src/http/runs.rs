@@ -11,7 +11,7 @@ use super::server::Shared;
 use crate::{detail, find};
 
 /// All runs of a job, with what they came to
-#[utoipa::path(get, path = "/jobs/{job}/runs", tag = "runs",
+#[utoipa::path(get, operation_id = "list_runs", path = "/jobs/{job}/runs", tag = "runs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The runs", body = RunList)))]
 pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunList>, Refusal> {
@@ -21,8 +21,8 @@ pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunLi
 }
 
 /// One run, with its numbers so far
-#[utoipa::path(get, path = "/runs/{run}", tag = "runs",
-    params(("run" = String, Path, description = "Id of the run")),
+#[utoipa::path(get, operation_id = "get_run", path = "/runs/{run}", tag = "runs",
+    params(("run" = String, Path, description = "Id of the run", pattern = "^run_[0-9a-z]{13}$")),
     responses((status = 200, description = "The run", body = RunDetail)))]
 pub async fn show(State(server): Shared, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
     let id: RunId = run.parse().map_err(|error: windrow_model::ids::BadId| {

@@ -16,7 +16,7 @@ use crate::error::Code;
 use crate::{find, retry as choice, start};
 
 /// Try again what failed or was cancelled, and only that
-#[utoipa::path(post, path = "/jobs/{job}/retry", tag = "jobs",
+#[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
     request_body(content = Option<Retry>),
@@ -45,7 +45,7 @@ pub async fn retry(
 }
 
 /// Judge again what was done, without calling the target
-#[utoipa::path(post, path = "/jobs/{job}/rescore", tag = "jobs",
+#[utoipa::path(post, operation_id = "rescore_job", path = "/jobs/{job}/rescore", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
     request_body(content = Option<Rescore>),
@@ -78,12 +78,12 @@ async fn of_changed_file(
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));
     }
-    start::check_rescore(&server.app, latest, &file).await?;
+    start::check_rescore(&server.app, latest, &file, submit::UNCHANGED).await?;
     Ok((start::of_file(&file, Mode::Rescore), file.warnings))
 }
 
 /// Run the rows of the job's dataset that it has not seen
-#[utoipa::path(post, path = "/jobs/{job}/append", tag = "jobs",
+#[utoipa::path(post, operation_id = "append_to_job", path = "/jobs/{job}/append", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
         ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
     responses((status = 201, description = "Started", body = Submitted),

@@ -11,14 +11,14 @@ use super::server::Shared;
 use crate::find;
 
 /// How the work has gone in all jobs: states, tries, durations, errors
-#[utoipa::path(get, path = "/stats", tag = "jobs",
+#[utoipa::path(get, operation_id = "get_stats", path = "/stats", tag = "jobs",
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_all(State(server): Shared) -> Result<Json<Stats>, Refusal> {
     Ok(Json(server.app.store.stats(None).await?))
 }
 
 /// How the work has gone in one job
-#[utoipa::path(get, path = "/jobs/{job}/stats", tag = "jobs",
+#[utoipa::path(get, operation_id = "get_job_stats", path = "/jobs/{job}/stats", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_job(State(server): Shared, Named(job): Named) -> Result<Json<Stats>, Refusal> {
@@ -27,7 +27,7 @@ pub async fn of_job(State(server): Shared, Named(job): Named) -> Result<Json<Sta
 }
 
 /// Why is the job not progressing?
-#[utoipa::path(get, path = "/jobs/{job}/why", tag = "jobs",
+#[utoipa::path(get, operation_id = "explain_job", path = "/jobs/{job}/why", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The most decisive reason, and facts", body = Explanation)))]
 pub async fn why(State(server): Shared, Named(job): Named) -> Result<Json<Explanation>, Refusal> {

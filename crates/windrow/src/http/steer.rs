@@ -17,7 +17,7 @@ use crate::{find, start};
 type Answer = Result<Json<RunDetail>, Refusal>;
 
 /// Start no further items until it is resumed; what is running finishes
-#[utoipa::path(post, path = "/jobs/{job}/pause", tag = "jobs", request_body(content = Option<Reason>),
+#[utoipa::path(post, operation_id = "pause_job", path = "/jobs/{job}/pause", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
 pub async fn pause(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
@@ -25,7 +25,7 @@ pub async fn pause(State(server): Shared, Named(job): Named, sent: Sent) -> Answ
 }
 
 /// End the run: nothing new starts, what is running finishes, the rest is cancelled
-#[utoipa::path(post, path = "/jobs/{job}/cancel", tag = "jobs", request_body(content = Option<Reason>),
+#[utoipa::path(post, operation_id = "cancel_job", path = "/jobs/{job}/cancel", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
 pub async fn cancel(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
@@ -33,7 +33,7 @@ pub async fn cancel(State(server): Shared, Named(job): Named, sent: Sent) -> Ans
 }
 
 /// End the run at once: running items stop before their next paid call
-#[utoipa::path(post, path = "/jobs/{job}/terminate", tag = "jobs", request_body(content = Option<Reason>),
+#[utoipa::path(post, operation_id = "terminate_job", path = "/jobs/{job}/terminate", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
 pub async fn terminate(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
@@ -41,7 +41,7 @@ pub async fn terminate(State(server): Shared, Named(job): Named, sent: Sent) -> 
 }
 
 /// Close the intake of an online run; what is in is finished
-#[utoipa::path(post, path = "/jobs/{job}/drain", tag = "jobs", request_body(content = Option<Reason>),
+#[utoipa::path(post, operation_id = "drain_job", path = "/jobs/{job}/drain", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
 pub async fn drain(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
@@ -49,7 +49,7 @@ pub async fn drain(State(server): Shared, Named(job): Named, sent: Sent) -> Answ
 }
 
 /// Let a paused run go on
-#[utoipa::path(post, path = "/jobs/{job}/resume", tag = "jobs", request_body(content = Option<Resume>),
+#[utoipa::path(post, operation_id = "resume_job", path = "/jobs/{job}/resume", tag = "jobs", request_body(content = Option<Resume>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
 pub async fn resume(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {

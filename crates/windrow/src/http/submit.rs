@@ -7,6 +7,7 @@ use axum::http::header::LOCATION;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use windrow_engine::Request;
+use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
@@ -19,16 +20,16 @@ use super::refusal::Refusal;
 use super::server::{ACTOR, Server, Shared};
 use crate::error::Code;
 use crate::start;
-use windrow_model::record::RunLimits;
 
 const YAML: &[&str] = &["text/yaml", "application/yaml", "application/x-yaml", "text/x-yaml"];
+pub const UNCHANGED: &str = "submit it without rescoring: what has not changed is taken over there too";
 const LONGEST_KEY: usize = 255;
 
 /// Start a run of a job file
 ///
 /// The body is the job file itself, or a JSON object with it and how to run it. A dataset is named by
 /// the name it was imported under, or by a path below `files/` of the server's data folder.
-#[utoipa::path(post, path = "/jobs", tag = "jobs",
+#[utoipa::path(post, operation_id = "submit_job", path = "/jobs", tag = "jobs",
     params(("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
     request_body(content((String = "text/yaml"), (Submit = "application/json"))),
     responses(
@@ -78,7 +79,7 @@ async fn check_mode(server: &Server, file: &LoadedJob, mode: Mode) -> Result<(),
                 return Err(Refusal::new(Code::Conflict, detail, "submit it first, without `mode`").about("mode"));
             };
             let latest = server.app.store.run(job.latest_run).await?;
-            Ok(start::check_rescore(&server.app, &latest, file).await?)
+            Ok(start::check_rescore(&server.app, &latest, file, UNCHANGED).await?)
         }
         Mode::FailRetry | Mode::Rollback => {
             let remedy = "use submit, append, rescore or online; a retry is POST /api/v1/jobs/{job}/retry";
@@ -96,7 +97,7 @@ pub fn with_budget(limits: RunLimits, budget: BudgetRequest) -> Result<RunLimits
         return Err(Refusal::bad("budget.tokens", "this is no number of tokens", remedy));
     }
     Ok(RunLimits {
-        max_cost_nanos: budget.dollars.map(|dollars| (dollars * 1e9) as i64).or(limits.max_cost_nanos),
+        max_cost_nanos: budget.dollars.map(|dollars| (dollars * 1e9).ceil() as i64).or(limits.max_cost_nanos),
         max_tokens: budget.tokens.or(limits.max_tokens),
         ..limits
     })

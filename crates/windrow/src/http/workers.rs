@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 use super::server::Shared;
 
 /// Processes that work on this data and have not said goodbye
-#[utoipa::path(get, path = "/workers", tag = "server",
+#[utoipa::path(get, operation_id = "list_workers", path = "/workers", tag = "server",
     responses((status = 200, description = "The processes", body = WorkerList)))]
 pub async fn list(State(server): Shared) -> Result<Json<WorkerList>, Refusal> {
     let sessions = server.app.store.sessions().await?;
