@@ -9,6 +9,7 @@ pub mod dataset;
 pub mod duration;
 pub mod environment;
 pub mod experiment;
+pub mod forbidden;
 pub mod job_file;
 pub mod kind;
 pub mod prices;

@@ -18,7 +18,7 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
     (Exit::Usage, 2, "usage: a wrong command line or a broken job file; nothing was stored"),
     (Exit::GateFailed, 3, "quality gate failed"),
     (Exit::ItemsFailed, 4, "too many items failed"),
-    (Exit::BudgetSpent, 5, "budget spent"),
+    (Exit::BudgetSpent, 5, "budget spent, or a dry run says that it will be"),
     (Exit::EvidenceWeak, 6, "evidence too weak to decide"),
     (Exit::Interrupted, 130, "interrupted; run the same file again to continue"),
 ];

@@ -24,6 +24,8 @@ cases![
     a_job_taken_off_its_schedule_stays_off,
     a_run_that_is_over_cannot_be_amended,
     a_workspace_has_no_more_runs_at_work_than_its_quota,
+    an_intake_may_close_before_its_run_has_begun,
+    a_resumed_run_no_longer_says_why_it_was_paused,
 ];
 
 fn with_tokens(n: i64, name: &str, max_tokens: i64) -> Submission {
@@ -303,4 +305,26 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
     assert_eq!(runs(&store.admit(within(2), T0 + 9).await.unwrap()), [3]);
     let after_the_crash = T0 + 2 * LEASE_MS;
     assert_eq!(runs(&store.admit(within(1), after_the_crash).await.unwrap()), [2, 4]);
+}
+
+/// E11: whoever feeds a run may be done before anybody has begun with it.
+async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
+    let _ = store.open_session(session(1)).await;
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    store.feed_items(RunId(1), vec![new_item(1)], T0).await.unwrap();
+    let drained = store.intend(RunId(1), RunEvent::Drain, "ann", None, T0).await.unwrap();
+    assert_eq!((drained.state, drained.planned), (RunState::Pending, true));
+    assert_eq!(store.feed_items(RunId(1), vec![new_item(2)], T0).await.unwrap_err(), StoreError::IntakeClosed);
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let work = claim(store, ticket.run, 1, T0).await;
+    let _ = succeed(store, work[0].lease, T0).await;
+    let _ = store.archive(ticket, 10, T0).await.unwrap();
+    assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
+}
+
+async fn a_resumed_run_no_longer_says_why_it_was_paused(store: &dyn Store) {
+    store.submit(submission(1, "a"), T0).await.unwrap();
+    let paused = store.intend(RunId(1), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
+    assert_eq!(paused.reason.as_deref(), Some("lunch"));
+    assert_eq!(store.intend(RunId(1), RunEvent::Resume, "ann", None, T0).await.unwrap().reason, None);
 }

@@ -17,7 +17,7 @@ use super::message::Message;
 use super::step::{Price, perform};
 use super::target::{Answer, Collected, Later, Question, Target};
 
-/// Steps of the target itself, and of whoever else is called.
+/// Kinds of the steps of the target itself, and of whoever else is called.
 pub const TARGET: &str = "target";
 pub const CALL: &str = "call";
 /// The second step of a target that answers later.

@@ -16,7 +16,8 @@ use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
-use super::spec::{ExperimentSpec, Over};
+use super::rehearsal::Rehearsal;
+use super::spec::{ExperimentSpec, NamedComponent, Over};
 use super::talk::{Speaker, USER};
 use super::target::{self, Answer, Question, Setting, Target};
 use super::trials;
@@ -60,11 +61,24 @@ struct Talking<'a> {
 
 impl Experiment {
     pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
+        Self::prepare_as(spec, environment, library, None)
+    }
+
+    /// With a rehearsal, nothing that the program does leaves it.
+    pub fn prepare_as(
+        spec: ExperimentSpec,
+        environment: Environment,
+        library: Option<Library>,
+        rehearsal: Option<Rehearsal>,
+    ) -> Result<Self, Failure> {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
-        let setting = Setting { environment, timeout, prices: Arc::new(prices) };
-        let bind = |component| Bound::new(component, &setting);
+        let setting = Setting { environment, timeout, prices: Arc::new(prices), rehearsal };
+        let bind = |component: NamedComponent| {
+            let setting = setting.of_caller(&component.name);
+            Bound::new(component, &setting)
+        };
         Ok(Self {
             pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
             reading: spec.dataset.reading,
@@ -72,7 +86,7 @@ impl Experiment {
             first: spec.first,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &setting)?,
-            speaker: Speaker::prepare(spec.conversation, &setting)?,
+            speaker: Speaker::prepare(spec.conversation, &setting.of_caller(USER))?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
             cache: spec.cache,
             retry: spec.retry,

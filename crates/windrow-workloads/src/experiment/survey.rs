@@ -1,5 +1,5 @@
 //! One pass over the whole dataset before anything is stored (E4): is every row readable, and does
-//! it have what the target and the evaluators need? Memory does not grow with the file.
+//! it have what the target and the evaluators need, and nothing that is forbidden? Memory does not grow with the file.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,6 +9,7 @@ use minijinja::value::Value;
 use super::conversation::Conversation;
 use super::message::{Message, Role};
 use crate::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
+use crate::forbidden::Forbidden;
 use crate::template::{HISTORY, Template};
 
 /// Bad rows shown one by one; the rest are counted.
@@ -36,6 +37,13 @@ pub struct Unmet {
     pub field: Option<String>,
 }
 
+/// A forbidden word and the row it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    pub word: String,
+    pub place: BadRow,
+}
+
 #[derive(Debug, Default)]
 pub struct Survey {
     pub rows: u64,
@@ -46,10 +54,18 @@ pub struct Survey {
     pub bad_rows: u64,
     /// One entry per need, in order.
     pub unmet: Vec<Option<Unmet>>,
+    /// The first rows with forbidden words.
+    pub forbidden: Vec<Hit>,
+    pub forbidden_hits: u64,
 }
 
 impl Survey {
-    pub fn of(dataset: &Dataset, library: Option<&Library>, needs: &[Need]) -> Result<Self, std::io::Error> {
+    pub fn of(
+        dataset: &Dataset,
+        library: Option<&Library>,
+        needs: &[Need],
+        forbidden: &Forbidden,
+    ) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
         let mut rows = match dataset.source.open(library, Place::START) {
@@ -66,6 +82,7 @@ impl Survey {
                     if seen.len() < MAX_COMPARED {
                         seen.push(fingerprint(&row.text));
                     }
+                    survey.add_forbidden(&row, forbidden);
                     survey.add(row, &dataset.reading, needs);
                 }
                 Err(ReadError::Row(bad)) => survey.add_bad(bad),
@@ -109,6 +126,20 @@ impl Survey {
                     let first = BadRow::new(line, &text, lack.message, "");
                     *unmet = Some(Unmet { rows: 1, first, field: lack.field });
                 }
+            }
+        }
+    }
+
+    fn add_forbidden(&mut self, row: &Row, forbidden: &Forbidden) {
+        if forbidden.is_empty() {
+            return;
+        }
+        for word in row.fields.values().flat_map(|value| forbidden.in_value(value)).collect::<BTreeSet<_>>() {
+            self.forbidden_hits += 1;
+            if self.forbidden.len() < SHOWN {
+                let column = row.text.find(&word).unwrap_or(0);
+                let place = BadRow::at(row.line, &row.text, column, "", "");
+                self.forbidden.push(Hit { word, place });
             }
         }
     }

@@ -34,6 +34,8 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
+    /// Read as empty where it is missing, so that the other fields are still checked.
+    #[serde(default)]
     pub name: String,
     pub description: Option<String>,
     #[serde(default = "default_workspace")]
@@ -99,7 +101,14 @@ impl Header {
     }
 
     fn check(&self, own: &Section, problems: &mut Problems) {
+        if !own.field_names().contains(&"name") {
+            problems.add(own.span.clone(), "the field `name` is missing", "add `name: …`");
+        }
         for (field, text) in [("name", &self.name), ("workspace", &self.workspace)] {
+            // What is missing or of another type was reported as that.
+            if own.clone().take(field).is_none_or(|given| given.text().is_none()) {
+                continue;
+            }
             let bad = text.trim().is_empty() || text.chars().count() > MAX_NAME || text.chars().any(char::is_control);
             if bad {
                 let message = format!("`{field}` must be 1 to {MAX_NAME} characters on one line");

@@ -1,12 +1,14 @@
 //! The experiment workload from the outside: a job file in, pages, calls, steps and scores out,
 //! against a loopback endpoint and a journal in memory.
 
+mod checks;
 mod code;
 mod conversations;
 mod endpoint;
 mod evaluators;
 mod examples;
 mod fixture;
+mod forecasting;
 mod formats;
 mod http;
 mod journal;

@@ -51,7 +51,7 @@ async fn interrupted(store: &dyn Store, items: u64) {
     };
     store.open_session(dead).await.expect("a session");
     let scope = Scope { only: None, regions: Vec::new() };
-    let admission = Admission { session: SessionId(1), scope, places: 1, quota: None, lease_ms: 15_000 };
+    let admission = Admission { session: SessionId(1), scope, places: 1, lease_ms: 15_000, quota: None };
     let ticket = store.admit(admission, now).await.expect("admitted")[0].ticket;
     let mut from = None;
     for first in (0..items).step_by(5_000) {

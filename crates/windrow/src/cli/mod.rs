@@ -4,6 +4,7 @@
 mod assess;
 mod baseline;
 mod budget;
+mod check;
 mod choose;
 mod compare;
 mod counting;
@@ -14,7 +15,9 @@ mod datasets_export;
 mod datasets_import;
 mod datasets_list;
 mod datasets_show;
+mod dry_run;
 mod execute;
+mod experience;
 mod find;
 mod follow;
 mod gates;
@@ -59,6 +62,7 @@ const WORST: usize = 5;
 const EXAMPLES: &str = "\
 Examples:
   windrow run capitals.yaml              run it; run it again to continue what was interrupted
+  windrow run capitals.yaml --dry-run    what would it do, cost and take?
   windrow run capitals.yaml --json       one JSON object at the end, for scripts and CI
   windrow jobs list                      what there is in this folder
   windrow jobs items capitals --state failed
@@ -86,6 +90,8 @@ pub struct Cli {
 enum Command {
     /// Run a job file, or continue it where it was interrupted
     Run(run::Args),
+    /// Say whether a job file and its dataset are in order; nothing is called or stored
+    Check(check::Args),
     /// Two runs row by row: what changed, and how surely
     Compare(compare::Args),
     /// Judge the gates of a run once more
@@ -157,13 +163,16 @@ fn after_help() -> String {
 pub async fn perform(cli: Cli) -> Result<Exit> {
     let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
+        Command::Check(args) => return check::perform(&cli.data, args).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::Datasets(_) | Command::MockModel(_) => unreachable!("performed above"),
+        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) => {
+            unreachable!("performed above")
+        }
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,

@@ -12,7 +12,7 @@ use super::execute::{self, Ending};
 use super::online::Stream;
 use super::progress::Progress;
 use super::report::Target;
-use super::{find, result, scheduled};
+use super::{dry_run, find, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -29,6 +29,9 @@ pub struct Args {
     file: PathBuf,
     #[command(flatten)]
     how: How,
+    /// Forecast what a run would do, cost and take; nothing is called, nothing is stored
+    #[arg(long, conflicts_with_all = ["append", "rescore", "online", "scheduled", "report", "baseline"])]
+    dry_run: bool,
     /// Only the first N rows: a trial run, taken over when all rows are run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     first: Option<u64>,
@@ -94,12 +97,15 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
     }
     job.limits = args.budget.applied_to(job.limits);
+    for warning in &job.warnings {
+        eprintln!("warning: {warning}");
+    }
+    if args.dry_run {
+        return Box::pin(dry_run::perform(existing.as_ref(), &job, args.how.new, args.json)).await;
+    }
     if args.scheduled && job.schedule.is_none() {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
         return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));
-    }
-    for warning in &job.warnings {
-        eprintln!("warning: {warning}");
     }
     let app = match existing {
         Some(app) => app,
@@ -157,7 +163,7 @@ async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Res
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
+pub async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
     let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded

@@ -1,4 +1,4 @@
-//! The page on datasets is done as it is written: a fenced block with a file name is that file, lines
+//! Pages that are done as they are written: a fenced block with a file name is that file, lines
 //! after `$` in a `console` block are commands, and what follows is what they print. `…` alone in a line
 //! stands for any lines, and at the end of one for the rest of it.
 
@@ -6,7 +6,16 @@ use crate::place::Place;
 
 #[test]
 fn the_page_on_datasets_is_true() {
-    let page = include_str!("../../../../docs/datasets.md");
+    let commands = follow(include_str!("../../../../docs/datasets.md"));
+    assert!(commands >= 8, "only {commands} commands were found");
+}
+
+#[test]
+fn the_page_on_checks_is_true() {
+    assert_eq!(follow(include_str!("../../../../docs/checks.md")), 2);
+}
+
+fn follow(page: &str) -> usize {
     let place = Place::empty();
     let mut commands = 0;
     for block in page.split("\n```").skip(1).step_by(2) {
@@ -17,7 +26,7 @@ fn the_page_on_datasets_is_true() {
             None => {}
         }
     }
-    assert!(commands >= 8, "only {commands} commands were found");
+    commands
 }
 
 fn perform(place: &Place, block: &str) -> usize {

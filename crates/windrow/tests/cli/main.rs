@@ -8,6 +8,7 @@ mod caching;
 mod continuing;
 mod datasets;
 mod documented;
+mod dry_run;
 mod endpoint;
 mod interrupting;
 mod json_contract;

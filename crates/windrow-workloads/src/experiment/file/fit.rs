@@ -7,6 +7,7 @@ use super::dataset::DatasetSection;
 use crate::dataset::{BadRow, Library};
 use crate::experiment::component::{Checked, Placed};
 use crate::experiment::survey::{Need, Survey, Unmet};
+use crate::forbidden::Forbidden;
 use crate::report::{Problem, Problems, nearest};
 use crate::template::Template;
 
@@ -61,10 +62,11 @@ pub fn check(
     dataset: &DatasetSection,
     library: Option<&Library>,
     wishes: &[Wish],
+    forbidden: &Forbidden,
     problems: &mut Problems,
 ) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of(&dataset.dataset, library, &needs) {
+    let survey = match Survey::of(&dataset.dataset, library, &needs, forbidden) {
         Ok(survey) => survey,
         Err(error) => {
             let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);
@@ -83,6 +85,7 @@ pub fn check(
             "correct them all",
         );
     }
+    super::forbidden::report(&survey, dataset, problems);
     if survey.rows == 0 && survey.bad_rows == 0 {
         let message = format!("the dataset {} has no rows", dataset.dataset.source);
         problems.add(dataset.span.clone(), message, "add at least one row");

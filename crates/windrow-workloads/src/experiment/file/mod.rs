@@ -5,6 +5,7 @@ mod conversation;
 mod dataset;
 mod evaluators;
 mod fit;
+mod forbidden;
 mod prices;
 mod quality;
 pub mod target;
@@ -28,6 +29,7 @@ const FIELDS: &[&str] = &[
     "evaluators",
     "trials",
     "cache",
+    "forbidden",
     "prices",
     "gates",
     "baseline",
@@ -42,6 +44,9 @@ pub fn load(
     library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let forbidden = forbidden::read(root.take("forbidden"), folder, environment, problems);
+    forbidden::check_file(&root, &forbidden, problems);
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
@@ -53,7 +58,6 @@ pub fn load(
     let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let surroundings = Surroundings { environment, folder };
     let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
     let dataset = dataset.and_then(|section| dataset::read(section, folder, shelf, problems));
@@ -71,7 +75,7 @@ pub fn load(
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
-    let mut fit = fit::check(&dataset, library, &wishes, problems)?;
+    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);

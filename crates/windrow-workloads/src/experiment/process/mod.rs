@@ -32,6 +32,8 @@ pub struct Process {
     places: Semaphore,
     idle: Mutex<Vec<Running>>,
     secret: Secret,
+    /// Nothing is started, and what is asked has a reply at once.
+    rehearsed: bool,
 }
 
 impl Process {
@@ -58,11 +60,15 @@ impl Process {
             places: Semaphore::new(workers.unwrap_or(cores)),
             idle: Mutex::default(),
             secret: Secret::new(secrets),
+            rehearsed: setting.rehearsal.is_some(),
         })
     }
 
     /// The reply to one request, without secrets in it.
     pub async fn ask(&self, request: &str) -> Result<String, Failure> {
+        if self.rehearsed {
+            return Ok(r#"{"score": 1}"#.to_owned());
+        }
         let Ok(_place) = self.places.acquire().await else {
             return Err(Failure::new(ErrorClass::Handler, "no process may be started any more"));
         };

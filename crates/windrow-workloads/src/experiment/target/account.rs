@@ -9,9 +9,9 @@ use windrow_model::step::Usage;
 
 use crate::experiment::component::Finding;
 
-const BYTES_PER_TOKEN: usize = 4;
+pub const BYTES_PER_TOKEN: usize = 4;
 /// What an answer is taken to need before one has been seen.
-const FIRST_GUESS: i64 = 256;
+pub const FIRST_GUESS: i64 = 256;
 
 pub struct Account {
     resource: String,

@@ -6,6 +6,7 @@ mod chat;
 mod code;
 mod http;
 mod recorded;
+mod rehearsed;
 mod replay;
 pub mod wire;
 
@@ -23,10 +24,12 @@ use super::component;
 use super::conversation::Conversation;
 use super::message::Message;
 use super::process;
+use super::rehearsal::Rehearsal;
 use crate::duration::Duration;
 use crate::environment::Environment;
 use crate::job_file::Section;
 use crate::prices::Prices;
+pub use account::{BYTES_PER_TOKEN, FIRST_GUESS};
 use chat::{Chat, PROVIDERS, SettingsOf};
 pub use chat::{Embeddings, has_embeddings};
 
@@ -127,13 +130,34 @@ pub struct Setting {
     /// How long a call may take where its configuration does not say.
     pub timeout: Duration,
     pub prices: Arc<Prices>,
+    /// Given where nothing may really be called.
+    pub rehearsal: Option<Rehearsal>,
+}
+
+impl Setting {
+    /// For what this one calls: an evaluator by its name, the simulated user.
+    pub fn of_caller(&self, caller: &str) -> Self {
+        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.of_caller(caller));
+        Self { rehearsal, ..self.clone() }
+    }
+
+    /// For a model whose answer is read, so that in a rehearsal it can be.
+    pub fn expecting(&self, reply: impl FnOnce() -> String) -> Self {
+        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.expecting(reply()));
+        Self { rehearsal, ..self.clone() }
+    }
 }
 
 #[cfg(test)]
 impl Setting {
     /// For what needs nothing.
     pub fn plain() -> Self {
-        Self { environment: Environment::new(|_| None), timeout: Duration::from_secs(5), prices: Arc::default() }
+        Self {
+            environment: Environment::new(|_| None),
+            timeout: Duration::from_secs(5),
+            prices: Arc::default(),
+            rehearsal: None,
+        }
     }
 }
 
@@ -229,7 +253,9 @@ pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Tar
     let found = find(kind).ok_or_else(|| {
         Failure::new(ErrorClass::InvalidRequest, format!("this version has no target `{kind}`; use a newer one"))
     })?;
-    (found.build)(config, setting)
+    let Some(rehearsal) = &setting.rehearsal else { return (found.build)(config, setting) };
+    let part = rehearsed::Part::new(kind, &config, setting);
+    Ok(Arc::new(rehearsed::Rehearsed::new((found.build)(config, setting)?, part, rehearsal.clone())))
 }
 
 /// Whether calls of a component are paid by the token, so that a missing price matters. What runs on

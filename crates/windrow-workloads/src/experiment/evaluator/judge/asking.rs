@@ -61,7 +61,8 @@ pub struct Asking {
 impl Asking {
     /// `structured` is the field of that name; where it is not given, only OpenAI itself is relied on.
     pub fn new(model: Component, form: Form, structured: Option<bool>, setting: &Setting) -> Result<Self, Failure> {
-        let build = |component: Component| target::build(&component.kind, component.config, setting);
+        let setting = setting.expecting(|| form.specimen());
+        let build = |component: Component| target::build(&component.kind, component.config, &setting);
         let official = model.config.get("base_url").is_none();
         let with_schema = structured.unwrap_or(official).then(|| held_to(&form.schema(), &model)).flatten();
         let structured = with_schema.map(build).transpose()?;

@@ -82,6 +82,15 @@ impl Form {
         })
     }
 
+    /// A reply that can be read.
+    pub fn specimen(&self) -> String {
+        let (field, mark) = match self {
+            Form::Scale { low, .. } => ("score", json!(low)),
+            Form::Choices(choices) => ("choice", json!(choices.keys().next())),
+        };
+        json!({ "reason": "", field: mark }).to_string()
+    }
+
     /// What a reply means; the error says what is wrong with it, to be told to the judge.
     pub fn read(&self, reply: &str) -> Result<Ruling, String> {
         let reply = Reply::new(reply);
@@ -121,6 +130,7 @@ mod tests {
         let expected = Ruling { value: 0.75, mark: "4 on 1 to 5".to_owned(), reason: "Mostly right.".to_owned() };
         assert_eq!(ruling, expected);
         assert_eq!(form.read(r#"{"score": 1}"#).unwrap().value, 0.0);
+        assert_eq!(form.read(&form.specimen()).unwrap().value, 0.0);
     }
 
     #[test]
@@ -136,6 +146,7 @@ mod tests {
         let choices = BTreeMap::from([("A".to_owned(), 1.0), ("B".to_owned(), 0.5), ("C".to_owned(), 0.0)]);
         let form = Form::new(None, Some(&choices)).unwrap();
         assert_eq!(form.read(r#"{"choice": "b"}"#).unwrap().value, 0.5);
+        assert_eq!(form.read(&form.specimen()).unwrap().mark, "A");
         assert_eq!(form.read("D").unwrap_err(), "it names none of: A, B, C");
         assert_eq!(form.schema()["properties"]["choice"]["enum"], json!(["A", "B", "C"]));
     }

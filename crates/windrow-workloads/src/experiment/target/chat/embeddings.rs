@@ -14,6 +14,7 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
 use super::{headers, wrong};
+use crate::experiment::rehearsal::Rehearsal;
 use crate::experiment::spec::Component;
 use crate::experiment::target::account::Account;
 use crate::experiment::target::wire::failure::Unusable;
@@ -31,6 +32,7 @@ pub struct Embeddings {
     pub identity: String,
     prices: Arc<Prices>,
     account: Account,
+    rehearsal: Option<Rehearsal>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +93,7 @@ impl Embeddings {
             identity: settings.identity(provider),
             params: settings.params,
             prices: setting.prices.clone(),
+            rehearsal: setting.rehearsal.clone(),
         })
     }
 
@@ -107,6 +110,10 @@ impl Embeddings {
         texts: usize,
         key: &ContentKey,
     ) -> Result<(Vec<Vec<f64>>, Usage), Failure> {
+        if let Some(rehearsal) = &self.rehearsal {
+            let tokens = Tokens { input: rehearsal.tokens_in(request), ..Tokens::default() };
+            return Ok((vec![vec![1.0]; texts], self.used(tokens)));
+        }
         self.send(request, texts, key).await.map_err(|failure| self.secret.redact_failure(failure))
     }
 
@@ -123,9 +130,12 @@ impl Embeddings {
         let Reply { data, usage, .. } =
             read(&body, texts).map_err(|error| failure::of_answer(error, &headers, &body))?;
         let tokens = Tokens { input: usage.unwrap_or_default().prompt_tokens, ..Tokens::default() };
+        Ok((data.into_iter().map(|vector| vector.embedding).collect(), self.used(tokens)))
+    }
+
+    fn used(&self, tokens: Tokens) -> Usage {
         let cost_nanos = self.prices.cost(&self.model, &tokens).unwrap_or(0);
-        let used = Usage { tokens_in: tokens.input, tokens_out: 0, cost_nanos };
-        Ok((data.into_iter().map(|vector| vector.embedding).collect(), used))
+        Usage { tokens_in: tokens.input, tokens_out: 0, cost_nanos }
     }
 }
 

@@ -149,7 +149,10 @@ impl Settings {
                 }
                 findings.extend(self.check_key(provider, &base_url, environment));
             }
-            Err(error) => findings.push(Finding::problem("base_url", error.to_string(), "set it before running")),
+            Err(error) => {
+                findings.push(Finding::problem("base_url", error.to_string(), "set it before running"));
+                findings.extend(self.check_key(provider, &base_url, environment));
+            }
         }
         if let Err(error) = environment.resolve(&self.model) {
             findings.push(Finding::problem("model", error.to_string(), "set it before running"));
