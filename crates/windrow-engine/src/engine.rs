@@ -80,6 +80,11 @@ impl Engine {
         self.node.events.subscribe()
     }
 
+    /// Why this engine can do nothing more, if so; a new one can.
+    pub fn fatal(&self) -> Option<StoreError> {
+        self.node.fatal().cloned()
+    }
+
     /// Items claimed by this engine and not yet handed in.
     pub fn in_flight(&self) -> usize {
         self.node.inflight().len()

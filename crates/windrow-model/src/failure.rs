@@ -31,7 +31,7 @@ crate::vocabulary! {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, thiserror::Error, utoipa::ToSchema)]
 #[error("{class}: {message}")]
 pub struct Failure {
     pub class: ErrorClass,

@@ -48,6 +48,15 @@ impl Serialize for Json {
     }
 }
 
+/// Any JSON at all.
+impl utoipa::PartialSchema for Json {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::empty().into()
+    }
+}
+
+impl utoipa::ToSchema for Json {}
+
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let raw = Box::<serde_json::value::RawValue>::deserialize(d)?;

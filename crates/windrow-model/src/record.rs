@@ -11,7 +11,7 @@ use crate::step::{ContentKey, OnUnknown, Score, Usage};
 use crate::time::Time;
 
 /// Who a job belongs to and where it may run (B10).
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Labels {
     pub creator: String,
@@ -21,6 +21,7 @@ pub struct Labels {
     pub region: String,
     pub az: String,
     #[serde(skip_serializing_if = "serde_json::Map::is_empty")]
+    #[schema(value_type = std::collections::BTreeMap<String, serde_json::Value>)]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 

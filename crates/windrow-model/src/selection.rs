@@ -5,7 +5,7 @@ use crate::failure::ErrorClass;
 use crate::ids::ItemId;
 use crate::state::{ItemState, Mode};
 
-#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
     pub states: Vec<ItemState>,
@@ -17,6 +17,7 @@ pub struct Selection {
     pub unjudged: Option<Vec<String>>,
     /// Only these; empty: all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<i64>)]
     pub items: Vec<ItemId>,
     /// Last first, as rollback wants it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -47,7 +47,7 @@ crate::vocabulary! {
 }
 
 /// What a call used up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Usage {
     pub tokens_in: i64,
     pub tokens_out: i64,
@@ -112,7 +112,7 @@ crate::vocabulary! {
 }
 
 /// One evaluator's finding on one turn of one item.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Score {
     pub name: String,
     /// Of the evaluator's configuration: another version is another column.

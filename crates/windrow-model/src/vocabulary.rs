@@ -1,7 +1,11 @@
 //! One way to write a closed list of words: an enum whose every value has a stable text (stored
 //! and shown), a sentence of documentation (printed into the docs), and a place in `ALL`.
 
-/// Declares an enum with `ALL`, `as_str`, `doc`, `Display`, `FromStr` and serde as its text.
+/// For the macro, which is also used where `utoipa` is no dependency.
+#[doc(hidden)]
+pub use utoipa;
+
+/// Declares an enum with `ALL`, `as_str`, `doc`, `Display`, `FromStr`, and serde and schema as its text.
 #[macro_export]
 macro_rules! vocabulary {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $( #[doc = $doc:literal] $variant:ident = $text:literal ),+ $(,)? }) => {
@@ -46,6 +50,14 @@ macro_rules! vocabulary {
             fn doc(self) -> &'static str { self.doc() }
         }
 
+        impl $crate::vocabulary::utoipa::PartialSchema for $name {
+            fn schema() -> $crate::vocabulary::utoipa::openapi::RefOr<$crate::vocabulary::utoipa::openapi::schema::Schema> {
+                $crate::vocabulary::schema::<Self>()
+            }
+        }
+
+        impl $crate::vocabulary::utoipa::ToSchema for $name {}
+
         impl serde::Serialize for $name {
             fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
                 s.serialize_str(self.as_str())
@@ -66,6 +78,18 @@ pub trait Word: Copy + Eq + std::fmt::Debug + 'static {
     const ALL: &'static [Self];
     fn as_str(self) -> &'static str;
     fn doc(self) -> &'static str;
+}
+
+/// For the description of the API: a text that is one of the words.
+pub fn schema<W: Word>() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+    use utoipa::openapi::schema::{ObjectBuilder, Type};
+    let meanings: Vec<String> = W::ALL.iter().map(|word| format!("- `{}`: {}", word.as_str(), word.doc())).collect();
+    let words = W::ALL.iter().map(|word| word.as_str());
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(words))
+        .description(Some(meanings.join("\n")))
+        .into()
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,13 +1,14 @@
 //! A named dataset as it is shown: a row of the list, a version, or everything about one.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windrow_model::Json;
 use windrow_model::dataset::{DatasetListing, DatasetVersion};
 
 use crate::Timestamp;
 
 /// One version, without its rows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct VersionView {
     pub version: i64,
     pub id: String,
@@ -36,7 +37,7 @@ impl From<&DatasetVersion> for VersionView {
 }
 
 /// One line of `datasets list`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct DatasetSummary {
     pub name: String,
     pub workspace: String,
@@ -56,7 +57,7 @@ impl From<&DatasetListing> for DatasetSummary {
 }
 
 /// `datasets show`: one version in detail, and the list of all.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct DatasetDetail {
     pub name: String,
     pub workspace: String,

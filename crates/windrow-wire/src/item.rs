@@ -1,6 +1,7 @@
 //! An item as it is shown: a row of the list, or with its attempts and steps.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windrow_model::record::{Attempt, Item, ItemDetail, Step};
 use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
 use windrow_model::step::{Score, Usage};
@@ -8,7 +9,7 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::{Timestamp, status};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ErrorView {
     pub class: ErrorClass,
     pub message: String,
@@ -20,7 +21,7 @@ impl From<&(ErrorClass, String)> for ErrorView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ItemRow {
     pub id: String,
     pub run: String,
@@ -60,7 +61,7 @@ impl ItemRow {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AttemptView {
     pub id: String,
     pub run: String,
@@ -92,7 +93,7 @@ impl From<&Attempt> for AttemptView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct StepView {
     pub id: String,
     pub kind: String,
@@ -127,7 +128,7 @@ impl From<&Step> for StepView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ItemDetailView {
     #[serde(flatten)]
     pub item: ItemRow,

@@ -1,6 +1,7 @@
 //! A job as it is shown: a row of the list, or everything about one.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windrow_model::Json;
 use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
@@ -8,7 +9,7 @@ use windrow_model::state::JobState;
 use crate::{RunDetail, Timestamp, status};
 
 /// One line of `jobs list`: the job and how its latest run stands.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobRow {
     pub id: String,
     pub name: String,
@@ -42,7 +43,7 @@ impl JobRow {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ScheduleView {
     pub cron: String,
     /// Null while a run is under way.
@@ -56,7 +57,7 @@ impl From<&Schedule> for ScheduleView {
 }
 
 /// `jobs show`: the row, the frozen definition of the latest run, and every run.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobDetail {
     #[serde(flatten)]
     pub job: JobRow,

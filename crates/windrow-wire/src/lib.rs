@@ -1,24 +1,29 @@
-//! What Windrow says to the outside, as types: the JSON of every command today, of the HTTP API
-//! later. Built from the model's records, never stored, and extended but not renamed.
+//! What Windrow says to the outside, as types: the JSON of every command and of the HTTP API.
+//! Built from the model's records, never stored, and extended but not renamed.
 //!
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod answer;
 pub mod bad_row;
 pub mod dataset;
 pub mod item;
 pub mod job;
 pub mod log;
+pub mod problem;
+pub mod request;
 pub mod result;
 pub mod run;
 pub mod status;
 pub mod time;
 
+pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
 pub use bad_row::BadRow;
 pub use dataset::{DatasetDetail, DatasetSummary, VersionView};
 pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
 pub use job::{JobDetail, JobRow, ScheduleView};
 pub use log::LogLine;
+pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Findings, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use time::Timestamp;

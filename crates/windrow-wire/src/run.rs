@@ -1,6 +1,7 @@
 //! A run as it is shown.
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
@@ -10,7 +11,7 @@ use windrow_model::store::Selection;
 
 use crate::{Timestamp, status};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ItemCounts {
     pub total: i64,
     pub succeeded: i64,
@@ -39,15 +40,16 @@ impl From<Counters> for ItemCounts {
 }
 
 /// What a run may use up; null: as much as it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Budget {
     pub tokens: Option<i64>,
     pub cost_nanos: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RunDetail {
     pub id: String,
+    pub job: String,
     pub no: i64,
     pub mode: Mode,
     /// In the words of the job's kind.
@@ -79,6 +81,7 @@ impl RunDetail {
     pub fn of(kind: &str, run: &Run) -> Self {
         Self {
             id: run.id.to_string(),
+            job: run.job.to_string(),
             no: run.no,
             mode: run.mode,
             status: status::of_run(kind, run),

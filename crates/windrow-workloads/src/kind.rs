@@ -1,6 +1,5 @@
 //! The one place where a `kind` of job file is registered.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use windrow_model::workload::Workload;
@@ -9,11 +8,11 @@ use crate::LoadedJob;
 use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::experiment::{self, ExperimentWorkload};
-use crate::job_file::Section;
+use crate::job_file::{Base, Section};
 use crate::report::Problems;
 
 /// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
-pub type Loader = fn(&Path, Section, &Environment, Option<&Library>, &mut Problems) -> Option<LoadedJob>;
+pub type Loader = fn(Base<'_>, Section, &Environment, Option<&Library>, &mut Problems) -> Option<LoadedJob>;
 
 pub struct Kind {
     pub name: &'static str,

@@ -1,5 +1,6 @@
 //! The folder of the embedded database, and what lies where in it:
-//! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process.
+//! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process,
+//! `files/` what jobs sent to a server may name.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,6 +53,10 @@ impl DataDir {
 
     pub fn sessions(&self) -> PathBuf {
         self.path.join("sessions")
+    }
+
+    pub fn files(&self) -> PathBuf {
+        self.path.join("files")
     }
 
     pub fn path(&self) -> &Path {

@@ -1,8 +1,10 @@
-//! What a command says when it cannot do what it was asked: one line what, one line what to do.
+//! What a command or a request says when it cannot do what it was asked: one line what, one line what
+//! to do, and a word for programs.
 
 use windrow_model::store::StoreError;
 use windrow_workloads::Report;
 
+pub use crate::code::Code;
 use crate::exit::Exit;
 
 #[derive(Debug)]
@@ -13,6 +15,7 @@ pub enum Error {
         what: String,
         remedy: String,
         exit: Exit,
+        code: Code,
     },
 }
 
@@ -20,7 +23,23 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Error::Plain { what: what.into(), remedy: remedy.into(), exit: Exit::Error }
+        Error::Plain { what: what.into(), remedy: remedy.into(), exit: Exit::Error, code: Code::Failed }
+    }
+
+    /// The same, ending the program otherwise.
+    pub fn ending_with(mut self, ending: Exit) -> Self {
+        if let Error::Plain { exit, .. } = &mut self {
+            *exit = ending;
+        }
+        self
+    }
+
+    /// The same, under another word.
+    pub fn coded(mut self, word: Code) -> Self {
+        if let Error::Plain { code, .. } = &mut self {
+            *code = word;
+        }
+        self
     }
 
     pub fn exit(&self) -> Exit {
@@ -50,25 +69,31 @@ impl Error {
 
 impl From<StoreError> for Error {
     fn from(error: StoreError) -> Self {
-        let remedy = match &error {
+        let (code, remedy) = match &error {
             // These messages say what to do themselves.
-            StoreError::RunningExisted { .. } | StoreError::KindChanged { .. } | StoreError::IntakeClosed => "",
-            StoreError::Stale { .. } => "look who works on it with `windrow jobs why JOB`, then try again",
+            StoreError::RunningExisted { .. } => (Code::RunningExisted, ""),
+            StoreError::KindChanged { .. } => (Code::KindChanged, ""),
+            StoreError::IntakeClosed => (Code::IntakeClosed, ""),
+            StoreError::Stale { .. } => {
+                (Code::Conflict, "look who works on it with `windrow jobs why JOB`, then try again")
+            }
             StoreError::NotFound { what: "session", .. } => {
                 let what = "another process took this one for dead (was its lock file in the data folder removed?)";
                 return Error::new(what, "nothing is lost: run the same file again to go on");
             }
-            StoreError::NotFound { .. } => "list what there is with `windrow jobs list`",
-            StoreError::Forbidden(_) => "look where it stands with `windrow jobs show JOB`",
-            StoreError::Unsettled { .. } => "wait until its items are settled",
-            StoreError::StaleImport => "import again when the other one has ended",
-            StoreError::TriesExhausted { .. } => "start afresh under another job name",
-            StoreError::Unavailable(_) => {
-                "check that the disk has room and the data folder may be written, then try again"
+            StoreError::NotFound { .. } => (Code::NotFound, "list what there is with `windrow jobs list`"),
+            StoreError::Forbidden(_) => {
+                (Code::ForbiddenTransition, "look where it stands with `windrow jobs show JOB`")
             }
-            StoreError::Corrupt(_) => "use the newest windrow, or another folder with `--data DIR`",
+            StoreError::Unsettled { .. } => (Code::Conflict, "wait until its items are settled"),
+            StoreError::StaleImport => (Code::Conflict, "import again when the other one has ended"),
+            StoreError::TriesExhausted { .. } => (Code::Conflict, "start afresh under another job name"),
+            StoreError::Unavailable(_) => {
+                (Code::Unavailable, "check that the disk has room and the data folder may be written, then try again")
+            }
+            StoreError::Corrupt(_) => (Code::Failed, "use the newest windrow, or another folder with `--data DIR`"),
         };
-        Error::new(error.to_string(), remedy)
+        Error::new(error.to_string(), remedy).coded(code)
     }
 }
 

@@ -1,11 +1,18 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
 mod cli;
+mod code;
 mod data_dir;
+mod dataset_named;
+mod detail;
 mod error;
 mod exit;
+mod find;
+mod http;
 mod mock_model;
+mod retry;
 mod session_lock;
+mod start;
 mod wiring;
 
 use clap::Parser;

@@ -1,13 +1,13 @@
 //! Builds the object graph: the only place that knows every crate. A command gets an [`App`] (the
 //! folder, the store, the clock) and asks it for an engine when it has something to execute.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
-use windrow_model::store::{Scope, Store};
+use windrow_model::store::{Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -31,6 +31,14 @@ pub struct App {
 pub struct Running {
     pub engine: Engine,
     _lock: SessionLock,
+}
+
+/// How much a server takes on at the same time, and how long it keeps what is over.
+#[derive(Debug, Clone, Copy)]
+pub struct Load {
+    pub jobs: usize,
+    pub workers: usize,
+    pub retention: Option<Retention>,
 }
 
 impl App {
@@ -64,6 +72,11 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
+    /// Where the files lie that a job sent to the server may name.
+    pub fn files(&self) -> PathBuf {
+        self.data.files()
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }
@@ -93,6 +106,22 @@ impl App {
 
     /// An engine for one run only.
     pub async fn engine(&self, run: RunId, concurrency: i64) -> Result<Running> {
+        let settings = Settings {
+            scope: Scope { only: Some(run), regions: Vec::new() },
+            workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
+            ..Settings::default()
+        };
+        self.start_engine(settings).await
+    }
+
+    /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
+    pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
+        let Load { jobs, workers, retention } = load;
+        let settings = Settings { jobs, workers, retention, schedules: true, ..Settings::default() };
+        self.start_engine(settings).await
+    }
+
+    async fn start_engine(&self, settings: Settings) -> Result<Running> {
         let now = self.now();
         let id = SessionId::mint(now, fastrand::u64(..));
         let lock = SessionLock::create(&self.data.sessions(), id).map_err(|error| {
@@ -117,13 +146,7 @@ impl App {
             seed: fastrand::u64(..),
             session,
         };
-        let settings = Settings {
-            scope: Scope { only: Some(run), regions: Vec::new() },
-            quota: quota()?,
-            workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
-            ..Settings::default()
-        };
-        let engine = Engine::start(parts, settings).await?;
+        let engine = Engine::start(parts, Settings { quota: quota()?, ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// Pairs grow with the square; a run with more evaluators compares the first six.
 const MAX_EVALUATORS: usize = 6;
 
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct PairAgreement {
     pub a: String,
     pub b: String,

@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// Above this many degrees of freedom Student's distribution is the normal one to four digits.
 const NEARLY_NORMAL: f64 = 10_000.0;
 
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Interval {
     pub low: f64,
     pub high: f64,

@@ -23,7 +23,7 @@ pub const BINS: usize = 10;
 /// The level of every interval that does not name its own.
 pub const LEVEL: f64 = 0.95;
 
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct Aggregates {
     pub evaluators: BTreeMap<String, ScoreSummary>,
@@ -36,7 +36,7 @@ pub struct Aggregates {
     pub errors: BTreeMap<String, i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default)]
 pub struct ScoreSummary {
     /// Findings of any kind.
@@ -92,7 +92,7 @@ impl ScoreSummary {
 }
 
 /// Of the latency of items that succeeded, in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Percentiles {
     pub p50: i64,
     pub p90: i64,
@@ -107,7 +107,7 @@ impl Percentiles {
 }
 
 /// T6: how the work of one job, or of all, has gone.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Stats {
     pub jobs: i64,
     pub runs: i64,

@@ -10,7 +10,7 @@ use super::interval::Interval;
 /// Trials of one row under one evaluator: how many gave a verdict, and how many of them passed.
 type Outcome = (u32, u32);
 
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct TrialSummary {
     /// Rows by (trials with a verdict, trials that passed).
     pub histogram: Vec<(u32, u32, i64)>,
@@ -27,7 +27,7 @@ pub struct TrialSummary {
 }
 
 /// The unbiased estimators of Chen et al. (2021), averaged over rows with at least k trials.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct PassAt {
     pub k: u32,
     pub rows: i64,

@@ -1,6 +1,7 @@
 //! From a file on disk to a job that can be submitted. Reads the YAML, finds the kind, and lets the
 //! kind check the rest; either everything is in order or a report says all that is not.
 
+mod base;
 mod header;
 mod node;
 mod read;
@@ -12,6 +13,7 @@ use windrow_model::Json;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 
+pub use base::Base;
 pub use header::{FIELDS as HEADER_FIELDS, Header};
 pub use node::{Content, Node};
 pub use section::Section;
@@ -60,8 +62,18 @@ pub fn load_with(path: &Path, environment: &Environment, library: Option<&Librar
         let problem = Problem::new(message, "check the path, and that the file is UTF-8 text");
         Report { about: About::JobFile, problems: vec![problem] }
     })?;
-    let mut problems = Problems::in_file(Excerpt::whole(name, text));
-    let job = read_job(path, environment, library, &mut problems);
+    load_text(Excerpt::whole(name, text), Base::of_file(path), environment, library)
+}
+
+/// A job file that is at hand as text, whose paths are relative to `base`.
+pub fn load_text(
+    file: Excerpt,
+    base: Base<'_>,
+    environment: &Environment,
+    library: Option<&Library>,
+) -> Result<LoadedJob, Report> {
+    let mut problems = Problems::in_file(file);
+    let job = read_job(base, environment, library, &mut problems);
     match job {
         Some(job) if problems.is_empty() => Ok(job),
         _ => Err(problems.into_report()),
@@ -69,7 +81,7 @@ pub fn load_with(path: &Path, environment: &Environment, library: Option<&Librar
 }
 
 fn read_job(
-    path: &Path,
+    base: Base<'_>,
     environment: &Environment,
     library: Option<&Library>,
     problems: &mut Problems,
@@ -106,5 +118,5 @@ fn read_job(
         problems.add(kind.node.span, message, format!("available now: {}", ready.join(", ")));
         return None;
     };
-    load(path, root, environment, library, problems)
+    load(base, root, environment, library, problems)
 }

@@ -4,7 +4,7 @@
 use windrow_model::RunId;
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
-use windrow_workloads::{LoadedJob, experiment};
+use windrow_workloads::LoadedJob;
 
 use super::execute::{self, Ending};
 use super::progress::Progress;
@@ -94,13 +94,7 @@ async fn another_run(app: &App, file: &LoadedJob, job: &Job, run: &Run, wanted: 
         }
         Wanted::Append => format!("appending to {name}: only rows it has not seen"),
         Wanted::Rescore => {
-            let before = app.store.spec(&run.spec_hash).await?;
-            if !experiment::differ_in_judging_only(&before, &file.spec) {
-                return Err(Error::new(
-                    format!("more than the evaluators of {name} has changed, and a rescore calls no target"),
-                    "run it without `--rescore`: what has not changed is taken over there too",
-                ));
-            }
+            start::check_rescore(app, run, file).await?;
             format!("rescoring {name}: no target is called; columns that changed stay beside the new ones")
         }
         Wanted::Online => format!("{name} is open for rows; those it has seen are left alone"),
@@ -127,12 +121,8 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
         eprintln!("this run has other limits now: {limits}");
     }
     if let Some(spent) = limits.exhausted_by(&run.spent) {
-        return Err(Error::Plain {
-            what: format!("run {} cannot go on: {spent}", run.no),
-            remedy: "raise `budget` in the file, or pass `--budget` or `--budget-tokens`; everything done is kept"
-                .into(),
-            exit: Exit::BudgetSpent,
-        });
+        let remedy = "raise `budget` in the file, or pass `--budget` or `--budget-tokens`; everything done is kept";
+        return Err(start::budget_spent(&run, &spent, remedy));
     }
     let was_paused = run.state == RunState::Paused;
     if was_paused {
@@ -157,11 +147,10 @@ async fn end_first(app: &App, run: &Run) -> Result<()> {
     }
     match execute::to_end(app, run.id, run.limits.concurrency, Progress::new("", 0, true)).await? {
         Ending::Settled { .. } => Ok(()),
-        Ending::Interrupted { .. } | Ending::Spent { .. } => Err(Error::Plain {
-            what: format!("interrupted while run {} was being ended", run.id),
-            remedy: "run the same command again".into(),
-            exit: Exit::Interrupted,
-        }),
+        Ending::Interrupted { .. } | Ending::Spent { .. } => {
+            let what = format!("interrupted while run {} was being ended", run.id);
+            Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
+        }
     }
 }
 

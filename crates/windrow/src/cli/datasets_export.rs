@@ -79,7 +79,7 @@ async fn write(app: &App, version: &DatasetVersion, format: Format, out: Out, qu
         // A reader that went away (`| head`) is no error.
         Err(ExportError::File(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         Err(ExportError::Store(error)) => Err(error.into()),
-        Err(ExportError::Format(why)) => Err(Error::Plain { what: why, remedy: String::new(), exit: Exit::Usage }),
+        Err(ExportError::Format(why)) => Err(Error::new(why, "").ending_with(Exit::Usage)),
         Err(error) => Err(Error::new(error.to_string(), "check that the disk has room")),
     }
 }

@@ -94,7 +94,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
 }
 
 fn located(args: &Args) -> Result<DatasetFile> {
-    let usage = |what: String, remedy: String| Error::Plain { what, remedy, exit: Exit::Usage };
+    let usage = |what: String, remedy: String| Error::new(what, remedy).ending_with(Exit::Usage);
     if args.delimiter.is_some_and(|delimiter| !delimiter.is_ascii()) {
         return Err(usage("the delimiter must be one ASCII character".into(), "for example `,` or `;`".into()));
     }
@@ -111,7 +111,7 @@ fn name_of(path: &Path) -> Result<String> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     dataset_named::check_name(&stem).map_err(|why| {
         let what = format!("{stem:?} cannot be the name of a dataset: {why}");
-        Error::Plain { what, remedy: "give one with `--name`".into(), exit: Exit::Usage }
+        Error::new(what, "give one with `--name`").ending_with(Exit::Usage)
     })
 }
 

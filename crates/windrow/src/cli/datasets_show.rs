@@ -2,14 +2,13 @@
 
 use windrow_wire::{DatasetDetail, VersionView};
 
-use super::dataset_named::{self, Named};
+use super::dataset_named::Named;
 use super::output::{self, Show};
 use super::text;
+use crate::detail;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
-
-const SAMPLE_BYTES: usize = 1 << 20;
 
 /// One dataset: its versions, its fields and their types, some rows.
 #[derive(Debug, clap::Args)]
@@ -26,18 +25,7 @@ pub struct Args {
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (dataset, versions) = dataset_named::dataset(app, &args.workspace, &args.dataset.name).await?;
-    let version = dataset_named::choose(&args.dataset, &versions)?;
-    let sample = app.datasets.dataset_rows(version.id, 0, args.rows, SAMPLE_BYTES).await?;
-    let detail = DatasetDetail {
-        name: dataset.name,
-        workspace: dataset.workspace,
-        version: (&version).into(),
-        schema: version.schema,
-        fields: version.profile.value()["fields"].take(),
-        sample: sample.into_iter().map(|row| row.body).collect(),
-        versions: versions.iter().map(VersionView::from).collect(),
-    };
+    let detail = detail::of_dataset(app, &args.workspace, &args.dataset, args.rows).await?;
     output::show(&detail, args.json);
     Ok(Exit::Passed)
 }

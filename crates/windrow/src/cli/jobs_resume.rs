@@ -1,10 +1,10 @@
 //! `windrow jobs resume`
 
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Run;
 use windrow_model::state::{RunEvent, RunState};
 
 use super::budget::Budget;
-use super::{find, follow, output};
+use super::{find, follow, output, start};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::{self, App};
@@ -28,7 +28,7 @@ pub struct Args {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, run) = find::job(app, &args.job).await?;
-    let run = with_budget(app, &job, run, args.budget).await?;
+    let run = with_budget(app, run, args.budget).await?;
     if args.here {
         if let Some(session) = app.coordinator_of(&run).await? {
             let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
@@ -50,14 +50,11 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-async fn with_budget(app: &App, job: &Job, run: Run, budget: Budget) -> Result<Run> {
+async fn with_budget(app: &App, run: Run, budget: Budget) -> Result<Run> {
     let limits = budget.applied_to(run.limits);
     if let Some(spent) = limits.exhausted_by(&run.spent) {
-        return Err(Error::Plain {
-            what: format!("run {} of {} cannot go on: {spent}", run.no, job.name),
-            remedy: "give it more with `--budget DOLLARS` or `--budget-tokens N`".into(),
-            exit: Exit::BudgetSpent,
-        });
+        let remedy = "give it more with `--budget DOLLARS` or `--budget-tokens N`";
+        return Err(start::budget_spent(&run, &spent, remedy));
     }
     if limits == run.limits {
         return Ok(run);

@@ -1,13 +1,14 @@
 //! `windrow jobs retry`
 
+use windrow_model::ErrorClass;
 use windrow_model::record::{Job, Run};
-use windrow_model::state::{ItemState, Mode, RunState};
-use windrow_model::store::{ItemFilter, Selection};
-use windrow_model::{ErrorClass, ItemId};
+use windrow_model::state::{Mode, RunState};
+use windrow_model::store::Selection;
 
 use super::{find, follow, result, start};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::retry;
 use crate::wiring::App;
 
 /// Try again what failed or was cancelled, and only that, with the definition of the latest run.
@@ -35,25 +36,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// `None`: whatever did not succeed.
     fn selection(&self) -> Option<Selection> {
-        let judging = self.unjudged || !self.evaluator.is_empty();
-        if !judging && self.error.is_empty() && self.item.is_empty() {
-            return None;
-        }
-        use ItemState::*;
-        let states = match (judging, self.item.is_empty()) {
-            (true, _) => vec![Succeeded],
-            (false, false) => vec![Succeeded, Failed, Cancelled, Skipped],
-            (false, true) => vec![Failed, Cancelled],
-        };
-        Some(Selection {
-            states,
-            errors: self.error.clone(),
-            unjudged: judging.then(|| self.evaluator.clone()),
-            items: self.item.iter().copied().map(ItemId).collect(),
-            reverse: false,
-        })
+        retry::selection(&self.error, &self.item, &self.evaluator, self.unjudged)
     }
 }
 
@@ -63,7 +47,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         return unfinished(app, &job, &latest, args).await;
     }
     let selection = args.selection();
-    if selection.is_none() && !has_work(app, &job).await? {
+    if selection.is_none() && !retry::has_work(app, &job).await? {
         eprintln!("{}: there is nothing to retry", job.name);
         let report = follow::report(app, &job, false, args.shown.json);
         return result::show_earlier(app, &latest, &report).await;
@@ -91,14 +75,4 @@ async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit>
     }
     eprintln!("continuing run {}", run.id);
     follow::to_end(app, run.id, true, args.shown).await
-}
-
-async fn has_work(app: &App, job: &Job) -> Result<bool> {
-    for state in [ItemState::Failed, ItemState::Cancelled, ItemState::Queued] {
-        let filter = ItemFilter { job: job.id, run: None, state: Some(state), after: None, limit: 1 };
-        if !app.store.items(filter).await?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }

@@ -4,6 +4,7 @@ use windrow_wire::{JobDetail, JobRow, RunDetail};
 
 use super::output::{self, Show};
 use super::{find, tables, text};
+use crate::detail;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -19,13 +20,7 @@ pub struct Args {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, latest) = find::job(app, &args.job).await?;
-    let mut row = JobRow::of(&job, &latest);
-    if row.latest_run.aggregates.is_none() {
-        row.latest_run.aggregates = Some(app.store.aggregates(latest.id).await?);
-    }
-    let runs = app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
-    let spec = app.store.spec(&latest.spec_hash).await?;
-    output::show(&JobDetail { job: row, spec, runs }, args.json);
+    output::show(&detail::of_job(app, &job, &latest).await?, args.json);
     Ok(Exit::Passed)
 }
 

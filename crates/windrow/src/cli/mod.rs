@@ -8,7 +8,6 @@ mod check;
 mod choose;
 mod compare;
 mod counting;
-mod dataset_named;
 mod datasets_delete;
 mod datasets_diff;
 mod datasets_export;
@@ -18,7 +17,6 @@ mod datasets_show;
 mod dry_run;
 mod execute;
 mod experience;
-mod find;
 mod follow;
 mod gates;
 mod item_show;
@@ -43,7 +41,7 @@ mod report;
 mod result;
 mod run;
 mod scheduled;
-mod start;
+mod serve;
 mod tables;
 mod text;
 
@@ -51,10 +49,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
-use crate::data_dir;
 use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
+use crate::{data_dir, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -69,6 +67,7 @@ Examples:
   windrow jobs retry capitals            try again what failed, and only that
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
+  windrow serve                          the same over HTTP, and continue what is unfinished
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
@@ -101,6 +100,8 @@ enum Command {
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
+    /// Run everything in the data folder, and answer over HTTP
+    Serve(serve::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -166,11 +167,12 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Check(args) => return check::perform(&cli.data, args).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
+        Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) => {
+        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) | Command::Serve(_) => {
             unreachable!("performed above")
         }
         Command::Compare(args) => compare::perform(&app, args).await,

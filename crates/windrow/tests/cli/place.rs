@@ -65,6 +65,14 @@ impl Place {
         );
     }
 
+    /// The text of such a job for a server, with its rows where the server looks for them.
+    pub fn served_job(&self, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) -> String {
+        std::fs::create_dir_all(self.path(".windrow/files")).unwrap();
+        self.write_job("job.yaml", name, endpoint, rows, concurrency);
+        std::fs::rename(self.path(&format!("{name}.jsonl")), self.data().join(format!("files/{name}.jsonl"))).unwrap();
+        std::fs::read_to_string(self.path("job.yaml")).unwrap()
+    }
+
     /// `job.yaml` with these rows, and with evaluators and more as they are given. In them
     /// `MODEL` stands for the model at the endpoint.
     pub fn write_experiment(&self, endpoint: &Endpoint, rows: &[Value], more: &str) {

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::dataset::{Dataset, DatasetFile, Format, Library, Reading, Shape, Source, StoredVersion};
-use crate::job_file::Section;
+use crate::job_file::{Base, Section};
 use crate::report::{Problems, nearest};
 
 pub struct DatasetSection {
@@ -39,13 +39,13 @@ struct DatasetConfig {
     shape: Shape,
 }
 
-pub fn read(section: Section, folder: &Path, shelf: Shelf<'_>, problems: &mut Problems) -> Option<DatasetSection> {
+pub fn read(section: Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut Problems) -> Option<DatasetSection> {
     let mut config = match section.text() {
         Some(path) => DatasetConfig { path: Some(path.to_owned()), ..DatasetConfig::default() },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
     let (source, shown, span) = match (config.path.take(), config.name.take()) {
-        (Some(path), None) => in_file(&section, folder, &path, &config, problems)?,
+        (Some(path), None) => in_file(&section, base, &path, &config, problems)?,
         (None, Some(name)) => under_name(&section, shelf, name, &config, problems)?,
         (path, _) => {
             let found = if path.is_some() { "both `path` and `name`" } else { "neither `path` nor `name`" };
@@ -63,13 +63,18 @@ type Located = (Source, String, Range<usize>);
 
 fn in_file(
     section: &Section,
-    folder: &Path,
+    base: Base<'_>,
     given: &str,
     config: &DatasetConfig,
     problems: &mut Problems,
 ) -> Option<Located> {
     let span = if section.is_map() { section.span_of("path") } else { section.node.span.clone() };
-    let (shown, path) = located(folder, given);
+    let shown = shown(base.folder, given);
+    let Some(path) = base.locate(given) else {
+        let help = "name a file below the server's `files` folder by its relative path, or an imported dataset";
+        problems.add(span, format!("the dataset {given} lies outside of the folder for files"), help);
+        return None;
+    };
     if config.version.is_some() {
         let help = "remove it, or import the file with `windrow datasets import` and use its name";
         problems.add(section.span_of("version"), "a file has no `version`", help);
@@ -146,15 +151,12 @@ fn check_fields(section: &Section, fields: &BTreeMap<String, String>, problems: 
     None
 }
 
-/// The path to show and the path to open from anywhere.
-fn located(folder: &Path, given: &str) -> (String, PathBuf) {
-    let shown = match folder == Path::new(".") {
+/// As a person would name it.
+fn shown(folder: &Path, given: &str) -> String {
+    match folder == Path::new(".") {
         true => given.to_owned(),
         false => folder.join(given).display().to_string(),
-    };
-    let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).unwrap_or_else(|_| folder.to_owned());
-    // Collecting the parts drops every `.`, so that `./rows.jsonl` and `rows.jsonl` are one spec.
-    (shown, folder.join(given).components().collect())
+    }
 }
 
 fn remedy(path: &Path) -> String {

@@ -11,15 +11,13 @@ mod quality;
 pub mod target;
 mod trials;
 
-use std::path::Path;
-
 use super::KIND;
 use super::component::Surroundings;
 use super::spec::ExperimentSpec;
 use crate::LoadedJob;
 use crate::dataset::Library;
 use crate::environment::Environment;
-use crate::job_file::{HEADER_FIELDS, Header, Section};
+use crate::job_file::{Base, HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
 const FIELDS: &[&str] = &[
@@ -38,14 +36,13 @@ const FIELDS: &[&str] = &[
 ];
 
 pub fn load(
-    path: &Path,
+    base: Base<'_>,
     mut root: Section,
     environment: &Environment,
     library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let forbidden = forbidden::read(root.take("forbidden"), folder, environment, problems);
+    let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
     let header = Header::take(&mut root, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
@@ -58,9 +55,9 @@ pub fn load(
     let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
-    let surroundings = Surroundings { environment, folder };
+    let surroundings = Surroundings { environment, folder: base.folder };
     let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
-    let dataset = dataset.and_then(|section| dataset::read(section, folder, shelf, problems));
+    let dataset = dataset.and_then(|section| dataset::read(section, base, shelf, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
     let talk = conversation.talk.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));

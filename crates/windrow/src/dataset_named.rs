@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use windrow_model::dataset::{Dataset, DatasetVersion};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::wiring::App;
 
 const MAX_NAME: usize = 200;
@@ -51,7 +51,7 @@ pub async fn dataset(app: &App, workspace: &str, name: &str) -> Result<(Dataset,
         Some(meant) => format!("did you mean {meant}?"),
         None => format!("list what there is with `{}`", app.command("datasets list")),
     };
-    Err(Error::new(format!("there is no dataset {name:?}"), remedy))
+    Err(Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound))
 }
 
 pub fn choose(named: &Named, versions: &[DatasetVersion]) -> Result<DatasetVersion> {
@@ -59,7 +59,7 @@ pub fn choose(named: &Named, versions: &[DatasetVersion]) -> Result<DatasetVersi
     versions.iter().find(|version| Some(version.version) == wanted).cloned().ok_or_else(|| {
         let known: Vec<String> = versions.iter().take(20).map(|version| version.version.to_string()).collect();
         let what = format!("{} has no version {}", named.name, wanted.unwrap_or_default());
-        Error::new(what, format!("there are: {}", known.join(", ")))
+        Error::new(what, format!("there are: {}", known.join(", "))).coded(Code::NotFound)
     })
 }
 

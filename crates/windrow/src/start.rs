@@ -1,12 +1,15 @@
-//! Submitting a run: from a job file, or from what a job is already.
+//! Submitting a run: from a job file, or from what a job is already. What the command line and the
+//! API have in common.
 
 use windrow_engine::{Request, submit as submit_request};
 use windrow_model::RunId;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
-use windrow_workloads::LoadedJob;
+use windrow_model::store::Submitted;
+use windrow_workloads::{LoadedJob, experiment};
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::exit::Exit;
 use crate::wiring::{self, App};
 
 pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
@@ -49,5 +52,26 @@ pub async fn of_run(app: &App, job: &Job, run: &Run, mode: Mode) -> Result<Reque
 }
 
 pub async fn submit(app: &App, request: Request) -> Result<RunId> {
-    Ok(submit_request(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?.run)
+    Ok(submit_once(app, request).await?.run)
+}
+
+/// Says also whether its idempotency key was seen before.
+pub async fn submit_once(app: &App, request: Request) -> Result<Submitted> {
+    Ok(submit_request(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?)
+}
+
+/// A rescore calls no target, so nothing may have changed but the judging.
+pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob) -> Result<()> {
+    let frozen = app.store.spec(&before.spec_hash).await?;
+    if experiment::differ_in_judging_only(&frozen, &file.spec) {
+        return Ok(());
+    }
+    let what = format!("more than the evaluators of {} has changed, and a rescore calls no target", file.name);
+    let remedy = "run it without rescoring: what has not changed is taken over there too";
+    Err(Error::new(what, remedy).coded(Code::Conflict))
+}
+
+pub fn budget_spent(run: &Run, spent: &str, remedy: &str) -> Error {
+    let what = format!("run {} cannot go on: {spent}", run.no);
+    Error::new(what, remedy).ending_with(Exit::BudgetSpent).coded(Code::BudgetSpent)
 }

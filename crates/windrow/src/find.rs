@@ -4,7 +4,7 @@ use windrow_model::record::{Job, Run};
 use windrow_model::store::JobFilter;
 use windrow_model::{JobId, RunId};
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::wiring::App;
 
 const LOOKED_AT: usize = 1000;
@@ -28,10 +28,8 @@ pub async fn job(app: &App, text: &str) -> Result<(Job, Run)> {
         0 => Err(unknown(app, text).await?),
         n => {
             let ids = found.iter().map(|(job, _)| format!("{} ({})", job.id, job.workspace)).collect::<Vec<_>>();
-            Err(Error::new(
-                format!("{n} workspaces have a job {text:?}"),
-                format!("name one by id: {}", ids.join(", ")),
-            ))
+            let remedy = format!("name one by id: {}", ids.join(", "));
+            Err(Error::new(format!("{n} workspaces have a job {text:?}"), remedy).coded(Code::Conflict))
         }
     }
 }
@@ -67,5 +65,5 @@ async fn unknown(app: &App, text: &str) -> Result<Error> {
         [] => format!("list what there is with `{}`", app.command("jobs list")),
         names => format!("did you mean {}?", names.join(" or ")),
     };
-    Ok(Error::new(format!("there is no job {text:?}"), remedy))
+    Ok(Error::new(format!("there is no job {text:?}"), remedy).coded(Code::NotFound))
 }

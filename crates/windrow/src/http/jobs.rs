@@ -1,0 +1,65 @@
+//! `/jobs`: what there is.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use windrow_model::JobId;
+use windrow_model::state::RunState;
+use windrow_model::store::JobFilter;
+use windrow_wire::{JobDetail, JobList, JobRow};
+
+use super::extract::{Asked, Named, page};
+use super::refusal::Refusal;
+use super::server::Shared;
+use crate::{detail, find};
+
+const PAGE: usize = 50;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct JobsQuery {
+    /// Only jobs whose latest run is in this state
+    #[param(inline)]
+    state: Option<RunState>,
+    /// Only jobs of this kind
+    kind: Option<String>,
+    /// Only jobs whose name contains this
+    name: Option<String>,
+    /// Only jobs of this workspace
+    workspace: Option<String>,
+    /// Continue below this job: `next` of the page before
+    #[param(value_type = Option<String>)]
+    before: Option<JobId>,
+    /// At most this many
+    #[param(minimum = 1, maximum = 1000, default = 50)]
+    limit: Option<usize>,
+}
+
+/// All jobs, newest first
+#[utoipa::path(get, path = "/jobs", tag = "jobs", params(JobsQuery),
+    responses((status = 200, description = "A page of jobs", body = JobList)))]
+pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Result<Json<JobList>, Refusal> {
+    let limit = page(query.limit, PAGE)?;
+    let filter = JobFilter {
+        workspace: query.workspace,
+        kind: query.kind,
+        state: query.state,
+        name_contains: query.name,
+        before: query.before,
+        limit,
+    };
+    let found = server.app.store.jobs(filter).await?;
+    let next = found.last().filter(|_| found.len() == limit).map(|(job, _)| job.id.to_string());
+    Ok(Json(JobList { jobs: found.iter().map(|(job, run)| JobRow::of(job, run)).collect(), next }))
+}
+
+/// One job: its definition, its runs, its numbers
+#[utoipa::path(get, path = "/jobs/{job}", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job")),
+    responses((status = 200, description = "The job", body = JobDetail)))]
+pub async fn show(State(server): Shared, Named(job): Named) -> Result<Json<JobDetail>, Refusal> {
+    let (job, latest) = find::job(&server.app, &job).await?;
+    Ok(Json(detail::of_job(&server.app, &job, &latest).await?))
+}

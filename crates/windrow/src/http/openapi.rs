@@ -1,0 +1,85 @@
+//! The OpenAPI document, generated from the handlers. Committed as `docs/openapi.json`, so that a change
+//! of the contract is seen in review.
+
+use axum::Json;
+use utoipa::PartialSchema;
+use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, ResponseBuilder};
+use windrow_wire::{PlacedProblem, Problem};
+
+const TITLE: &str = "Windrow";
+const DESCRIPTION: &str = "Runs large batches of work that must not be lost and must not be done twice. \
+    Every error is `application/problem+json` with a stable `code`.";
+
+/// Adds what is the same everywhere: the head, and the answer that is no.
+pub fn complete(mut document: OpenApi) -> OpenApi {
+    let mut info = Info::new(TITLE, env!("CARGO_PKG_VERSION"));
+    info.description = Some(DESCRIPTION.to_owned());
+    info.license = Some(License::new("Apache-2.0"));
+    document.info = info;
+    let components = document.components.get_or_insert_default();
+    components.schemas.insert("Problem".into(), Problem::schema());
+    components.schemas.insert("PlacedProblem".into(), PlacedProblem::schema());
+    for item in document.paths.paths.values_mut() {
+        operations(item).for_each(add_refusal);
+    }
+    document
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter().flatten()
+}
+
+fn add_refusal(operation: &mut Operation) {
+    let schema = RefOr::Ref(Ref::from_schema_name("Problem"));
+    let content = ContentBuilder::new().schema(Some(schema)).build();
+    let refusal = ResponseBuilder::new()
+        .description("It was not done, and this is why")
+        .content("application/problem+json", content)
+        .build();
+    operation.responses.responses.insert("default".into(), refusal.into());
+}
+
+pub async fn serve(document: OpenApi) -> Json<OpenApi> {
+    Json(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use utoipa_axum::router::OpenApiRouter;
+
+    use super::*;
+
+    fn document() -> String {
+        let (_, document) = OpenApiRouter::new().nest("/api/v1", super::super::api()).split_for_parts();
+        serde_json::to_string_pretty(&complete(document)).unwrap() + "\n"
+    }
+
+    #[test]
+    fn the_committed_document_is_fresh() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
+        if std::env::var_os("WINDROW_WRITE_DOCS").is_some() {
+            std::fs::write(path, document()).unwrap();
+        }
+        let committed = std::fs::read_to_string(path).unwrap_or_default();
+        assert!(committed == document(), "docs/openapi.json is not what the handlers say; run `make docs`");
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+        assert_eq!(document["openapi"], "3.1.0");
+        let mut references = 0;
+        let mut open = vec![&document];
+        while let Some(value) = open.pop() {
+            if let Some(reference) = value["$ref"].as_str() {
+                let pointer = reference.strip_prefix('#').unwrap();
+                assert!(document.pointer(pointer).is_some(), "{reference}");
+                references += 1;
+            }
+            open.extend(value.as_object().into_iter().flat_map(|object| object.values()));
+            open.extend(value.as_array().into_iter().flatten());
+        }
+        assert!(references > 50, "{references}");
+    }
+}

@@ -1,0 +1,24 @@
+//! Every answer carries an `x-request-id`: the caller's, or one of our own, also in what is logged.
+
+use axum::extract::Request;
+use axum::http::HeaderValue;
+use axum::middleware::Next;
+use axum::response::Response;
+use tracing::Instrument;
+
+const HEADER: &str = "x-request-id";
+const LONGEST: usize = 128;
+
+pub async fn attach(request: Request, next: Next) -> Response {
+    let given = request.headers().get(HEADER).filter(|id| id.len() <= LONGEST && id.to_str().is_ok());
+    let id = given.cloned().unwrap_or_else(mint);
+    let shown = id.to_str().unwrap_or_default();
+    let span = tracing::info_span!("request", id = shown, method = %request.method(), path = request.uri().path());
+    let mut response = next.run(request).instrument(span).await;
+    response.headers_mut().insert(HEADER, id);
+    response
+}
+
+fn mint() -> HeaderValue {
+    HeaderValue::try_from(format!("req_{:016x}", fastrand::u64(..))).expect("hexadecimal digits are a valid header")
+}

@@ -1,0 +1,96 @@
+//! `POST /jobs/{job}/retry|rescore|append`: another run of a stored job.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use windrow_model::record::{Job, Run};
+use windrow_model::state::Mode;
+use windrow_wire::Submitted;
+use windrow_wire::request::{Rescore, Retry};
+
+use super::extract::{Named, Sent};
+use super::refusal::Refusal;
+use super::server::{Server, Shared};
+use super::submit;
+use crate::error::Code;
+use crate::{find, retry as choice, start};
+
+/// Try again what failed or was cancelled, and only that
+#[utoipa::path(post, path = "/jobs/{job}/retry", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+    request_body(content = Option<Retry>),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn retry(
+    State(server): Shared,
+    Named(job): Named,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
+    let wish: Retry = sent.json_or_default()?;
+    let (job, latest) = find::job(&server.app, &job).await?;
+    let selection = choice::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
+    let nothing = selection.is_none() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
+    // A key seen before is to be answered with its run, also when that has left nothing to retry.
+    let key = submit::idempotency_key(&headers)?;
+    if nothing && key.is_none() {
+        let detail = format!("{} has no item that failed or was cancelled", job.name);
+        return Err(Refusal::new(Code::Conflict, detail, "there is nothing to do"));
+    }
+    let mut request = start::of_run(&server.app, &job, &latest, Mode::FailRetry).await?;
+    request.selection = selection;
+    request.idempotency_key = key;
+    submit::answer(&server, request, Vec::new()).await
+}
+
+/// Judge again what was done, without calling the target
+#[utoipa::path(post, path = "/jobs/{job}/rescore", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+    request_body(content = Option<Rescore>),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn rescore(
+    State(server): Shared,
+    Named(job): Named,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
+    let wish: Rescore = sent.json_or_default()?;
+    let (job, latest) = find::job(&server.app, &job).await?;
+    let (mut request, warnings) = match wish.file {
+        Some(text) => of_changed_file(&server, &job, &latest, text).await?,
+        None => (start::of_run(&server.app, &job, &latest, Mode::Rescore).await?, Vec::new()),
+    };
+    request.idempotency_key = submit::idempotency_key(&headers)?;
+    submit::answer(&server, request, warnings).await
+}
+
+async fn of_changed_file(
+    server: &Server,
+    job: &Job,
+    latest: &Run,
+    text: String,
+) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
+    let file = submit::load(server, text).await?;
+    if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
+        let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
+        return Err(Refusal::bad("file", detail, "send the file of this job"));
+    }
+    start::check_rescore(&server.app, latest, &file).await?;
+    Ok((start::of_file(&file, Mode::Rescore), file.warnings))
+}
+
+/// Run the rows of the job's dataset that it has not seen
+#[utoipa::path(post, path = "/jobs/{job}/append", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn append(State(server): Shared, Named(job): Named, headers: HeaderMap) -> Result<Response, Refusal> {
+    let (job, latest) = find::job(&server.app, &job).await?;
+    let mut request = start::of_run(&server.app, &job, &latest, Mode::Append).await?;
+    request.idempotency_key = submit::idempotency_key(&headers)?;
+    submit::answer(&server, request, Vec::new()).await
+}

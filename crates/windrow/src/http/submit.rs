@@ -1,0 +1,132 @@
+//! `POST /jobs`: a job file becomes a run. The file is checked whole, with its dataset, before anything
+//! is stored (E4); an `Idempotency-Key` seen before is answered with the first run (T9).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::LOCATION;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use windrow_engine::Request;
+use windrow_model::state::Mode;
+use windrow_wire::Submitted;
+use windrow_wire::request::{BudgetRequest, Submit};
+use windrow_workloads::job_file::{self, Base};
+use windrow_workloads::report::Excerpt;
+use windrow_workloads::{Environment, LoadedJob};
+
+use super::extract::Sent;
+use super::refusal::Refusal;
+use super::server::{ACTOR, Server, Shared};
+use crate::error::Code;
+use crate::start;
+use windrow_model::record::RunLimits;
+
+const YAML: &[&str] = &["text/yaml", "application/yaml", "application/x-yaml", "text/x-yaml"];
+const LONGEST_KEY: usize = 255;
+
+/// Start a run of a job file
+///
+/// The body is the job file itself, or a JSON object with it and how to run it. A dataset is named by
+/// the name it was imported under, or by a path below `files/` of the server's data folder.
+#[utoipa::path(post, path = "/jobs", tag = "jobs",
+    params(("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+    request_body(content((String = "text/yaml"), (Submit = "application/json"))),
+    responses(
+        (status = 201, description = "Started; `Location` is the job", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn submit(State(server): Shared, headers: HeaderMap, sent: Sent) -> Result<Response, Refusal> {
+    let wish = wish(&sent)?;
+    let mut file = load(&server, wish.file).await?;
+    file.limits = with_budget(file.limits, wish.budget)?;
+    let mode = wish.mode.unwrap_or(Mode::Submit);
+    check_mode(&server, &file, mode).await?;
+    let mut request = start::of_file(&file, mode);
+    request.fresh = wish.fresh;
+    request.idempotency_key = idempotency_key(&headers)?;
+    answer(&server, request, file.warnings).await
+}
+
+fn wish(sent: &Sent) -> Result<Submit, Refusal> {
+    if sent.is_one_of(YAML) {
+        let file = sent.text()?.to_owned();
+        return Ok(Submit { file, mode: None, fresh: false, budget: BudgetRequest::default() });
+    }
+    match sent.is_one_of(&["application/json"]) {
+        true => sent.json(),
+        false => Err(sent.unsupported("text/yaml or application/json")),
+    }
+}
+
+/// Reads the whole dataset once to check it, so it must not block the runtime.
+pub async fn load(server: &Server, text: String) -> Result<LoadedJob, Refusal> {
+    let (files, library) = (server.files.clone(), server.app.library());
+    let load = move || {
+        let base = Base { folder: &files, closed: true };
+        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+    };
+    let loaded = tokio::task::spawn_blocking(load).await;
+    let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;
+    loaded.map_err(|report| crate::error::Error::from(report).into())
+}
+
+async fn check_mode(server: &Server, file: &LoadedJob, mode: Mode) -> Result<(), Refusal> {
+    match mode {
+        Mode::Submit | Mode::Append | Mode::Online => Ok(()),
+        Mode::Rescore => {
+            let Some(job) = server.app.store.find_job(&file.workspace, &file.name).await? else {
+                let detail = format!("{} has not run yet, so there is nothing to judge again", file.name);
+                return Err(Refusal::new(Code::Conflict, detail, "submit it first, without `mode`").about("mode"));
+            };
+            let latest = server.app.store.run(job.latest_run).await?;
+            Ok(start::check_rescore(&server.app, &latest, file).await?)
+        }
+        Mode::FailRetry | Mode::Rollback => {
+            let remedy = "use submit, append, rescore or online; a retry is POST /api/v1/jobs/{job}/retry";
+            Err(Refusal::bad("mode", format!("a job file cannot be run as {mode}"), remedy))
+        }
+    }
+}
+
+pub fn with_budget(limits: RunLimits, budget: BudgetRequest) -> Result<RunLimits, Refusal> {
+    let remedy = "a budget must be more than nothing";
+    if budget.dollars.is_some_and(|dollars| !(dollars.is_finite() && dollars > 0.0)) {
+        return Err(Refusal::bad("budget.dollars", "this is no amount", remedy));
+    }
+    if budget.tokens.is_some_and(|tokens| tokens < 1) {
+        return Err(Refusal::bad("budget.tokens", "this is no number of tokens", remedy));
+    }
+    Ok(RunLimits {
+        max_cost_nanos: budget.dollars.map(|dollars| (dollars * 1e9) as i64).or(limits.max_cost_nanos),
+        max_tokens: budget.tokens.or(limits.max_tokens),
+        ..limits
+    })
+}
+
+pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
+    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
+    match key.to_str() {
+        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.to_owned())),
+        _ => {
+            let remedy = format!("use 1 to {LONGEST_KEY} visible ASCII characters, for example a UUID");
+            Err(Refusal::bad("Idempotency-Key", "this is not a key", remedy))
+        }
+    }
+}
+
+/// Submits, wakes the engine, and says where to look.
+pub async fn answer(server: &Server, mut request: Request, warnings: Vec<String>) -> Result<Response, Refusal> {
+    request.actor = ACTOR.to_owned();
+    let submitted = start::submit_once(&server.app, request).await?;
+    server.engine().wake();
+    // By its id: the first run of a key may be of a job with another name.
+    let name = server.app.store.job(submitted.job).await?.name;
+    let status = if submitted.existing { StatusCode::OK } else { StatusCode::CREATED };
+    let answer = Submitted {
+        job: submitted.job.to_string(),
+        name,
+        run: submitted.run.to_string(),
+        existing: submitted.existing,
+        warnings,
+    };
+    Ok((status, [(LOCATION, format!("/api/v1/jobs/{}", answer.job))], Json(answer)).into_response())
+}

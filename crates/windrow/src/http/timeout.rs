@@ -1,0 +1,25 @@
+//! No request is waited for without end. Only the time to the answer's beginning counts, so that streams
+//! may go on.
+
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+use super::refusal::Refusal;
+use crate::error::Code;
+
+/// Long enough to check a large dataset when a job is submitted.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub async fn limit(request: Request, next: Next) -> Response {
+    match tokio::time::timeout(PATIENCE, next.run(request)).await {
+        Ok(response) => response,
+        Err(_) => {
+            let detail = format!("there was no answer within {} s", PATIENCE.as_secs());
+            let remedy = "look what became of it, then try again; with an Idempotency-Key nothing happens twice";
+            Refusal::new(Code::TimedOut, detail, remedy).into_response()
+        }
+    }
+}

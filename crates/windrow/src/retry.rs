@@ -1,0 +1,41 @@
+//! Which items a retry takes, from what a person or a program chose.
+
+use windrow_model::record::Job;
+use windrow_model::state::ItemState;
+use windrow_model::store::{ItemFilter, Selection};
+use windrow_model::{ErrorClass, ItemId};
+
+use crate::error::Result;
+use crate::wiring::App;
+
+/// The choices narrow each other. `None`: whatever did not succeed.
+pub fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudged: bool) -> Option<Selection> {
+    let judging = unjudged || !evaluators.is_empty();
+    if !judging && errors.is_empty() && items.is_empty() {
+        return None;
+    }
+    use ItemState::*;
+    let states = match (judging, items.is_empty()) {
+        (true, _) => vec![Succeeded],
+        (false, false) => vec![Succeeded, Failed, Cancelled, Skipped],
+        (false, true) => vec![Failed, Cancelled],
+    };
+    Some(Selection {
+        states,
+        errors: errors.to_vec(),
+        unjudged: judging.then(|| evaluators.to_vec()),
+        items: items.iter().copied().map(ItemId).collect(),
+        reverse: false,
+    })
+}
+
+/// Whether some item did not succeed.
+pub async fn has_work(app: &App, job: &Job) -> Result<bool> {
+    for state in [ItemState::Failed, ItemState::Cancelled, ItemState::Queued] {
+        let filter = ItemFilter { job: job.id, run: None, state: Some(state), after: None, limit: 1 };
+        if !app.store.items(filter).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

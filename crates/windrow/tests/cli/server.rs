@@ -1,0 +1,256 @@
+//! `windrow serve`, route by route, as a client sees it (T3, T6, T7, T11).
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+use crate::endpoint::Endpoint;
+use crate::place::Place;
+
+/// A server that has finished one job of 20 rows, two of which failed.
+fn with_a_finished_job(endpoint: &Endpoint) -> (Place, Served) {
+    let place = Place::empty();
+    let file = place.served_job("counted", endpoint, 20, 4);
+    endpoint.fail_on([3, 7]);
+    let server = Served::start(&place, &[]);
+    server.submit(&file).with_status(201);
+    server.wait_for_state("counted", "completed");
+    (place, server)
+}
+
+fn strings<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
+    list.as_array().unwrap().iter().map(|entry| entry[field].as_str().unwrap()).collect()
+}
+
+#[test]
+fn a_job_sent_as_yaml_runs_and_can_be_looked_at_from_every_side() {
+    let endpoint = Endpoint::open();
+    let (_place, server) = with_a_finished_job(&endpoint);
+
+    let job = server.get("/api/v1/jobs/counted").with_status(200).json();
+    assert_eq!((&job["name"], &job["status"]), (&"counted".into(), &"success".into()));
+    assert_eq!(
+        (&job["latest_run"]["items"]["succeeded"], &job["latest_run"]["items"]["failed"]),
+        (&18.into(), &2.into())
+    );
+    assert_eq!(job["spec"]["evaluators"].as_array().unwrap().len(), 1);
+    let id = job["id"].as_str().unwrap();
+    assert_eq!(server.get(&format!("/api/v1/jobs/{id}")).with_status(200).json()["name"], "counted");
+
+    let runs = server.get("/api/v1/jobs/counted/runs").with_status(200).json();
+    let run = runs["runs"][0]["id"].as_str().unwrap();
+    let run = server.get(&format!("/api/v1/runs/{run}")).with_status(200).json();
+    assert_eq!((&run["state"], &run["job"]), (&"completed".into(), &id.into()));
+    assert_eq!(run["aggregates"]["evaluators"]["exact"]["pass"], 18);
+
+    let items = server.get("/api/v1/jobs/counted/items?state=failed").with_status(200).json();
+    assert_eq!((items["items"].as_array().unwrap().len(), &items["next"]), (2, &Value::Null));
+    let item = items["items"][0]["id"].as_str().unwrap();
+    let item = server.get(&format!("/api/v1/items/{item}")).with_status(200).json();
+    assert_eq!((&item["attempts"][0]["outcome"], &item["steps"][0]["state"]), (&"failed".into(), &"failed".into()));
+
+    let logs = server.get("/api/v1/jobs/counted/logs").with_status(200).json();
+    assert_eq!((&logs["lines"][0]["event"], &logs["lines"][0]["actor"]), (&"submitted".into(), &"http".into()));
+    let later = server.get(&format!("/api/v1/jobs/counted/logs?after={}", logs["next"])).with_status(200).json();
+    assert_eq!(later["lines"], json!([]));
+
+    for path in ["/api/v1/stats", "/api/v1/jobs/counted/stats"] {
+        assert_eq!(server.get(path).with_status(200).json()["items_by_state"]["succeeded"], 18, "{path}");
+    }
+    let why = server.get("/api/v1/jobs/counted/why").with_status(200).json();
+    assert!(why["headline"].as_str().unwrap().contains("over"), "{why}");
+    let workers = server.get("/api/v1/workers").with_status(200).json();
+    let health = server.get("/api/v1/health").with_status(200).json();
+    assert_eq!((&health["status"], &health["worker"]), (&"ok".into(), &workers["workers"][0]["id"]));
+    assert_eq!((server.get("/healthz").status, server.get("/readyz").status), (200, 200));
+}
+
+#[test]
+fn jobs_and_items_are_listed_in_pages_by_what_was_asked_for() {
+    let endpoint = Endpoint::open();
+    let (place, server) = with_a_finished_job(&endpoint);
+    for name in ["second", "third"] {
+        server.submit(&place.served_job(name, &endpoint, 1, 1)).with_status(201);
+        server.wait_for_state(name, "completed");
+    }
+    let names = |query: &str| -> Vec<String> {
+        let list = server.get(&format!("/api/v1/jobs?{query}")).with_status(200).json();
+        strings(&list["jobs"], "name").into_iter().map(str::to_owned).collect()
+    };
+    assert_eq!(names(""), ["third", "second", "counted"]);
+    assert_eq!(names("name=con"), ["second"]);
+    assert_eq!((names("state=paused").len(), names("state=completed&kind=experiment&workspace=default").len()), (0, 3));
+    let first = server.get("/api/v1/jobs?limit=2").with_status(200).json();
+    assert_eq!(names(&format!("limit=2&before={}", first["next"].as_str().unwrap())), ["counted"]);
+
+    let mut seen = 0;
+    let mut query = "limit=6".to_owned();
+    loop {
+        let page = server.get(&format!("/api/v1/jobs/counted/items?{query}")).with_status(200).json();
+        seen += page["items"].as_array().unwrap().len();
+        let Some(next) = page["next"].as_i64() else { break };
+        query = format!("limit=6&after={next}");
+    }
+    assert_eq!(seen, 20);
+}
+
+#[test]
+fn a_job_is_paused_resumed_cancelled_and_terminated() {
+    let endpoint = Endpoint::gated(2);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    server.submit(&place.served_job("steered", &endpoint, 20, 2)).with_status(201);
+    let paused = server.post_json("/api/v1/jobs/steered/pause", &json!({ "reason": "lunch" })).with_status(200).json();
+    assert_eq!(paused["state"], "paused");
+    assert!(server.get("/api/v1/jobs/steered/logs").body.contains("lunch"));
+    assert_eq!(server.post("/api/v1/jobs/steered/resume").with_status(200).json()["state"], "pending");
+    server.post("/api/v1/jobs/steered/cancel").with_status(200);
+    endpoint.open_gate();
+    server.wait_for_state("steered", "cancelled");
+
+    let endpoint = Endpoint::gated(0);
+    server.submit(&place.served_job("ended", &endpoint, 20, 2)).with_status(201);
+    server.post("/api/v1/jobs/ended/terminate").with_status(200);
+    endpoint.open_gate();
+    server.wait_for_state("ended", "terminated");
+}
+
+#[test]
+fn what_failed_is_retried_and_nothing_else() {
+    let endpoint = Endpoint::open();
+    let (_place, server) = with_a_finished_job(&endpoint);
+    endpoint.fail_on([7]);
+    let retry = server.post("/api/v1/jobs/counted/retry").with_status(201);
+    let run = retry.json()["run"].as_str().unwrap().to_owned();
+    let over = |run: &str| server.get(&format!("/api/v1/runs/{run}")).json();
+    crate::place::wait_until("the retry to end", || over(&run)["state"] == "completed");
+    assert_eq!(over(&run)["items"]["total"], 2);
+    assert_eq!(endpoint.calls(), 22);
+    // Narrowed to nothing: the one that is left failed with another class.
+    let narrow = server.post_json("/api/v1/jobs/counted/retry", &json!({ "errors": ["timeout"] })).with_status(201);
+    let run = narrow.json()["run"].as_str().unwrap().to_owned();
+    crate::place::wait_until("the narrow retry to end", || over(&run)["state"] == "completed");
+    assert_eq!((&over(&run)["items"]["total"], endpoint.calls()), (&0.into(), 22));
+}
+
+#[test]
+fn a_job_is_rescored_by_a_changed_judge_and_new_rows_are_appended() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("counted", &endpoint, 5, 2);
+    server.submit(&file).with_status(201);
+    server.wait_for_state("counted", "completed");
+
+    let changed = file.replace("answer {{ n }}", "another {{ n }}");
+    server.post_json("/api/v1/jobs/counted/rescore", &json!({ "file": changed })).with_status(201);
+    let exact =
+        || server.get("/api/v1/jobs/counted").json()["latest_run"]["aggregates"]["evaluators"]["exact"]["fail"].clone();
+    crate::place::wait_until("the new scores", || exact() == 5);
+    assert_eq!(endpoint.calls(), 5, "a rescore calls no target");
+    server.wait_for_state("counted", "completed");
+
+    place.served_job("counted", &endpoint, 8, 2);
+    server.post("/api/v1/jobs/counted/append").with_status(201);
+    crate::place::wait_until("three more calls", || endpoint.calls() == 8);
+    server.wait_for_state("counted", "completed");
+}
+
+#[test]
+fn an_online_run_takes_rows_until_it_is_drained() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("open", &endpoint, 1, 4);
+    server.post_json("/api/v1/jobs", &json!({ "file": file, "mode": "online" })).with_status(201);
+    let lines = "{\"n\": 100}\n{\"n\": 101}\n\n{\"n\": 102}\n";
+    let send = || server.ask("POST", "/api/v1/jobs/open/items", &["Content-Type: application/x-ndjson"], lines);
+    assert_eq!(send().with_status(202).json(), json!({ "created": 3, "skipped": 0 }));
+    assert_eq!(send().with_status(202).json(), json!({ "created": 0, "skipped": 3 }), "the same rows again");
+    let fed = server.post_json("/api/v1/jobs/open/items", &json!([{ "n": 103 }])).with_status(202);
+    assert_eq!(fed.json()["created"], 1);
+    server.post("/api/v1/jobs/open/drain").with_status(200);
+    server.wait_for_state("open", "completed");
+    assert_eq!(endpoint.calls(), 4);
+    assert_eq!(send().with_status(409).json()["code"], "intake_closed");
+}
+
+#[test]
+fn a_budget_pauses_a_run_and_more_of_it_lets_it_go_on() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("frugal", &endpoint, 10, 1);
+    server.post_json("/api/v1/jobs", &json!({ "file": file, "budget": { "tokens": 12 } })).with_status(201);
+    server.wait_for_state("frugal", "paused");
+    assert_eq!(server.post("/api/v1/jobs/frugal/resume").with_status(409).json()["code"], "budget_spent");
+    server.post_json("/api/v1/jobs/frugal/resume", &json!({ "budget": { "tokens": 1000 } })).with_status(200);
+    server.wait_for_state("frugal", "completed");
+    assert_eq!(endpoint.calls(), 10);
+}
+
+#[test]
+fn a_job_may_name_an_imported_dataset() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    place.write("rows.jsonl", "{\"n\": 1}\n{\"n\": 2}\n");
+    place.windrow(&["datasets", "import", "rows.jsonl", "--name", "numbers"]).ended_with(0);
+    let server = Served::start(&place, &[]);
+    let list = server.get("/api/v1/datasets").with_status(200).json();
+    assert_eq!(strings(&list["datasets"], "name"), ["numbers"]);
+    let dataset = server.get("/api/v1/datasets/numbers?rows=1").with_status(200).json();
+    assert_eq!((&dataset["version"]["rows"], &dataset["sample"]), (&2.into(), &json!([{ "n": 1 }])));
+    let file = place.served_job("named", &endpoint, 1, 1).replace("dataset: named.jsonl", "dataset: { name: numbers }");
+    server.submit(&file).with_status(201);
+    server.wait_for_state("named", "completed");
+    assert_eq!(endpoint.calls(), 2);
+}
+
+#[test]
+fn an_idempotency_key_is_answered_with_the_first_run() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("once", &endpoint, 3, 1);
+    let send = || server.ask("POST", "/api/v1/jobs", &["Content-Type: text/yaml", "Idempotency-Key: monday"], &file);
+    let first = send().with_status(201);
+    let location = first.header("location").unwrap().to_owned();
+    assert_eq!(server.get(&location).with_status(200).json()["name"], "once");
+    server.wait_for_state("once", "completed");
+    let again = send().with_status(200).json();
+    assert_eq!((&again["existing"], &again["run"]), (&true.into(), &first.json()["run"]));
+    assert_eq!(server.get("/api/v1/jobs/once/runs").json()["runs"].as_array().unwrap().len(), 1);
+    assert_eq!(endpoint.calls(), 3);
+}
+
+#[test]
+fn the_paths_of_the_task_api_lead_to_the_same_jobs() {
+    let endpoint = Endpoint::open();
+    let (place, server) = with_a_finished_job(&endpoint);
+    let file = place.served_job("task", &endpoint, 2, 1);
+    server.ask("POST", "/api/eval-tasks", &["Content-Type: text/yaml"], &file).with_status(201);
+    server.wait_for_state("task", "completed");
+    let list = server.get("/api/eval-tasks").with_status(200).json();
+    assert_eq!(strings(&list["jobs"], "name"), ["task", "counted"]);
+    assert_eq!(server.get("/api/eval-tasks/task").with_status(200).json()["name"], "task");
+    for path in ["/stats", "/health", "/task/logs", "/task/stats"] {
+        server.get(&format!("/api/eval-tasks{path}")).with_status(200);
+    }
+    for verb in ["pause", "resume", "cancel"] {
+        assert_eq!(server.post(&format!("/api/eval-tasks/task/{verb}")).status, 409, "{verb} of a run that is over");
+    }
+    endpoint.fail_on([]);
+    server.post("/api/eval-tasks/counted/retry").with_status(201);
+    server.wait_for_state("counted", "completed");
+}
+
+#[test]
+fn the_document_of_the_api_is_served_and_can_be_browsed() {
+    let server = Served::start(&Place::empty(), &[]);
+    let document = server.get("/api/v1/openapi.json").with_status(200).json();
+    let committed: Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    assert_eq!(document, committed);
+    let page = server.get("/api/docs").with_status(200);
+    assert!(page.body.contains("/api/v1/openapi.json") && page.body.contains("running_existed"));
+    let outside = page.body.matches("http").count() - page.body.matches("https://").count();
+    assert_eq!((outside, page.body.matches("https://").count()), (0, 0), "the page asks nobody else");
+}

@@ -1,0 +1,108 @@
+//! The life of a server: killed and started again it goes on by itself (E2, T1), stopped it finishes
+//! what it can (B13).
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use crate::client::Served;
+use crate::endpoint::Endpoint;
+use crate::place::{Place, wait_until};
+
+const JOBS: usize = 5;
+const ROWS: usize = 60;
+const CONCURRENCY: usize = 4;
+
+#[test]
+fn killed_during_five_jobs_it_goes_on_with_all_of_them_when_started_again() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let names: Vec<String> = (0..JOBS).map(|n| format!("job-{n}")).collect();
+    for (n, name) in names.iter().enumerate() {
+        // Questions of their own, so that a repeated call is seen.
+        let file = place
+            .served_job(name, &endpoint, ROWS, CONCURRENCY)
+            .replace("\"{{ n }}\"", &format!("\"{n}-{{{{ n }}}}\""));
+        server.submit(&file.replace("answer {{ n }}", &format!("answer {n}-{{{{ n }}}}"))).with_status(201);
+    }
+    endpoint.let_through(JOBS * 10);
+    wait_until("answers", || endpoint.answered() >= JOBS * 10);
+    server.kill();
+
+    let started = Instant::now();
+    let server = Served::start(&place, &[]);
+    endpoint.open_gate();
+    for name in &names {
+        server.wait_for_state(name, "completed");
+        let run = &server.get(&format!("/api/v1/jobs/{name}")).json()["latest_run"];
+        assert_eq!((&run["items"]["succeeded"], &run["no"]), (&ROWS.into(), &1.into()), "{name}");
+        assert_eq!(run["aggregates"]["evaluators"]["exact"]["mean"], 1.0, "{name}");
+    }
+    assert!(started.elapsed() < Duration::from_secs(14), "took {:?}: it waited for leases", started.elapsed());
+    // Per job: those in flight, and as many answers not yet stored.
+    let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
+    assert!(repeated <= JOBS * CONCURRENCY * 2, "{repeated} calls repeated");
+    assert_eq!(endpoint.calls_by_question().len(), JOBS * ROWS);
+}
+
+#[test]
+fn what_a_command_left_unfinished_the_server_finishes() {
+    let endpoint = Endpoint::gated(10);
+    let place = Place::with_rows(&endpoint, 40, 4);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("ten answers", || endpoint.answered() >= 10);
+    run.kill();
+    let server = Served::start(&place, &[]);
+    endpoint.open_gate();
+    server.wait_for_state("counted", "completed");
+    assert_eq!(server.get("/api/v1/jobs/counted").json()["latest_run"]["items"]["succeeded"], 40);
+}
+
+#[test]
+fn on_sigterm_running_items_finish_and_streams_end() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let mut events = server.events("/api/v1/events", &[]);
+    server.submit(&place.served_job("stopped", &endpoint, 40, 4)).with_status(201);
+    wait_until("four calls", || endpoint.calls() == 4);
+    server.signal(Signal::TERM);
+    while events.next().is_some() {}
+    endpoint.open_gate();
+    server.finish().ended_with(0);
+    assert_eq!(endpoint.calls(), 4, "nothing new was started");
+    let job = place.windrow(&["jobs", "show", "stopped", "--json"]).ended_with(0).json();
+    assert_eq!(job["latest_run"]["items"]["succeeded"], 4, "what ran was finished and stored");
+
+    let server = Served::start(&place, &[]);
+    server.wait_for_state("stopped", "completed");
+    assert_eq!(endpoint.calls(), 40, "and nothing was done twice");
+}
+
+#[test]
+fn what_does_not_finish_in_time_is_given_back() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &["--grace", "50ms"]);
+    server.submit(&place.served_job("hanging", &endpoint, 8, 4)).with_status(201);
+    wait_until("four calls", || endpoint.calls() == 4);
+    server.signal(Signal::INT);
+    let said = server.finish().ended_with(0);
+    assert!(said.stderr.contains("stopping now"), "{}", said.stderr);
+    let server = Served::start(&place, &[]);
+    endpoint.open_gate();
+    server.wait_for_state("hanging", "completed");
+    assert_eq!(server.get("/api/v1/jobs/hanging").json()["latest_run"]["items"]["succeeded"], 8);
+}
+
+#[test]
+fn a_scheduled_job_starts_by_itself() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let file = place.served_job("daily", &endpoint, 2, 1) + "schedule: \"* * * * * *\"\n";
+    let reply = server.submit(&file);
+    assert_eq!(reply.status, 201, "{}", reply.body);
+    wait_until("a second run", || server.get("/api/v1/jobs/daily").json()["latest_run"]["no"].as_i64() >= Some(2));
+}
