@@ -95,9 +95,13 @@ async fn journal(
     } else {
         Vec::new()
     };
-    let earlier = claimed.retries + claimed.losses + claimed.throttled;
-    let first_try = if run.fresh { claimed.lease.attempt.no() - earlier } else { 0 };
+    let first_try = if run.fresh { first_try(claimed) } else { 0 };
     Ok(ItemJournal::new(flag.clone(), node, run, history, first_try))
+}
+
+/// Number of the run's first attempt at the item.
+fn first_try(claimed: &Claimed) -> u32 {
+    claimed.lease.attempt.no() - (claimed.retries + claimed.losses + claimed.throttled)
 }
 
 fn tried(claimed: &Claimed) -> Tried {
@@ -112,6 +116,7 @@ fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
         input: claimed.input.clone(),
         tried: tried(claimed),
         rescore: mode == Mode::Rescore,
+        retry_from: (mode == Mode::FailRetry).then(|| first_try(claimed)),
         rollback: mode == Mode::Rollback,
     }
 }

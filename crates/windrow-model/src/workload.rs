@@ -50,6 +50,9 @@ pub struct WorkItem {
     pub tried: Tried,
     /// True in a rescore run: judge what there is, call no target.
     pub rescore: bool,
+    /// In a retry: the number of its first attempt at the item. What could not be judged under lower
+    /// ones is judged again.
+    pub retry_from: Option<u32>,
     /// True in a rollback run: undo instead of do.
     pub rollback: bool,
 }

@@ -3,13 +3,14 @@
 //! and never made again once it is.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::json;
 use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::workload::{Halt, Journal};
-use windrow_model::{ErrorClass, Failure, Json};
+use windrow_model::{ErrorClass, Failure, Json, StepId};
 
 use super::conversation::Conversation;
 use super::message::Message;
@@ -32,12 +33,58 @@ pub struct Calls<'a> {
     pub cached: bool,
     /// Repeats of a row are calls of their own: the second trial never takes over from the first.
     pub trial: u32,
+    /// In a retry, the number of its first attempt at the item.
+    retry_from: Option<u32>,
+    /// What is asked again because its answer was of no use is a call of its own, in the next round.
+    round: u32,
+    /// Some call was made or taken over within this run.
+    current: AtomicBool,
     used: Mutex<Usage>,
 }
 
 impl<'a> Calls<'a> {
     pub fn new(journal: &'a dyn Journal, caller: &'a str, turn: usize, trial: u32) -> Self {
-        Self { journal, caller, turn, trial, cached: false, used: Mutex::default() }
+        Self {
+            journal,
+            caller,
+            turn,
+            trial,
+            cached: false,
+            retry_from: None,
+            round: 0,
+            current: AtomicBool::new(false),
+            used: Mutex::default(),
+        }
+    }
+
+    pub fn in_retry(self, retry_from: Option<u32>) -> Self {
+        Self { retry_from, ..self }
+    }
+
+    /// The same calls, made for the nth time; what they use is counted apart.
+    pub fn in_round(&self, round: u32) -> Calls<'a> {
+        let calls = Calls::new(self.journal, self.caller, self.turn, self.trial);
+        Calls { round, ..calls.cached(self.cached).in_retry(self.retry_from) }
+    }
+
+    /// Whether this is a retry, and the step is from before it.
+    pub fn precedes_the_retry(&self, step: StepId) -> bool {
+        self.retry_from.is_some_and(|first| step.attempt().no() < first)
+    }
+
+    /// Whether this is a retry, and every call so far was taken over from before it.
+    pub fn all_precede_the_retry(&self) -> bool {
+        self.retry_from.is_some() && !self.current.load(Ordering::Relaxed)
+    }
+
+    /// Whether the answer to these messages is on record.
+    pub fn remembers(&self, model: &dyn Target, messages: &[Message]) -> bool {
+        let request = self.request(model, messages);
+        request.is_ok_and(|request| self.is_done(&self.target_key(model, &request)))
+    }
+
+    pub fn is_done(&self, key: &ContentKey) -> bool {
+        matches!(self.journal.recall(key), Some(Recalled::Done { .. }))
     }
 
     pub fn cached(self, cached: bool) -> Self {
@@ -51,19 +98,17 @@ impl<'a> Calls<'a> {
 
     /// Puts messages to a model.
     pub async fn ask(&self, model: &dyn Target, messages: &[Message]) -> Result<Answer, Halt> {
-        let request = model.request(&Question {
-            messages,
-            conversation: &Conversation::default(),
-            turn: 0,
-            trial: self.trial,
-        })?;
+        let request = self.request(model, messages)?;
         self.send(CALL, model, request).await
+    }
+
+    fn request(&self, model: &dyn Target, messages: &[Message]) -> Result<Json, Failure> {
+        model.request(&Question { messages, conversation: &Conversation::default(), turn: 0, trial: self.trial })
     }
 
     /// Whether the answer is on record, so that asking costs nothing.
     pub fn knows(&self, target: &dyn Target, request: &Json) -> bool {
-        !target.is_paid()
-            || matches!(self.journal.recall(&self.target_key(target, request)), Some(Recalled::Done { .. }))
+        !target.is_paid() || self.is_done(&self.target_key(target, request))
     }
 
     fn target_key(&self, target: &dyn Target, request: &Json) -> ContentKey {
@@ -86,6 +131,11 @@ impl<'a> Calls<'a> {
         request: &Json,
         key: ContentKey,
     ) -> Result<Answer, Halt> {
+        let precedes = matches!(
+            self.journal.recall(&key),
+            Some(Recalled::Done { from, .. }) if self.precedes_the_retry(from)
+        );
+        self.current.fetch_or(!precedes, Ordering::Relaxed);
         let shared = self.cached && target.is_paid();
         let intent = StepIntent { shared, ..self.intent(key, kind, request.clone()) };
         let price = if target.is_paid() { Price::Paid(target.demand(request)) } else { Price::Free };
@@ -113,7 +163,7 @@ impl<'a> Calls<'a> {
         loop {
             let handed_in = self.call(kind, target, request, key).await?;
             let collecting = ContentKey::of(&[COLLECT.as_bytes(), &key.0]);
-            let recalled = matches!(self.journal.recall(&collecting), Some(Recalled::Done { .. }));
+            let recalled = self.is_done(&collecting);
             let intent = self.intent(collecting, COLLECT, Json::of(&json!({ "key": key.to_string() })));
             let collect = async {
                 let collected = later.collect(request, &handed_in, &key).await?;
@@ -153,11 +203,15 @@ impl<'a> Calls<'a> {
     }
 
     pub fn key(&self, parts: &[&[u8]]) -> ContentKey {
-        let trial = self.trial.to_string();
-        match self.trial {
-            0 | 1 => ContentKey::of(parts),
-            _ => ContentKey::of(&[parts, &[b"trial", trial.as_bytes()]].concat()),
+        let (trial, round) = (self.trial.to_string(), self.round.to_string());
+        let mut parts = parts.to_vec();
+        if self.trial > 1 {
+            parts.extend([b"trial", trial.as_bytes()]);
         }
+        if self.round > 0 {
+            parts.extend([b"round", round.as_bytes()]);
+        }
+        ContentKey::of(&parts)
     }
 
     pub fn intent(&self, key: ContentKey, kind: &'static str, input: Json) -> StepIntent {
@@ -173,7 +227,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    fn add(&self, used: Usage) {
+    pub fn add(&self, used: Usage) {
         *self.used.lock().unwrap_or_else(PoisonError::into_inner) += used;
     }
 }

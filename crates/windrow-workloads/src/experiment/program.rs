@@ -130,7 +130,7 @@ impl Experiment {
     }
 
     fn calls<'a>(&self, caller: &'a str, turn: usize, talking: &Talking<'a>) -> Calls<'a> {
-        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache)
+        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache).in_retry(talking.item.retry_from)
     }
 
     /// All evaluators at once; each result stands whatever becomes of the others. A failure that may

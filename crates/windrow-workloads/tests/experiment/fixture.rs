@@ -87,6 +87,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         input: new.input,
         tried: Tried::default(),
         rescore: false,
+        retry_from: None,
         rollback: false,
     }
 }

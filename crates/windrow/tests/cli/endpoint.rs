@@ -50,6 +50,8 @@ pub enum Judging {
     Well,
     /// Refuses for good (400).
     Refusing,
+    /// Says something that is no ruling.
+    Rambling,
 }
 
 struct Desk {
@@ -166,6 +168,7 @@ async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> 
     let content = match ledger.judging {
         _ if !asks_for_a_ruling(&question) => format!("answer {question}"),
         Judging::Well => json!({"score": 5, "reason": "as it should be"}).to_string(),
+        Judging::Rambling => "Who am I to say?".to_owned(),
         Judging::Refusing => return refusal("there is no judge"),
     };
     let message = json!({"role": "assistant", "content": content});

@@ -74,21 +74,33 @@ fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
     &result["evaluators"][evaluator]["error"]
 }
 
+/// A judge that failed, and one whose words were of no use even when it was asked twice: both are
+/// asked again, and the answer of the target stands.
 #[test]
 fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
-    let endpoint = Endpoint::open();
-    let place = judged_by_two(&endpoint, 5);
-    endpoint.judges(Judging::Refusing);
-    let first = result(&place, &["run", "job.yaml"]);
-    assert_eq!((errors_of(&first, "fair"), &first["items"]["succeeded"]), (&5.into(), &5.into()));
-    assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 10));
-    endpoint.judges(Judging::Well);
-    let again = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
-    assert_eq!((errors_of(&again, "fair"), errors_of(&again, "kind")), (&0.into(), &0.into()));
-    assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 20));
-    assert_eq!(outcomes(&item(&place, "1")), ["succeeded", "succeeded"]);
-    let none = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
-    assert_eq!((&none["items"]["total"], endpoint.rulings()), (&0.into(), 20));
+    for (judging, calls) in [(Judging::Refusing, 10), (Judging::Rambling, 20)] {
+        let endpoint = Endpoint::open();
+        let place = judged_by_two(&endpoint, 5);
+        endpoint.judges(judging);
+        let first = result(&place, &["run", "job.yaml"]);
+        assert_eq!((errors_of(&first, "fair"), &first["items"]["succeeded"]), (&5.into(), &5.into()));
+        assert_eq!((endpoint.questions(), endpoint.rulings()), (5, calls), "{judging:?}");
+        let useless = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
+        assert_eq!((errors_of(&useless, "fair"), endpoint.rulings()), (&5.into(), 2 * calls), "{judging:?}");
+        endpoint.judges(Judging::Well);
+        let again = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
+        assert_eq!((errors_of(&again, "fair"), errors_of(&again, "kind")), (&0.into(), &0.into()), "{judging:?}");
+        assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 2 * calls + 10), "{judging:?}");
+        assert_eq!(outcomes(&item(&place, "1")), ["succeeded"; 3]);
+
+        // From now on that is what is known, also to another threshold.
+        let none = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
+        assert_eq!(none["items"]["total"], 0);
+        place.edit("job.yaml", "rubric: Is it fair?", "rubric: Is it fair?, threshold: 0.9");
+        let rerun = result(&place, &["run", "job.yaml"]);
+        assert_eq!((errors_of(&rerun, "fair"), errors_of(&rerun, "kind")), (&0.into(), &0.into()), "{judging:?}");
+        assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 2 * calls + 10), "{judging:?}");
+    }
 }
 
 #[test]

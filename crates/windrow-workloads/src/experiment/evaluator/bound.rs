@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use windrow_model::step::{ContentKey, Score, Usage};
+use windrow_model::step::{ContentKey, Recalled, Score, Usage, Verdict};
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -95,7 +95,7 @@ impl Bound {
         if let Some(evidence) = subject.evidence {
             input["evidence"] = evidence.clone();
         }
-        let intent = calls.intent(self.key(subject, calls), EVALUATOR, Json::of(&input));
+        let intent = calls.intent(self.newest_key(subject, calls), EVALUATOR, Json::of(&input));
         let judging = async {
             let mut finding = self.evaluator.judge(subject, calls).await?;
             finding.usage = calls.used();
@@ -103,6 +103,22 @@ impl Bound {
         };
         let (output, _) = perform(calls.journal, intent, Price::Free, judging).await?;
         Ok(output.parse().unwrap_or_else(|error| Finding::error(format!("the recorded finding is bad: {error}"))))
+    }
+
+    /// What could not be judged before a retry is judged again in it, under a key of its own; from then
+    /// on that one counts.
+    fn newest_key(&self, subject: Subject<'_>, calls: &Calls<'_>) -> ContentKey {
+        let mut key = self.key(subject, calls);
+        for round in 1.. {
+            let Some(Recalled::Done { from, output, .. }) = calls.journal.recall(&key) else { break };
+            let next = self.key(subject, &calls.in_round(round));
+            let again = calls.precedes_the_retry(from) || calls.is_done(&next);
+            if !again || !output.parse().is_ok_and(|finding: Finding| finding.verdict == Verdict::Error) {
+                break;
+            }
+            key = next;
+        }
+        key
     }
 
     fn key(&self, subject: Subject<'_>, calls: &Calls<'_>) -> ContentKey {

@@ -138,6 +138,7 @@ fn work(no: usize, item: NewItem) -> WorkItem {
         input: item.input,
         tried: Tried::default(),
         rescore: false,
+        retry_from: None,
         rollback: false,
     }
 }

@@ -69,9 +69,32 @@ impl Asking {
         Ok(Self { plain: build(model)?, structured, refused: AtomicBool::new(false), form })
     }
 
-    /// The ruling on a prompt, or the finding that there is none.
+    /// The ruling on a prompt, or the finding that there is none. Where the replies on record are of no
+    /// use, a retry asks anew.
     pub async fn ruling(&self, prompt: String, calls: &Calls<'_>) -> Result<Result<Ruling, Finding>, Halt> {
-        let mut messages = vec![Message { role: Role::User, content: prompt }];
+        let messages = [Message { role: Role::User, content: prompt }];
+        let mut round = 0;
+        loop {
+            let asked = calls.in_round(round);
+            let ruling = self.ruling_in(&messages, &asked).await;
+            calls.add(asked.used());
+            let ruling = ruling?;
+            round += 1;
+            let again = asked.all_precede_the_retry() || self.is_asked(&messages, &calls.in_round(round));
+            if ruling.is_ok() || !again {
+                return Ok(ruling);
+            }
+        }
+    }
+
+    fn is_asked(&self, messages: &[Message], calls: &Calls<'_>) -> bool {
+        let models = [self.structured.as_deref(), Some(&*self.plain)];
+        models.into_iter().flatten().any(|model| calls.remembers(model, messages))
+    }
+
+    /// Asks, and once more with what was wrong.
+    async fn ruling_in(&self, messages: &[Message], calls: &Calls<'_>) -> Result<Result<Ruling, Finding>, Halt> {
+        let mut messages = messages.to_vec();
         let reply = self.ask(&messages, calls).await?.content;
         let wrong = match self.form.read(&reply) {
             Ok(ruling) => return Ok(Ok(ruling)),
