@@ -30,7 +30,7 @@ pub struct JobsQuery {
     /// Only jobs of this workspace
     workspace: Option<String>,
     /// Continue below this job: `next` of the page before
-    #[param(value_type = Option<String>, pattern = "^job_[0-9a-z]{13}$")]
+    #[param(value_type = Option<String>, pattern = "^job_[0-9a-hjkmnp-tv-z]{13}$")]
     before: Option<JobId>,
     /// At most this many
     #[param(minimum = 1, maximum = 1000, default = 50)]

@@ -22,7 +22,7 @@ pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunLi
 
 /// One run, with its numbers so far
 #[utoipa::path(get, operation_id = "get_run", path = "/runs/{run}", tag = "runs",
-    params(("run" = String, Path, description = "Id of the run", pattern = "^run_[0-9a-z]{13}$")),
+    params(("run" = String, Path, description = "Id of the run", pattern = "^run_[0-9a-hjkmnp-tv-z]{13}$")),
     responses((status = 200, description = "The run", body = RunDetail)))]
 pub async fn show(State(server): Shared, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
     let id: RunId = run.parse().map_err(|error: windrow_model::ids::BadId| {

@@ -18,7 +18,8 @@ use crate::{find, retry as choice, start};
 /// Try again what failed or was cancelled, and only that
 #[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
     request_body(content = Option<Retry>),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -47,7 +48,8 @@ pub async fn retry(
 /// Judge again what was done, without calling the target
 #[utoipa::path(post, operation_id = "rescore_job", path = "/jobs/{job}/rescore", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
     request_body(content = Option<Rescore>),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -85,7 +87,8 @@ async fn of_changed_file(
 /// Run the rows of the job's dataset that it has not seen
 #[utoipa::path(post, operation_id = "append_to_job", path = "/jobs/{job}/append", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn append(State(server): Shared, Named(job): Named, headers: HeaderMap) -> Result<Response, Refusal> {

@@ -30,7 +30,8 @@ const LONGEST_KEY: usize = 255;
 /// The body is the job file itself, or a JSON object with it and how to run it. A dataset is named by
 /// the name it was imported under, or by a path below `files/` of the server's data folder.
 #[utoipa::path(post, operation_id = "submit_job", path = "/jobs", tag = "jobs",
-    params(("Idempotency-Key" = Option<String>, Header, description = "The same key again is answered with the first run")),
+    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
     request_body(content((String = "text/yaml"), (Submit = "application/json"))),
     responses(
         (status = 201, description = "Started; `Location` is the job", body = Submitted),
