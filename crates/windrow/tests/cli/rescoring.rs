@@ -94,7 +94,7 @@ fn a_rescore_that_would_need_the_target_is_refused() {
     let place = finished(&endpoint);
     place.edit("job.yaml", "prompt: \"{{ n }}\"", "prompt: \"please, {{ n }}\"");
     let said = place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(1);
-    for part in ["more than the evaluators of counted has changed", "run it without rescoring"] {
+    for part in ["more than the evaluators of counted has changed", "without `--rescore`"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     assert_eq!(endpoint.calls(), 2 * ROWS);
