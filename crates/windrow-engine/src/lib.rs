@@ -43,5 +43,6 @@ mod watchdog;
 
 pub use clock::SystemClock;
 pub use engine::{Engine, Parts};
+pub use schedule::request as scheduled_request;
 pub use settings::Settings;
 pub use submit::{Request, submit};

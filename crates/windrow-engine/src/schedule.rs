@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use windrow_model::record::{Job, Schedule};
 use windrow_model::state::Mode;
-use windrow_model::store::{NewLog, StoreError};
+use windrow_model::store::{NewLog, Store, StoreError};
 use windrow_model::{Time, cron};
 
 use crate::node::Node;
@@ -36,26 +36,18 @@ pub async fn start_due(node: Arc<Node>) {
     }
 }
 
-/// Rows that are new in the job's source join it, under the definition of its last run.
+/// Rows that are new in the job's source join it, under the definition of its last run. Whoever asks
+/// for the same job and time gets the same run.
+pub async fn request(store: &dyn Store, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
+    let last = store.run(job.latest_run).await?;
+    let mut request = Request::of_run(store, job, &last, Mode::Append, actor).await?;
+    request.idempotency_key = Some(format!("schedule {} {}", job.id, at.0));
+    Ok(request)
+}
+
 async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
     let Some(Schedule { next_at: Some(at), .. }) = &job.schedule else { return Ok(()) };
-    let last = node.store.run(job.latest_run).await?;
-    let request = Request {
-        workspace: job.workspace.clone(),
-        name: job.name.clone(),
-        kind: job.kind.clone(),
-        labels: job.labels.clone(),
-        mode: Mode::Append,
-        spec: node.store.spec(&last.spec_hash).await?,
-        spec_hash: last.spec_hash,
-        priority: last.priority,
-        limits: last.limits,
-        fresh: false,
-        selection: None,
-        schedule: None,
-        idempotency_key: Some(format!("schedule {} {}", job.id, at.0)),
-        actor: ACTOR.to_owned(),
-    };
+    let request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
     let chance = (node.chance() * u32::MAX as f64) as u64;
     match submit(&*node.store, request, chance, node.now()).await {
         Ok(_) => {

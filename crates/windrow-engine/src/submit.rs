@@ -1,7 +1,7 @@
 //! Step 1 and 2: a request becomes a job and a run, in one transaction, or is refused.
 
 use windrow_model::priority::Priority;
-use windrow_model::record::{Labels, RunLimits};
+use windrow_model::record::{Job, Labels, Run, RunLimits};
 use windrow_model::state::Mode;
 use windrow_model::store::{Result, Selection, Store, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
@@ -23,6 +23,28 @@ pub struct Request {
     pub schedule: Option<String>,
     pub idempotency_key: Option<String>,
     pub actor: String,
+}
+
+impl Request {
+    /// Another run of a job, with the definition and the limits of an earlier one.
+    pub async fn of_run(store: &dyn Store, job: &Job, run: &Run, mode: Mode, actor: String) -> Result<Self> {
+        Ok(Self {
+            workspace: job.workspace.clone(),
+            name: job.name.clone(),
+            kind: job.kind.clone(),
+            labels: job.labels.clone(),
+            mode,
+            spec: store.spec(&run.spec_hash).await?,
+            spec_hash: run.spec_hash.clone(),
+            priority: run.priority,
+            limits: run.limits,
+            fresh: false,
+            selection: None,
+            schedule: None,
+            idempotency_key: None,
+            actor,
+        })
+    }
 }
 
 /// `chance` makes the ids unique among those minted in the same millisecond.

@@ -130,6 +130,11 @@ impl RunLimits {
     }
 }
 
+/// Dollars in the unit of all costs.
+pub fn nanos(dollars: f64) -> i64 {
+    (dollars * 1e9).round() as i64
+}
+
 /// Billionths of a dollar, for a person: two digits, or as many as a small amount needs.
 pub fn dollars(nanos: i64) -> String {
     let digits = if nanos == 0 || nanos.abs() >= 1_000_000_000 { 2 } else { 6 };

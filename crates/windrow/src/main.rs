@@ -9,6 +9,7 @@ mod error;
 mod exit;
 mod find;
 mod http;
+mod intake;
 mod mock_model;
 mod retry;
 mod session_lock;

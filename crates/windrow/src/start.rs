@@ -33,22 +33,7 @@ pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
 
 /// With the definition and the limits of an earlier run.
 pub async fn of_run(app: &App, job: &Job, run: &Run, mode: Mode) -> Result<Request> {
-    Ok(Request {
-        workspace: job.workspace.clone(),
-        name: job.name.clone(),
-        kind: job.kind.clone(),
-        labels: job.labels.clone(),
-        mode,
-        spec: app.store.spec(&run.spec_hash).await?,
-        spec_hash: run.spec_hash.clone(),
-        priority: run.priority,
-        limits: run.limits,
-        fresh: false,
-        selection: None,
-        schedule: None,
-        idempotency_key: None,
-        actor: wiring::actor(),
-    })
+    Ok(Request::of_run(app.store.as_ref(), job, run, mode, wiring::actor()).await?)
 }
 
 pub async fn submit(app: &App, request: Request) -> Result<RunId> {

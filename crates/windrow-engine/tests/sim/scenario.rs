@@ -284,22 +284,7 @@ async fn retry(
     mode: Mode,
     chance: u64,
 ) {
-    let request = Request {
-        workspace: job.workspace.clone(),
-        name: job.name.clone(),
-        kind: job.kind.clone(),
-        labels: job.labels.clone(),
-        mode,
-        spec: world.store.spec(&run.spec_hash).await.unwrap(),
-        spec_hash: run.spec_hash.clone(),
-        priority: run.priority,
-        limits: run.limits,
-        fresh: false,
-        selection: None,
-        schedule: None,
-        idempotency_key: None,
-        actor: "operator".into(),
-    };
+    let request = Request::of_run(&*world.store, job, run, mode, "operator".into()).await.unwrap();
     submit(&*world.store, request, chance, world.clock.now()).await.expect("the job is idle");
     let mut tally = world.tally.lock().unwrap();
     tally.retries += 1;

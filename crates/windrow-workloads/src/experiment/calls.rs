@@ -131,10 +131,12 @@ impl<'a> Calls<'a> {
         request: &Json,
         key: ContentKey,
     ) -> Result<Answer, Halt> {
-        let precedes = matches!(
-            self.journal.recall(&key),
-            Some(Recalled::Done { from, .. }) if self.precedes_the_retry(from)
-        );
+        // Only in a retry: what is recalled is copied, and most items are at their first try.
+        let precedes = self.retry_from.is_some()
+            && matches!(
+                self.journal.recall(&key),
+                Some(Recalled::Done { from, .. }) if self.precedes_the_retry(from)
+            );
         self.current.fetch_or(!precedes, Ordering::Relaxed);
         let shared = self.cached && target.is_paid();
         let intent = StepIntent { shared, ..self.intent(key, kind, request.clone()) };

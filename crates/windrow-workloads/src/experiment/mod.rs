@@ -63,15 +63,24 @@ pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
             serde_json::json!([spec.target, spec.messages, spec.conversation, spec.trials, spec.dataset.reading]);
         Some(canonical(&asked))
     };
-    asks(a).is_some() && asks(a) == asks(b)
+    asks(a).is_some_and(|asked| Some(asked) == asks(b))
 }
 
-/// A row that arrives while an online run is open (E11): its items.
-pub fn arriving(spec: &Json, text: &str) -> Result<Vec<NewItem>, String> {
-    let spec: ExperimentSpec = spec.parse().map_err(|error| error.to_string())?;
-    let fields: Fields = serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))?;
-    let row = Row { line: 0, text: canonical(&fields.clone().into()).into(), fields };
-    Ok(trials::items_of(row, spec.trials as usize))
+/// Rows that arrive while an online run is open (E11): what items they become.
+pub struct Arrivals {
+    trials: usize,
+}
+
+impl Arrivals {
+    pub fn of(spec: &Json) -> Result<Self, serde_json::Error> {
+        Ok(Self { trials: spec.parse::<ExperimentSpec>()?.trials as usize })
+    }
+
+    pub fn items(&self, text: &str) -> Result<Vec<NewItem>, String> {
+        let fields: Fields = serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))?;
+        let row = Row { line: 0, text: canonical(&fields.clone().into()).into(), fields };
+        Ok(trials::items_of(row, self.trials))
+    }
 }
 
 pub struct ExperimentWorkload {

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 
 use windrow_model::priority::Priority;
-use windrow_model::record::{Labels, RunLimits};
+use windrow_model::record::{Labels, RunLimits, nanos};
 use windrow_model::retry::{Reaction, RetryPolicy};
 use windrow_model::{ErrorClass, Time, cron};
 
@@ -139,7 +139,7 @@ impl Header {
         RunLimits {
             concurrency: self.concurrency,
             max_tokens: self.budget.tokens,
-            max_cost_nanos: self.budget.cost.map(|dollars| (dollars * 1e9).round() as i64),
+            max_cost_nanos: self.budget.cost.map(nanos),
             ..RunLimits::default()
         }
     }

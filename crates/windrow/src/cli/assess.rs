@@ -44,7 +44,8 @@ pub struct Assessment {
 
 pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     let job = app.store.job(run.job).await?;
-    let quality = quality(app, run).await?;
+    let spec = app.store.spec(&run.spec_hash).await?.value();
+    let quality = quality(&spec);
     let aggregates = aggregates(app, run).await?;
     let baseline = baseline::of(app, run, &quality, wish.baseline.as_deref()).await?;
     let comparison = match &baseline {
@@ -67,7 +68,7 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
         job,
         worst: worst(app, run, wish.worst).await?,
         run: run.clone(),
-        judges: tables::judges(&app.store.spec(&run.spec_hash).await?.value()),
+        judges: tables::judges(&spec),
         aggregates,
         gates,
         baseline,
@@ -125,9 +126,8 @@ fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exi
 }
 
 /// As the run's own definition froze it.
-async fn quality(app: &App, run: &Run) -> Result<Quality> {
-    let spec = app.store.spec(&run.spec_hash).await?.value();
-    Ok(spec.get("quality").and_then(|quality| serde_json::from_value(quality.clone()).ok()).unwrap_or_default())
+fn quality(spec: &serde_json::Value) -> Quality {
+    spec.get("quality").and_then(|quality| serde_json::from_value(quality.clone()).ok()).unwrap_or_default()
 }
 
 /// A run that is over has them stored: a later run does not change what it was.

@@ -1,6 +1,6 @@
 //! `--budget` and `--budget-tokens`, wherever a run is started or goes on.
 
-use windrow_model::record::RunLimits;
+use windrow_model::record::{RunLimits, nanos};
 
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Budget {
@@ -29,7 +29,7 @@ fn dollars(text: &str) -> Result<i64, String> {
     if !(number.is_finite() && number > 0.0) {
         return Err("a budget must be more than nothing".to_owned());
     }
-    Ok((number * 1e9).round() as i64)
+    Ok(nanos(number))
 }
 
 #[cfg(test)]

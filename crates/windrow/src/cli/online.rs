@@ -12,18 +12,15 @@ use tokio::task::JoinHandle;
 use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunEvent};
 use windrow_model::store::{NewItem, Store, StoreError};
-use windrow_model::{Clock, ItemId, Json, RunId};
+use windrow_model::{Clock, ItemId, RunId};
 use windrow_wire::ItemDetailView;
-use windrow_workloads::experiment;
+use windrow_workloads::experiment::Arrivals;
 
 use super::output;
 use crate::error::{Error, Result};
+use crate::intake::{self, AHEAD, BATCH};
 use crate::wiring::{self, App};
 
-/// Rows given to the store together, and read ahead of it.
-const BATCH: usize = 500;
-/// Rows that wait for a worker before no more are read.
-const AHEAD: i64 = 10_000;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PAGE: usize = 256;
 
@@ -36,8 +33,8 @@ pub struct Stream {
 
 impl Stream {
     pub async fn open(app: &App, run: &Run, kind: &str, resumed: bool) -> Result<Self> {
-        let spec = app.store.spec(&run.spec_hash).await?;
-        let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, spec };
+        let arrivals = intake::arrivals(app, run).await?;
+        let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
         let mut results = Results { store: app.store.clone(), run: run.id, kind: kind.to_owned(), after: 0 };
         if !resumed {
             results.skip_what_was().await?;
@@ -85,7 +82,7 @@ struct Feeder {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     run: RunId,
-    spec: Json,
+    arrivals: Arrivals,
 }
 
 impl Feeder {
@@ -115,7 +112,7 @@ impl Feeder {
         if line.trim().is_empty() {
             return Vec::new();
         }
-        experiment::arriving(&self.spec, line).unwrap_or_else(|why| {
+        self.arrivals.items(line).unwrap_or_else(|why| {
             eprintln!("line {line_no} of the input is left out: {why}");
             Vec::new()
         })

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use windrow_engine::scheduled_request;
 use windrow_model::record::{Job, Schedule};
-use windrow_model::state::Mode;
 use windrow_model::{JobId, Time};
 
 use super::execute::Signals;
@@ -12,7 +12,7 @@ use super::follow::{self, Shown};
 use super::start;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
+use crate::wiring::{self, App};
 
 const LOOK_EVERY_MS: i64 = 1_000;
 
@@ -65,8 +65,6 @@ async fn start_at(app: &App, job: &Job, at: Time) -> Result<Option<windrow_model
     if job.schedule.as_ref().and_then(|schedule| schedule.next_at) != Some(at) {
         return Ok(None);
     }
-    let last = app.store.run(job.latest_run).await?;
-    let mut request = start::of_run(app, &job, &last, Mode::Append).await?;
-    request.idempotency_key = Some(format!("schedule {} {}", job.id, at.0));
+    let request = scheduled_request(app.store.as_ref(), &job, at, wiring::actor()).await?;
     start::submit(app, request).await.map(Some)
 }

@@ -5,21 +5,18 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::value::RawValue;
+use windrow_model::RunId;
 use windrow_model::store::NewItem;
-use windrow_model::{Json as Spec, RunId};
 use windrow_wire::{Fed, PlacedProblem};
-use windrow_workloads::experiment;
+use windrow_workloads::experiment::Arrivals;
 
 use super::extract::{Named, Sent};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use crate::error::Code;
 use crate::find;
+use crate::intake::{self, AHEAD, BATCH};
 
-/// Rows given to the store together.
-const BATCH: usize = 500;
-/// Items that wait for a worker before no more are taken.
-const AHEAD: i64 = 10_000;
 /// Broken rows that are listed; a file of the wrong kind is understood from the first ones.
 const LISTED: usize = 100;
 const LINES: &[&str] = &["application/x-ndjson", "application/jsonl", "application/jsonlines"];
@@ -37,8 +34,8 @@ pub async fn feed(State(server): Shared, Named(job): Named, sent: Sent) -> Resul
         let detail = format!("{} items wait already", run.counters.queued);
         return Err(Refusal::new(Code::QueueFull, detail, "send the same rows again a little later"));
     }
-    let spec = server.app.store.spec(&run.spec_hash).await?;
-    let items = tokio::task::spawn_blocking(move || items_of(&spec, &sent)).await;
+    let arrivals = intake::arrivals(&server.app, &run).await?;
+    let items = tokio::task::spawn_blocking(move || items_of(&arrivals, &sent)).await;
     let items =
         items.map_err(|panic| Refusal::new(Code::Failed, format!("reading the rows failed: {panic}"), ""))??;
     let fed = take(&server, run.id, items).await?;
@@ -59,9 +56,9 @@ async fn take(server: &Server, run: RunId, items: Vec<NewItem>) -> Result<Fed, R
     }
 }
 
-fn items_of(spec: &Spec, sent: &Sent) -> Result<Vec<NewItem>, Refusal> {
+fn items_of(arrivals: &Arrivals, sent: &Sent) -> Result<Vec<NewItem>, Refusal> {
     let (mut items, mut broken) = (Vec::new(), Vec::new());
-    let mut read = |line: usize, text: &str| match experiment::arriving(spec, text) {
+    let mut read = |line: usize, text: &str| match arrivals.items(text) {
         Ok(new) => items.extend(new),
         Err(message) => broken.push(PlacedProblem {
             file: None,

@@ -23,6 +23,13 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// `None` when this is not a whole answer.
+    pub fn of(answer: &str) -> Option<Self> {
+        let (headers, body) = answer.split_once("\r\n\r\n")?;
+        let status = headers.split_whitespace().nth(1)?.parse().ok()?;
+        Some(Self { status, headers: headers.to_owned(), body: body.to_owned() })
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
     }
@@ -68,9 +75,7 @@ impl Served {
         let mut answer = Vec::new();
         connection.read_to_end(&mut answer).unwrap();
         let answer = String::from_utf8_lossy(&answer);
-        let (headers, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{path}: {answer:?}"));
-        let status = headers.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap();
-        Reply { status, headers: headers.to_owned(), body: body.to_owned() }
+        Reply::of(&answer).unwrap_or_else(|| panic!("{path}: {answer:?}"))
     }
 
     /// As HTTP/1.0, so that the end of the answer is the end of the connection.

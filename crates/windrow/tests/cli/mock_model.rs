@@ -6,24 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::client::Reply;
 use crate::place::{Background, Place};
 
 pub struct MockModel {
     /// Without the `/v1`.
     pub origin: String,
     process: Option<Background>,
-}
-
-pub struct Reply {
-    pub status: u16,
-    pub headers: String,
-    pub body: String,
-}
-
-impl Reply {
-    pub fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error} in {:?}", self.body))
-    }
 }
 
 impl MockModel {
@@ -57,10 +46,8 @@ impl MockModel {
         connection.write_all(request.as_bytes())?;
         let mut answer = String::new();
         connection.read_to_string(&mut answer)?;
-        let broken = || std::io::Error::other(format!("broken answer {answer:?}"));
-        let (headers, body) = answer.split_once("\r\n\r\n").ok_or_else(broken)?;
-        let status = headers.split_whitespace().nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;
-        Ok(Reply { status, headers: headers.to_lowercase(), body: body.to_owned() })
+        let reply = Reply::of(&answer).ok_or_else(|| std::io::Error::other(format!("broken answer {answer:?}")))?;
+        Ok(Reply { headers: reply.headers.to_lowercase(), ..reply })
     }
 }
 

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use windrow_model::Failure;
+use windrow_model::record::nanos;
 use windrow_model::workload::Halt;
 
 use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, thaw};
@@ -91,7 +92,7 @@ impl Measure for Cost {
     const EXAMPLE: &'static str = "in dollars, for example: max: 0.01";
 
     fn bound(max: &f64) -> i64 {
-        (max * 1e9).round() as i64
+        nanos(*max)
     }
     fn of(answer: &Answer) -> Option<i64> {
         Some(answer.used.cost_nanos).filter(|nanos| *nanos > 0)

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use windrow_model::record::nanos;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -98,11 +99,7 @@ impl Code {
                 model,
                 latency_ms: said.map_or(latency_ms, |ms| ms.round() as i64),
                 tool_calls,
-                used: Usage {
-                    tokens_in: usage.tokens_in,
-                    tokens_out: usage.tokens_out,
-                    cost_nanos: (usage.cost * 1e9).round() as i64,
-                },
+                used: Usage { tokens_in: usage.tokens_in, tokens_out: usage.tokens_out, cost_nanos: nanos(usage.cost) },
                 ..Answer::default()
             },
         })

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use windrow_model::record::nanos;
 use windrow_model::step::Usage;
 use windrow_model::{Failure, Json};
 
@@ -61,7 +62,7 @@ impl Reading {
             used: Usage {
                 tokens_in: number(&self.tokens_in).unwrap_or(0.0) as i64,
                 tokens_out: number(&self.tokens_out).unwrap_or(0.0) as i64,
-                cost_nanos: (number(&self.dollars).unwrap_or(0.0) * 1e9).round() as i64,
+                cost_nanos: nanos(number(&self.dollars).unwrap_or(0.0)),
             },
             ..Answer::default()
         })
