@@ -1,5 +1,7 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod api_key;
+mod audited;
 mod cli;
 mod code;
 mod data_dir;
@@ -10,6 +12,7 @@ mod exit;
 mod find;
 mod http;
 mod intake;
+mod listen;
 mod mock_model;
 mod retry;
 mod session_lock;

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::access::AccessStore;
+use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
-use windrow_model::store::{Retention, Scope, Store};
+use windrow_model::store::{Quota, Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -24,6 +26,8 @@ pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub access: Arc<dyn AccessStore>,
+    pub audit: Arc<dyn AuditLog>,
     clock: Arc<dyn Clock>,
 }
 
@@ -54,7 +58,14 @@ impl App {
 
     async fn on(data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
-        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
+        let app = Self {
+            data,
+            datasets: store.clone(),
+            access: store.clone(),
+            audit: store.clone(),
+            store,
+            clock: Arc::new(SystemClock),
+        };
         app.bury_the_dead().await?;
         Ok(app)
     }
@@ -166,14 +177,40 @@ pub fn actor() -> String {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
 }
 
-/// `WINDROW_QUOTA`: runs of one workspace at work at the same time.
-fn quota() -> Result<Option<usize>> {
-    let Ok(text) = std::env::var("WINDROW_QUOTA") else { return Ok(None) };
-    match text.parse() {
-        Ok(runs) if runs > 0 => Ok(Some(runs)),
-        _ => Err(Error::new(
+/// `WINDROW_QUOTA`: runs of one workspace at work at the same time, like `3` or `3,team-a=10`.
+fn quota() -> Result<Quota> {
+    let Ok(text) = std::env::var("WINDROW_QUOTA") else { return Ok(Quota::default()) };
+    quota_of(&text).ok_or_else(|| {
+        Error::new(
             format!("WINDROW_QUOTA is {text:?}"),
-            "set it to the number of runs of a workspace that may work at the same time",
-        )),
+            "set it to the number of runs of a workspace that may work at the same time, like 3 or 3,team-a=10",
+        )
+    })
+}
+
+fn quota_of(text: &str) -> Option<Quota> {
+    let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0);
+    let mut quota = Quota::default();
+    for part in text.split(',') {
+        match part.rsplit_once('=') {
+            Some((workspace, number)) => drop(quota.named.insert(workspace.trim().to_owned(), runs(number)?)),
+            None => quota.each = Some(runs(part)?),
+        }
+    }
+    Some(quota)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_of_every_workspace_or_of_one() {
+        let quota = quota_of("3, team-a=10").unwrap();
+        assert_eq!((quota.of("default"), quota.of("team-a")), (Some(3), Some(10)));
+        assert_eq!(quota_of("team-a=1").unwrap().of("default"), None);
+        for wrong in ["", "0", "three", "a=0", "a="] {
+            assert_eq!(quota_of(wrong), None, "{wrong}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use crate::wiring::App;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME for all of it, or NAME@VERSION
-    dataset: Named,
+    pub dataset: Named,
     #[arg(long, default_value = "default")]
     workspace: String,
     #[arg(long)]

@@ -13,6 +13,7 @@ use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use super::output::{self, Show};
 use super::{counting, dataset_named, text};
+use crate::audited::change;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::{self, App};
@@ -85,12 +86,15 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         source: args.file.display().to_string(),
         actor: wiring::actor(),
     };
-    let storing = import::import(&*app.datasets, file, checked, import, &progress, || app.now());
-    let imported = counting::while_counting(args.quiet, || said(&progress), storing).await.map_err(failed)?;
-    let version = VersionView::from(&imported.version);
-    let answer = Answer { name, workspace: args.workspace, unchanged: imported.unchanged, version };
-    output::show(&answer, args.json);
-    Ok(Exit::Passed)
+    let storing = async {
+        let storing = import::import(&*app.datasets, file, checked, import, &progress, || app.now());
+        let imported = counting::while_counting(args.quiet, || said(&progress), storing).await.map_err(failed)?;
+        let version = VersionView::from(&imported.version);
+        let answer = Answer { name: name.clone(), workspace: args.workspace, unchanged: imported.unchanged, version };
+        output::show(&answer, args.json);
+        Ok(Exit::Passed)
+    };
+    change(&app, "datasets import", name.clone(), storing).await
 }
 
 fn located(args: &Args) -> Result<DatasetFile> {

@@ -12,7 +12,7 @@ use crate::wiring::{self, App};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Why, for the log
     #[arg(long)]
     reason: Option<String>,

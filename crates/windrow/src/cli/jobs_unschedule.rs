@@ -9,7 +9,7 @@ use crate::wiring::{self, App};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {

@@ -2,6 +2,7 @@
 //! the program ends.
 
 mod assess;
+mod audit;
 mod baseline;
 mod budget;
 mod check;
@@ -33,6 +34,9 @@ mod jobs_show;
 mod jobs_stats;
 mod jobs_unschedule;
 mod jobs_why;
+mod keys_create;
+mod keys_list;
+mod keys_revoke;
 mod mock_model;
 mod online;
 mod output;
@@ -42,6 +46,7 @@ mod result;
 mod run;
 mod scheduled;
 mod serve;
+mod serve_access;
 mod tables;
 mod text;
 
@@ -49,6 +54,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
+use crate::audited::{self, change};
 use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
@@ -102,11 +108,26 @@ enum Command {
     Jobs(Jobs),
     /// Run everything in the data folder, and answer over HTTP
     Serve(serve::Args),
+    /// Keys that let programs and people use the server
+    #[command(subcommand, arg_required_else_help = true)]
+    Keys(Keys),
+    /// Who changed what, and what was turned away
+    Audit(audit::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
+}
+
+#[derive(Debug, Subcommand)]
+enum Keys {
+    /// Make a key; its secret is shown once
+    Create(keys_create::Args),
+    /// All keys, without their secrets
+    List(keys_list::Args),
+    /// Take a key back
+    Revoke(keys_revoke::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -166,15 +187,22 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
         Command::Check(args) => return check::perform(&cli.data, args).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
+        Command::Keys(command) => return perform_on_keys(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) | Command::Serve(_) => {
+        Command::Run(_)
+        | Command::Check(_)
+        | Command::Datasets(_)
+        | Command::Keys(_)
+        | Command::MockModel(_)
+        | Command::Serve(_) => {
             unreachable!("performed above")
         }
+        Command::Audit(args) => audit::perform(&app, args).await,
         Command::Compare(args) => compare::perform(&app, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,
@@ -189,15 +217,28 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Items(args) => jobs_items::perform(app, args).await,
         Jobs::Item(args) => item_show::perform(app, args).await,
         Jobs::Logs(args) => jobs_logs::perform(app, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(app, args).await,
-        Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
-        Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
-        Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
+        Jobs::Pause(args) => change(app, "jobs pause", args.job.clone(), jobs_pause::perform(app, args)).await,
+        Jobs::Resume(args) => change(app, "jobs resume", args.job.clone(), jobs_resume::perform(app, args)).await,
+        Jobs::Clone(args) => change(app, "jobs clone", args.job.clone(), jobs_clone::perform(app, args)).await,
+        Jobs::Unschedule(args) => {
+            change(app, "jobs unschedule", args.job.clone(), jobs_unschedule::perform(app, args)).await
+        }
+        Jobs::Cancel(args) => change(app, "jobs cancel", args.job.clone(), jobs_cancel::perform(app, args)).await,
+        Jobs::Retry(args) => change(app, "jobs retry", args.job.clone(), jobs_retry::perform(app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
+        Jobs::CleanUp(args) => change(app, "jobs clean-up", "", jobs_clean_up::perform(app, args)).await,
+    }
+}
+
+async fn perform_on_keys(data: &Path, command: Keys) -> Result<Exit> {
+    match command {
+        Keys::Create(args) => keys_create::perform(data, args).await,
+        Keys::List(args) => keys_list::perform(&App::open(data).await?, args).await,
+        Keys::Revoke(args) => {
+            let app = App::open(data).await?;
+            audited::change(&app, "keys revoke", args.key.clone(), keys_revoke::perform(&app, args)).await
+        }
     }
 }
 
@@ -208,7 +249,11 @@ async fn perform_on_datasets(data: &Path, command: Datasets) -> Result<Exit> {
         Datasets::Show(args) => datasets_show::perform(&App::open(data).await?, args).await,
         Datasets::Diff(args) => datasets_diff::perform(&App::open(data).await?, args).await,
         Datasets::Export(args) => datasets_export::perform(&App::open(data).await?, args).await,
-        Datasets::Delete(args) => datasets_delete::perform(&App::open(data).await?, args).await,
+        Datasets::Delete(args) => {
+            let app = App::open(data).await?;
+            let name = args.dataset.name.clone();
+            change(&app, "datasets delete", name, datasets_delete::perform(&app, args)).await
+        }
     }
 }
 

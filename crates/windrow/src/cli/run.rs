@@ -13,6 +13,7 @@ use super::online::Stream;
 use super::progress::Progress;
 use super::report::Target;
 use super::{dry_run, find, result, scheduled};
+use crate::audited::change;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -111,15 +112,20 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Some(app) => app,
         None => App::create(data).await?,
     };
+    let name = job.name.clone();
+    change(&app, "run", name, run_here(&app, job, args)).await
+}
+
+async fn run_here(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
-        find::run(&app, baseline).await?;
+        find::run(app, baseline).await?;
     }
-    let course = choose::course(&app, &job, args.how.wanted()).await?;
+    let course = choose::course(app, &job, args.how.wanted()).await?;
     if let (Some(note), false) = (&course.note, args.quiet) {
         eprintln!("{note}");
     }
-    let ending = follow(&app, &job, &course, &args).await?;
+    let ending = follow(app, &job, &course, &args).await?;
     let report = result::Report {
         resumed: course.resumed,
         json: args.json,
@@ -128,12 +134,12 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         wish: Wish { baseline: args.baseline, worst: args.worst },
         targets: args.report,
     };
-    let exit = result::show(&app, ending, report).await?;
+    let exit = result::show(app, ending, report).await?;
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);
     }
     let job = app.store.run(course.run).await?.job;
-    scheduled::keep(&app, job, exit, args.json, args.quiet).await
+    scheduled::keep(app, job, exit, args.json, args.quiet).await
 }
 
 impl Args {

@@ -2,23 +2,32 @@
 //! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
 //! nothing about jobs themselves.
 
+mod audit;
+mod audited;
 mod browser;
 mod caller;
 mod datasets;
+mod door;
 mod eval_tasks;
 mod events;
 mod extract;
 mod feed;
 mod health;
+mod identify;
 mod items;
 mod jobs;
+mod keyring;
+mod keys;
 mod logs;
 mod openapi;
 mod origin;
+mod peer;
 mod refusal;
 mod request_id;
+mod rights;
 mod runs;
 mod server;
+mod session;
 mod start_run;
 mod stats;
 mod steer;
@@ -30,12 +39,16 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use tower::util::option_layer;
 use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use door::Door;
+pub use keyring::Keyring;
+pub use peer::Peer;
 pub use server::Server;
 
 /// The largest body that is taken; rows can be sent in several requests.
@@ -51,11 +64,12 @@ pub fn router(server: Arc<Server>) -> Router {
         .nest("/api/eval-tasks", eval_tasks::router())
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
-        .with_state(server)
+        .with_state(server.clone())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
-        .layer(from_fn(caller::identify))
-        .layer(from_fn(origin::check))
+        .layer(from_fn_with_state(server.clone(), audited::record))
+        .layer(from_fn_with_state(server.clone(), identify::identify))
+        .layer(option_layer(server.door.cors()))
         .layer(CompressionLayer::new())
         .layer(from_fn(request_id::attach))
 }
@@ -85,6 +99,10 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(events::of_job))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show))
+        .routes(routes!(audit::list))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(session::show, session::open, session::close))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }

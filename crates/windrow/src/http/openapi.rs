@@ -2,11 +2,17 @@
 //! of the contract is seen in review.
 
 use axum::Json;
+use axum::http::Method;
 use utoipa::PartialSchema;
+use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Operation, PathItem};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, ResponseBuilder};
 use windrow_wire::{PlacedProblem, Problem};
 
+use super::rights;
+
+const KEY: &str = "key";
 const TITLE: &str = "Windrow";
 const DESCRIPTION: &str = "Runs large batches of work that must not be lost and must not be done twice. \
     Every error is `application/problem+json` with a stable `code`.";
@@ -20,14 +26,26 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     let components = document.components.get_or_insert_default();
     components.schemas.insert("Problem".into(), Problem::schema());
     components.schemas.insert("PlacedProblem".into(), PlacedProblem::schema());
-    for item in document.paths.paths.values_mut() {
-        operations(item).for_each(add_refusal);
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    components.add_security_scheme(KEY, bearer);
+    // A server without any key needs none.
+    document.security = Some(vec![SecurityRequirement::new(KEY, [""; 0]), SecurityRequirement::default()]);
+    for (path, item) in &mut document.paths.paths {
+        for (method, operation) in operations(item) {
+            add_refusal(operation);
+            let role = rights::least_role(&method, path);
+            operation.extensions = Some(Extensions::builder().add("x-windrow-role", role.as_str()).build());
+        }
     }
     document
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter().flatten()
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    let all = [(Method::GET, get), (Method::POST, post), (Method::PUT, put), (Method::PATCH, patch)];
+    all.into_iter()
+        .chain([(Method::DELETE, delete)])
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn add_refusal(operation: &mut Operation) {
@@ -73,7 +91,26 @@ mod tests {
         let all = names.len();
         names.sort_unstable();
         names.dedup();
-        assert_eq!((names.len(), all), (26, 26));
+        assert_eq!((names.len(), all), (33, 33));
+    }
+
+    /// The role of each is in the document; here only that none is too little.
+    #[test]
+    fn every_operation_takes_a_role_that_suits_it() {
+        let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+        let of_admins = ["access", "secrets", "webhooks"];
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let role = operation["x-windrow-role"].as_str().unwrap();
+                let tag = operation["tags"][0].as_str().unwrap();
+                match (tag, method.as_str()) {
+                    _ if path == "/api/v1/session" => assert_eq!(role, "viewer", "{method} {path}"),
+                    (tag, _) if of_admins.contains(&tag) => assert_eq!(role, "admin", "{method} {path}"),
+                    (_, "get") => assert_ne!(role, "operator", "{method} {path}"),
+                    _ => assert_ne!(role, "viewer", "{method} {path}"),
+                }
+            }
+        }
     }
 
     #[test]

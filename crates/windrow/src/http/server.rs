@@ -7,6 +7,8 @@ use tokio::sync::watch;
 use windrow_engine::Engine;
 use windrow_model::Time;
 
+use super::audited::Refused;
+use super::door::Door;
 use crate::error::Result;
 use crate::wiring::{App, Running};
 
@@ -16,6 +18,8 @@ const PAGE: usize = 1000;
 pub struct Server {
     pub app: App,
     running: Running,
+    pub door: Door,
+    pub refused: Refused,
     pub started_at: Time,
     /// The newest event when the server started: streams that ask for no place begin behind it.
     pub born_after: i64,
@@ -25,10 +29,18 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, door: Door) -> Result<Arc<Self>> {
         let started_at = app.now();
         let born_after = newest_event(&app).await?;
-        Ok(Arc::new(Self { app, running, started_at, born_after, closing: watch::Sender::new(false) }))
+        Ok(Arc::new(Self {
+            app,
+            running,
+            door,
+            refused: Refused::default(),
+            started_at,
+            born_after,
+            closing: watch::Sender::new(false),
+        }))
     }
 
     pub fn engine(&self) -> &Engine {
