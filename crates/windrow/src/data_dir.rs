@@ -1,6 +1,7 @@
 //! The folder of the embedded database, and what lies where in it:
 //! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process,
-//! `files/` what jobs sent to a server may name.
+//! `files/` what jobs sent to a server may name,
+//! `uploads/` what is being sent to it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -57,6 +58,10 @@ impl DataDir {
 
     pub fn files(&self) -> PathBuf {
         self.path.join("files")
+    }
+
+    pub fn uploads(&self) -> PathBuf {
+        self.path.join("uploads")
     }
 
     pub fn path(&self) -> &Path {

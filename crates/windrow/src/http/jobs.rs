@@ -47,6 +47,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Resu
         kind: query.kind,
         state: query.state,
         name_contains: query.name,
+        scheduled: false,
         before: query.before,
         limit,
     };

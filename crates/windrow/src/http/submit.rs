@@ -1,5 +1,6 @@
-//! `POST /jobs`: a job file becomes a run. The file is checked whole, with its dataset, before anything
-//! is stored (E4); an `Idempotency-Key` seen before is answered with the first run (T9).
+//! `POST /jobs`: a job file becomes a run. The file and the first rows of its dataset are checked before
+//! anything is stored (E4), so that a million rows take no longer than a thousand; the others are read while
+//! they are planned. An `Idempotency-Key` seen before is answered with the first run (T9).
 
 use axum::Json;
 use axum::extract::State;
@@ -11,7 +12,7 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
-use windrow_workloads::job_file::{self, Base};
+use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
 use windrow_workloads::{Environment, LoadedJob};
 
@@ -59,11 +60,11 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     }
 }
 
-/// Reads the whole dataset once to check it, so it must not block the runtime.
+/// Reads the first rows of the dataset, so it must not block the runtime.
 pub async fn load(server: &Server, text: String) -> Result<LoadedJob, Refusal> {
     let (files, library) = (server.files.clone(), server.app.library());
     let load = move || {
-        let base = Base { folder: &files, closed: true };
+        let base = Base { folder: &files, closed: true, depth: Depth::First };
         job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;

@@ -1,12 +1,12 @@
-//! Which run another one is compared with: the one named on the command line, else the one the job
+//! Which run another one is compared with: the one somebody names, else the one the job
 //! file names, else the job's previous completed run.
 
 use windrow_model::gate::{Baseline, Quality};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 
-use super::find;
 use crate::error::Result;
+use crate::find;
 use crate::wiring::App;
 
 pub async fn of(app: &App, run: &Run, quality: &Quality, named: Option<&str>) -> Result<Option<(Job, Run)>> {
