@@ -291,6 +291,8 @@ pub struct JobFilter {
     pub kind: Option<String>,
     pub state: Option<RunState>,
     pub name_contains: Option<String>,
+    /// Only jobs that start by themselves.
+    pub scheduled: bool,
     /// Newest first; continue below this one.
     pub before: Option<JobId>,
     pub limit: usize,

@@ -1,16 +1,21 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod assess;
+mod baseline;
 mod cli;
 mod code;
 mod data_dir;
 mod dataset_named;
+mod delete;
 mod detail;
 mod error;
 mod exit;
 mod find;
 mod http;
+mod import;
 mod intake;
 mod mock_model;
+mod report;
 mod retry;
 mod session_lock;
 mod start;

@@ -6,7 +6,7 @@ use windrow_model::RunId;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
 use windrow_model::store::Submitted;
-use windrow_workloads::{LoadedJob, experiment};
+use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
@@ -34,6 +34,17 @@ pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
 /// With the definition and the limits of an earlier run.
 pub async fn of_run(app: &App, job: &Job, run: &Run, mode: Mode) -> Result<Request> {
     Ok(Request::of_run(app.store.as_ref(), job, run, mode, wiring::actor()).await?)
+}
+
+/// The same definition under another name, which must be free unless the request is a repeated one.
+pub async fn of_copy(app: &App, job: &Job, run: &Run, name: String, repeated: bool) -> Result<Request> {
+    job_file::check_name(&name)
+        .map_err(|why| Error::new(why, "choose another name for the copy").coded(Code::BadRequest))?;
+    if !repeated && app.store.find_job(&job.workspace, &name).await?.is_some() {
+        let what = format!("there is a job {name:?} already");
+        return Err(Error::new(what, "choose another name for the copy").coded(Code::Conflict));
+    }
+    Ok(Request { name, ..of_run(app, job, run, Mode::Submit).await? })
 }
 
 pub async fn submit(app: &App, request: Request) -> Result<RunId> {

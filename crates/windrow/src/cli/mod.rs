@@ -1,8 +1,6 @@
 //! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
 //! the program ends.
 
-mod assess;
-mod baseline;
 mod budget;
 mod check;
 mod choose;
@@ -38,12 +36,13 @@ mod online;
 mod output;
 mod progress;
 mod report;
+mod report_target;
 mod result;
 mod run;
 mod scheduled;
 mod serve;
-mod tables;
-mod text;
+pub mod tables;
+pub mod text;
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +51,7 @@ use clap::{Parser, Subcommand};
 use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::wiring::App;
-use crate::{data_dir, dataset_named, find, start};
+use crate::{assess, data_dir, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;

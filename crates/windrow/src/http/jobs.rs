@@ -55,6 +55,7 @@ pub async fn list(
         kind: query.kind,
         state: query.state,
         name_contains: query.name,
+        scheduled: false,
         before: query.before,
         limit,
     };

@@ -4,6 +4,9 @@
 
 mod browser;
 mod caller;
+mod clean_up;
+mod dataset_export;
+mod dataset_import;
 mod datasets;
 mod eval_tasks;
 mod events;
@@ -17,11 +20,14 @@ mod openapi;
 mod origin;
 mod refusal;
 mod request_id;
+mod results;
 mod runs;
+mod schedules;
 mod server;
 mod start_run;
 mod stats;
 mod steer;
+mod streamed;
 mod submit;
 mod timeout;
 mod workers;
@@ -73,8 +79,16 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(start_run::retry))
         .routes(routes!(start_run::rescore))
         .routes(routes!(start_run::append))
+        .routes(routes!(start_run::clone))
+        .routes(routes!(schedules::set, schedules::unset))
+        .routes(routes!(schedules::list))
+        .routes(routes!(clean_up::clean_up))
         .routes(routes!(runs::list))
         .routes(routes!(runs::show))
+        .routes(routes!(results::result))
+        .routes(routes!(results::gates))
+        .routes(routes!(results::report))
+        .routes(routes!(results::compare))
         .routes(routes!(items::list, feed::feed))
         .routes(routes!(items::show))
         .routes(routes!(logs::list))
@@ -84,7 +98,9 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
         .routes(routes!(datasets::list))
-        .routes(routes!(datasets::show))
+        .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
+        .routes(routes!(datasets::diff))
+        .routes(routes!(dataset_export::export))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }

@@ -106,6 +106,17 @@ impl From<StoreError> for Refusal {
 }
 
 fn broken_file(report: &Report) -> Refusal {
+    let remedy = "correct what is listed under `problems`, then send it again";
+    Refusal::new(Code::BrokenJobFile, report.to_string(), remedy).about("file").listing(placed(report))
+}
+
+/// Of a file of rows that was sent.
+pub fn broken_rows(report: &Report) -> Refusal {
+    let remedy = "correct what is listed under `problems`, then send all of it again";
+    Refusal::new(Code::BrokenRows, report.to_string(), remedy).listing(placed(report))
+}
+
+fn placed(report: &Report) -> Vec<PlacedProblem> {
     let problems = report.problems.iter().map(|problem| {
         let place = problem.place.as_ref();
         PlacedProblem {
@@ -116,8 +127,7 @@ fn broken_file(report: &Report) -> Refusal {
             remedy: problem.help.clone(),
         }
     });
-    let remedy = "correct what is listed under `problems`, then send it again";
-    Refusal::new(Code::BrokenJobFile, report.to_string(), remedy).about("file").listing(problems.collect())
+    problems.collect()
 }
 
 pub async fn no_such_route(uri: Uri) -> Refusal {

@@ -1,4 +1,4 @@
-//! `POST /jobs/{job}/retry|rescore|append`: another run of a stored job.
+//! `POST /jobs/{job}/retry|rescore|append|clone`: another run of a stored job, or of a copy.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -6,7 +6,7 @@ use axum::response::Response;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
-use windrow_wire::request::{Rescore, Retry};
+use windrow_wire::request::{CloneRequest, Rescore, Retry};
 
 use super::caller::Caller;
 use super::extract::{Named, Sent};
@@ -104,5 +104,30 @@ pub async fn append(
     let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_run(&server.app, &job, &latest, Mode::Append).await?;
     request.idempotency_key = submit::idempotency_key(&headers)?;
+    submit::answer(&server, &caller, request, Vec::new()).await
+}
+
+/// Run another job with the definition of this one
+///
+/// The copy has its own name, items and results.
+#[utoipa::path(post, operation_id = "clone_job", path = "/jobs/{job}/clone", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
+    request_body(content = CloneRequest),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn clone(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
+    let wish: CloneRequest = sent.json_only()?;
+    let key = submit::idempotency_key(&headers)?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
+    let mut request = start::of_copy(&server.app, &job, &latest, wish.name, key.is_some()).await?;
+    request.idempotency_key = key;
     submit::answer(&server, &caller, request, Vec::new()).await
 }

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use super::refusal::Refusal;
 use crate::error::Code;
 
-/// Long enough to check a large dataset when a job is submitted.
+/// Long enough to compare two large runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub async fn limit(request: Request, next: Next) -> Response {
