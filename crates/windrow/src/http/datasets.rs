@@ -7,6 +7,7 @@ use utoipa::IntoParams;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, DatasetSummary};
 use windrow_workloads::dataset::import;
 
+use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
@@ -108,6 +109,7 @@ pub async fn diff(
     }
     let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
     let versions = (Some(query.old), query.new);
+    let _turn = server.turn().await?;
     Ok(Json(detail::of_versions(&server.app, workspace, &name, versions, limit).await?))
 }
 
@@ -121,9 +123,11 @@ pub async fn delete(
     State(server): Shared,
     Named(name): Named,
     Asked(query): Asked<DeleteQuery>,
+    if_match: IfMatch,
 ) -> Result<Json<DatasetDeleted>, Refusal> {
     let named = dataset_named::Named { name, version: query.version };
     let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
+    if_match.holds(&detail::of_dataset(&server.app, workspace, &named, SAMPLE).await?)?;
     let deleted = dataset_named::drop(&server.app, workspace, &named).await?;
     tokio::spawn(async move {
         if let Err(error) = import::sweep(&*server.app.datasets).await {

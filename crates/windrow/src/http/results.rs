@@ -81,6 +81,7 @@ pub async fn result(
     Asked(query): Asked<ResultQuery>,
 ) -> Result<Json<RunResult>, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
+    let _turn = server.turn().await?;
     let (job, run) = find::run(&server.app, &run).await?;
     if !run.state.is_final() {
         return Ok(Json(assess::so_far(&server.app, &job, &run).await?));
@@ -98,6 +99,7 @@ pub async fn gates(
     Named(run): Named,
     Asked(query): Asked<GatesQuery>,
 ) -> Result<Json<GateList>, Refusal> {
+    let _turn = server.turn().await?;
     let (_, run) = find::run(&server.app, &run).await?;
     if !run.state.is_final() {
         let detail = format!("run {} is {} and not over", run.no, run.state);
@@ -119,6 +121,7 @@ pub async fn report(
 ) -> Result<Response, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
     let format = query.format.unwrap_or(Format::Markdown);
+    let _turn = server.turn().await?;
     let (_, run) = find::run(&server.app, &run).await?;
     let assessed = assess::assess(&server.app, &run, &Wish { baseline: query.baseline, worst }).await?;
     let media_type = match format {
@@ -140,6 +143,7 @@ pub async fn report(
     responses((status = 200, description = "The comparison", body = Compared)))]
 pub async fn compare(State(server): Shared, Asked(query): Asked<CompareQuery>) -> Result<Json<Compared>, Refusal> {
     let rows = at_most("rows", query.rows, FLIPS)?;
+    let _turn = server.turn().await?;
     Ok(Json(detail::of_pair(&server.app, &query.before, &query.after, rows).await?))
 }
 

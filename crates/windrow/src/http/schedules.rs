@@ -5,16 +5,17 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_model::JobId;
 use windrow_model::record::{Job, Schedule};
 use windrow_model::store::JobFilter;
-use windrow_model::{JobId, cron};
 use windrow_wire::request::ScheduleRequest;
 use windrow_wire::{ScheduleList, ScheduledJob};
 
+use super::etag::IfMatch;
 use super::extract::{Asked, Named, Sent, page};
 use super::refusal::Refusal;
 use super::server::{ACTOR, Shared};
-use crate::find;
+use crate::{find, start};
 
 const PAGE: usize = 50;
 
@@ -50,17 +51,17 @@ pub async fn list(State(server): Shared, Asked(query): Asked<SchedulesQuery>) ->
     params(("job" = String, Path, description = "Name or id of the job")),
     request_body(content = ScheduleRequest),
     responses((status = 200, description = "The job and when it starts next", body = ScheduledJob)))]
-pub async fn set(State(server): Shared, Named(job): Named, sent: Sent) -> Result<Json<ScheduledJob>, Refusal> {
+pub async fn set(
+    State(server): Shared,
+    Named(job): Named,
+    if_match: IfMatch,
+    sent: Sent,
+) -> Result<Json<ScheduledJob>, Refusal> {
     let wish: ScheduleRequest = sent.json_only()?;
-    let (job, _) = find::job(&server.app, &job).await?;
-    let now = server.app.now();
-    // Also while a run is under way, whose end sets it anew: it may end right now.
-    let next_at = cron::next_after(&wish.cron, now).map_err(|why| {
-        let remedy = "write five fields, like \"0 6 * * *\" (daily at 6:00 UTC)";
-        Refusal::bad("cron", format!("{:?} names no time: {why}", wish.cron), remedy)
-    })?;
-    let schedule = Schedule { cron: wish.cron, next_at: Some(next_at) };
-    server.app.store.schedule(job.id, Some(schedule.clone()), ACTOR, now).await?;
+    let (job, latest) = find::job(&server.app, &job).await?;
+    if_match.job(&server, &job, &latest).await?;
+    let set = start::schedule(&server.app, &job, wish.cron, ACTOR).await;
+    let schedule = set.map_err(|error| Refusal::from(error).about("cron"))?;
     Ok(Json(scheduled(&job, &schedule)))
 }
 
@@ -68,8 +69,9 @@ pub async fn set(State(server): Shared, Named(job): Named, sent: Sent) -> Result
 #[utoipa::path(delete, operation_id = "unschedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 204, description = "It has no schedule now")))]
-pub async fn unset(State(server): Shared, Named(job): Named) -> Result<StatusCode, Refusal> {
-    let (job, _) = find::job(&server.app, &job).await?;
+pub async fn unset(State(server): Shared, Named(job): Named, if_match: IfMatch) -> Result<StatusCode, Refusal> {
+    let (job, latest) = find::job(&server.app, &job).await?;
+    if_match.job(&server, &job, &latest).await?;
     if job.schedule.is_some() {
         server.app.store.schedule(job.id, None, ACTOR, server.app.now()).await?;
     }

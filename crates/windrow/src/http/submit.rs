@@ -39,6 +39,7 @@ const LONGEST_KEY: usize = 255;
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn submit(State(server): Shared, headers: HeaderMap, sent: Sent) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
+    let _turn = server.turn().await?;
     let mut file = load(&server, wish.file).await?;
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
