@@ -22,7 +22,7 @@ pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
 };
-pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
+pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};

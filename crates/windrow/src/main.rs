@@ -14,6 +14,7 @@ mod find;
 mod http;
 mod import;
 mod intake;
+mod items;
 mod mock_model;
 mod report;
 mod retry;

@@ -49,7 +49,7 @@ impl World {
             .collect()
     }
 
-    fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
+    pub(super) fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
         Item {
             id,
             job: row.job,

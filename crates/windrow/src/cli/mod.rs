@@ -21,12 +21,14 @@ mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
+mod jobs_delete;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
 mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
+mod jobs_schedule;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_unschedule;
@@ -146,12 +148,16 @@ enum Jobs {
     Retry(jobs_retry::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
+    /// Let a job start by itself
+    Schedule(jobs_schedule::Args),
     /// Let a job no longer start by itself
     Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
     Why(jobs_why::Args),
+    /// Delete a job with everything it has
+    Delete(jobs_delete::Args),
     /// Delete jobs that ended long ago
     CleanUp(jobs_clean_up::Args),
 }
@@ -191,11 +197,13 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Pause(args) => jobs_pause::perform(app, args).await,
         Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
         Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
+        Jobs::Schedule(args) => jobs_schedule::perform(app, args).await,
         Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
+        Jobs::Delete(args) => jobs_delete::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
     }
 }

@@ -45,6 +45,7 @@ pub async fn submit(
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
+    let _turn = server.turn().await?;
     let mut file = load(&server, &caller, wish.file).await?;
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
