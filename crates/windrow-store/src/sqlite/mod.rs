@@ -37,6 +37,7 @@ mod results;
 mod runs;
 mod schedules;
 mod scores;
+mod secrets;
 mod sessions;
 mod shared;
 mod standing;

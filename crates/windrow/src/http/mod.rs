@@ -17,6 +17,7 @@ mod origin;
 mod refusal;
 mod request_id;
 mod runs;
+mod secrets;
 mod server;
 mod start_run;
 mod stats;
@@ -83,6 +84,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(events::of_job))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::delete))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }

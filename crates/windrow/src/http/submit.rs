@@ -11,9 +11,9 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
+use windrow_workloads::LoadedJob;
 use windrow_workloads::job_file::{self, Base};
 use windrow_workloads::report::Excerpt;
-use windrow_workloads::{Environment, LoadedJob};
 
 use super::extract::Sent;
 use super::refusal::Refusal;
@@ -61,10 +61,10 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
 pub async fn load(server: &Server, text: String) -> Result<LoadedJob, Refusal> {
-    let (files, library) = (server.files.clone(), server.app.library());
+    let (files, library, environment) = (server.files.clone(), server.app.library(), server.app.environment());
     let load = move || {
         let base = Base { folder: &files, closed: true };
-        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;
