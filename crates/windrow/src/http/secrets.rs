@@ -8,23 +8,25 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 use windrow_wire::{SecretList, SecretSet, SecretView};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named, Sent};
 use super::refusal::Refusal;
-use super::server::{ACTOR, Shared};
-
-const WORKSPACE: &str = "default";
+use super::server::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct SecretsQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
 }
 
 impl SecretsQuery {
-    fn workspace(&self) -> &str {
-        self.workspace.as_deref().unwrap_or(WORKSPACE)
+    /// One that the caller may use.
+    fn workspace(self, caller: Caller) -> Result<String, Refusal> {
+        let workspace = self.workspace.unwrap_or_else(|| caller.home().to_owned());
+        caller.confined_to(&workspace)?;
+        Ok(workspace)
     }
 }
 
@@ -39,8 +41,12 @@ pub struct SecretValue {
 /// Names of all secrets, who set them and when; no values
 #[utoipa::path(get, operation_id = "list_secrets", path = "/secrets", tag = "secrets", params(SecretsQuery),
     responses((status = 200, description = "The secrets", body = SecretList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<SecretsQuery>) -> Result<Json<SecretList>, Refusal> {
-    let listed = server.app.vault().list(query.workspace()).await?;
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<SecretsQuery>,
+) -> Result<Json<SecretList>, Refusal> {
+    let listed = server.app.vault().list(&query.workspace(caller)?).await?;
     Ok(Json(SecretList { secrets: listed.iter().map(SecretView::from).collect() }))
 }
 
@@ -55,13 +61,14 @@ pub async fn list(State(server): Shared, Asked(query): Asked<SecretsQuery>) -> R
         (status = 200, description = "The earlier value is replaced", body = SecretSet)))]
 pub async fn set(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<SecretsQuery>,
     sent: Sent,
 ) -> Result<(StatusCode, Json<SecretSet>), Refusal> {
     let value = value_of(&sent)?;
-    let (workspace, now) = (query.workspace().to_owned(), server.app.now());
-    let created = server.app.vault().set(&workspace, &name, &value, ACTOR, now).await?;
+    let (actor, workspace) = (caller.actor.clone(), query.workspace(caller)?);
+    let created = server.app.vault().set(&workspace, &name, &value, &actor, server.app.now()).await?;
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
     Ok((status, Json(SecretSet { name, workspace, created })))
 }
@@ -72,10 +79,11 @@ pub async fn set(
     responses((status = 204, description = "Forgotten")))]
 pub async fn delete(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<SecretsQuery>,
 ) -> Result<StatusCode, Refusal> {
-    server.app.vault().delete(query.workspace(), &name).await?;
+    server.app.vault().delete(&query.workspace(caller)?, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -34,3 +34,4 @@ mod server_refusals;
 mod sharing;
 mod steering;
 mod torture;
+mod workspaces;

@@ -44,7 +44,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
-    let header = Header::take(&mut root, problems);
+    let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
@@ -55,7 +55,7 @@ pub fn load(
     let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
-    let workspace = header.as_ref().map_or("default", |header| header.workspace.as_str());
+    let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
     let environment = &environment.of_workspace(workspace);
     let surroundings = Surroundings { environment, folder: base.folder };
     let shelf = dataset::Shelf { library, workspace };
