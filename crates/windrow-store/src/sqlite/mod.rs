@@ -39,6 +39,7 @@ mod results;
 mod runs;
 mod schedules;
 mod scores;
+mod secrets;
 mod sessions;
 mod shared;
 mod standing;

@@ -18,4 +18,5 @@ mod datasets;
 mod differential;
 mod fixture;
 mod searching;
+mod secrets;
 mod steering;

@@ -26,6 +26,7 @@ mod request_id;
 mod results;
 mod runs;
 mod schedules;
+mod secrets;
 mod server;
 mod start_run;
 mod stats;
@@ -109,6 +110,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
         .routes(routes!(datasets::diff))
         .routes(routes!(dataset_export::export))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::delete))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }
