@@ -9,7 +9,8 @@ use windrow_model::access::AccessStore;
 use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
-use windrow_model::store::{Quota, Retention, Scope, Store};
+use windrow_model::secret::SecretStore;
+use windrow_model::store::{Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -17,17 +18,21 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::secrets::Vault;
 use crate::session_lock::{self, SessionLock};
+use crate::site::Site;
 
 /// The least number of items that a `windrow run` can have at work.
 const WORKERS: usize = 32;
 
 pub struct App {
+    site: Site,
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
     pub access: Arc<dyn AccessStore>,
     pub audit: Arc<dyn AuditLog>,
+    secrets: Arc<dyn SecretStore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -47,22 +52,24 @@ pub struct Load {
 
 impl App {
     /// On a folder that exists: for commands that look or change something.
-    pub async fn open(path: &Path) -> Result<Self> {
-        Self::on(DataDir::existing(path)?).await
+    pub async fn open(site: &Site) -> Result<Self> {
+        Self::on(site, DataDir::existing(&site.data)?).await
     }
 
     /// On a folder made if need be: for commands that start something.
-    pub async fn create(path: &Path) -> Result<Self> {
-        Self::on(DataDir::create(path)?).await
+    pub async fn create(site: &Site) -> Result<Self> {
+        Self::on(site, DataDir::create(&site.data)?).await
     }
 
-    async fn on(data: DataDir) -> Result<Self> {
+    async fn on(site: &Site, data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
         let app = Self {
+            site: site.clone(),
             data,
             datasets: store.clone(),
             access: store.clone(),
             audit: store.clone(),
+            secrets: store.clone(),
             store,
             clock: Arc::new(SystemClock),
         };
@@ -71,9 +78,9 @@ impl App {
     }
 
     /// As [`open`](Self::open), where there may be nothing yet.
-    pub async fn open_if_there(path: &Path) -> Result<Option<Self>> {
-        match DataDir::existing(path) {
-            Ok(data) => Self::on(data).await.map(Some),
+    pub async fn open_if_there(site: &Site) -> Result<Option<Self>> {
+        match DataDir::existing(&site.data) {
+            Ok(data) => Self::on(site, data).await.map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -83,9 +90,27 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
+    pub fn vault(&self) -> Vault {
+        Vault::new(self.secrets.clone(), self.site.key_source())
+    }
+
+    /// Variables and secrets, for what looks them up where blocking is allowed.
+    pub fn environment(&self) -> Environment {
+        let (vault, runtime) = (self.vault(), tokio::runtime::Handle::current());
+        let secrets = move |workspace: &str, name: &str| {
+            runtime.block_on(vault.value(workspace, name)).map_err(|error| error.one_line())
+        };
+        self.site.environment().with_secrets(secrets)
+    }
+
     /// Where the files lie that a job of the workspace, sent to the server, may name.
     pub fn files(&self, workspace: &str) -> PathBuf {
         self.data.files(workspace)
+    }
+
+    /// Where what is being sent to the server lies until it is stored.
+    pub fn uploads(&self) -> PathBuf {
+        self.data.uploads()
     }
 
     pub fn now(&self) -> Time {
@@ -152,12 +177,13 @@ impl App {
         };
         let parts = Parts {
             store: self.store.clone(),
-            workloads: windrow_workloads::workloads(Environment::process(), self.library()),
+            workloads: windrow_workloads::workloads(self.environment(), self.library()),
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
         };
-        let engine = Engine::start(parts, Settings { quota: quota()?, ..settings }).await?;
+        let engine =
+            Engine::start(parts, Settings { quota: self.site.quota.clone().unwrap_or_default(), ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 
@@ -175,42 +201,4 @@ impl App {
 /// Who is acting, for the log.
 pub fn actor() -> String {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
-}
-
-/// `WINDROW_QUOTA`: runs of one workspace at work at the same time, like `3` or `3,team-a=10`.
-fn quota() -> Result<Quota> {
-    let Ok(text) = std::env::var("WINDROW_QUOTA") else { return Ok(Quota::default()) };
-    quota_of(&text).ok_or_else(|| {
-        Error::new(
-            format!("WINDROW_QUOTA is {text:?}"),
-            "set it to the number of runs of a workspace that may work at the same time, like 3 or 3,team-a=10",
-        )
-    })
-}
-
-fn quota_of(text: &str) -> Option<Quota> {
-    let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0);
-    let mut quota = Quota::default();
-    for part in text.split(',') {
-        match part.rsplit_once('=') {
-            Some((workspace, number)) => drop(quota.named.insert(workspace.trim().to_owned(), runs(number)?)),
-            None => quota.each = Some(runs(part)?),
-        }
-    }
-    Some(quota)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quota_is_of_every_workspace_or_of_one() {
-        let quota = quota_of("3, team-a=10").unwrap();
-        assert_eq!((quota.of("default"), quota.of("team-a")), (Some(3), Some(10)));
-        assert_eq!(quota_of("team-a=1").unwrap().of("default"), None);
-        for wrong in ["", "0", "three", "a=0", "a="] {
-            assert_eq!(quota_of(wrong), None, "{wrong}");
-        }
-    }
 }

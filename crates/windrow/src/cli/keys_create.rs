@@ -1,7 +1,5 @@
 //! `windrow keys create`
 
-use std::path::Path;
-
 use windrow_model::access::Role;
 use windrow_wire::{CreatedKey, KeyView};
 
@@ -10,6 +8,7 @@ use crate::api_key::{self, Wish};
 use crate::audited;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::site::Site;
 use crate::wiring::{self, App};
 
 /// Make a key for the server. Its secret is shown only this once: it goes to stdout, alone.
@@ -32,8 +31,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let app = App::create(data).await?;
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    let app = App::create(site).await?;
     let name = args.name.clone();
     audited::change(&app, "keys create", name, create(&app, args)).await
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
@@ -14,10 +15,13 @@ use windrow_model::store::Retention;
 
 use super::execute::Signals;
 use super::serve_access::{Access, forget_old_audit};
+use crate::delete;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::http::rate_limit::{Rate, RateLimit};
 use crate::http::{self, Peer, Server};
 use crate::listen::{PlainListener, TlsListener};
+use crate::site::Site;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
@@ -43,6 +47,9 @@ pub struct Args {
     /// Items at work at the same time, over all runs
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
     workers: usize,
+    /// Requests that one caller may send: by its key, or by its address where it has none
+    #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
+    rate_limit: Rate,
     /// Delete jobs without failed items so many days after their end; by default nothing is deleted
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_completed: Option<i64>,
@@ -62,8 +69,8 @@ impl Args {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    args.access.refuse_strangers(data, args.listen).await?;
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    args.access.refuse_strangers(site, args.listen).await?;
     let certificate = args.access.certificate()?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
@@ -72,7 +79,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(data).await?;
+    let app = App::create(site).await?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
     let retention = args.retention();
@@ -84,15 +91,26 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
+    sweep(server.clone());
+    let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
     match certificate {
         Some(certificate) => {
             tokio::spawn(certificate.clone().keep_fresh());
             let listener = TlsListener::start(PlainListener(listener), certificate)
                 .map_err(|error| Error::new(format!("TLS cannot be set up: {error}"), "check the certificate"))?;
-            serve(server, listener, &mut signals, args.grace).await
+            serve(server, router, listener, &mut signals, args.grace).await
         }
-        None => serve(server, PlainListener(listener), &mut signals, args.grace).await,
+        None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
     }
+}
+
+/// What an earlier process deleted or was sent and did not clear away.
+fn sweep(server: Arc<Server>) {
+    tokio::spawn(async move {
+        if let Err(error) = delete::sweep(&server.app).await {
+            tracing::warn!(%error, "could not sweep deleted jobs; the next deletion does it");
+        }
+    });
 }
 
 fn make_folder(path: &Path) -> Result<()> {
@@ -102,13 +120,19 @@ fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
-async fn serve<L>(server: Arc<Server>, listener: L, signals: &mut Signals, grace: Duration) -> Result<Exit>
+async fn serve<L>(
+    server: Arc<Server>,
+    router: Router,
+    listener: L,
+    signals: &mut Signals,
+    grace: Duration,
+) -> Result<Exit>
 where
     L: Listener<Addr = SocketAddr>,
     Peer: for<'a> Connected<IncomingStream<'a, L>>,
 {
     let closing = server.clone();
-    let serving = axum::serve(listener, http::router(server.clone()).into_make_service_with_connect_info::<Peer>())
+    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>())
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);

@@ -1,7 +1,7 @@
 //! Who `windrow serve` lets in: keys, TLS, origins. What would be dangerous is refused before anything starts.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,6 +16,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::{Door, Keyring};
 use crate::listen::Certificate;
+use crate::site::Site;
 use crate::wiring::{self, App};
 
 const DAY_MS: i64 = 86_400_000;
@@ -53,11 +54,11 @@ impl Access {
 
     /// Whoever reaches the port of a server without keys can start programs as this user, so only this
     /// machine may. Said before anything is made or taken.
-    pub async fn refuse_strangers(&self, data: &Path, address: SocketAddr) -> Result<()> {
+    pub async fn refuse_strangers(&self, site: &Site, address: SocketAddr) -> Result<()> {
         if address.ip().is_loopback() || self.require_keys {
             return Ok(());
         }
-        if let Some(app) = App::open_if_there(data).await?
+        if let Some(app) = App::open_if_there(site).await?
             && app.access.has_keys().await?
         {
             return Ok(());

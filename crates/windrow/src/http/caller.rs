@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use windrow_model::access::{DEFAULT_WORKSPACE, Role};
 use windrow_model::record::{ItemDetail, Job, Run};
-use windrow_model::{ItemId, RunId};
+use windrow_model::{ItemId, KeyId};
 
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
@@ -18,6 +18,8 @@ pub struct Caller {
     /// For the logs.
     pub actor: String,
     pub role: Role,
+    /// What let it in.
+    pub key: Option<KeyId>,
     /// The only one it acts in and sees; `None` for all.
     pub workspace: Option<String>,
 }
@@ -25,7 +27,7 @@ pub struct Caller {
 impl Caller {
     /// Without keys: nobody in particular, on this machine, who may do everything.
     pub fn open() -> Self {
-        Self { actor: "http".to_owned(), role: Role::Admin, workspace: None }
+        Self { actor: "http".to_owned(), role: Role::Admin, key: None, workspace: None }
     }
 
     /// Where that goes which names no workspace.
@@ -47,13 +49,22 @@ impl Caller {
         Ok(self)
     }
 
+    /// The same caller, in the workspace that the request names, if it names one.
+    pub fn within(self, named: Option<&str>) -> std::result::Result<Self, Refusal> {
+        match named {
+            Some(workspace) => self.confined_to(workspace),
+            None => Ok(self),
+        }
+    }
+
     /// The job of this name or id, with its latest run.
     pub async fn job(&self, app: &App, text: &str) -> Result<(Job, Run)> {
         find::job_within(app, self.workspace.as_deref(), text).await
     }
 
-    pub async fn run(&self, app: &App, id: RunId) -> Result<(Job, Run)> {
-        find::run_within(app, self.workspace.as_deref(), id).await
+    /// `JOB`, `JOB#3` or the id of a run.
+    pub async fn run(&self, app: &App, text: &str) -> Result<(Job, Run)> {
+        find::run_within(app, self.workspace.as_deref(), text).await
     }
 
     pub async fn item(&self, app: &App, id: ItemId) -> Result<(Job, ItemDetail)> {

@@ -1,12 +1,17 @@
 //! Finds out who asks, and whether they may: the key of the request, its role, its workspace. Without any
 //! key in the data folder the server is this machine's own, and only the origin of a request is looked at.
 
+use std::sync::Arc;
+
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+use windrow_model::KeyId;
 use windrow_model::access::Role;
 
 use super::caller::Caller;
@@ -37,10 +42,15 @@ pub async fn identify(State(server): Shared, request: Request, next: Next) -> Re
     let (mut head, body) = request.into_parts();
     match admit(&server, &head).await {
         Ok(caller) => {
+            let key = caller.as_ref().and_then(|caller| caller.key);
             if let Some(caller) = caller {
                 head.extensions.insert(caller);
             }
-            next.run(Request::from_parts(head, body)).await
+            let response = next.run(Request::from_parts(head, body)).await;
+            match key {
+                Some(key) if media_type(response.headers()) == "text/event-stream" => until_over(server, key, response),
+                _ => response,
+            }
         }
         Err(Denied { actor, refusal }) => {
             audited::note_refused(&server, &head, actor, &refusal);
@@ -48,6 +58,12 @@ pub async fn identify(State(server): Shared, request: Request, next: Next) -> Re
             if is_grpc { refusal.as_grpc() } else { refusal.into_response() }
         }
     }
+}
+
+/// A stream ends with the key that opened it.
+fn until_over(server: Arc<Server>, key: KeyId, response: Response) -> Response {
+    let over = async move { server.door.keyring.over(key).await };
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
 }
 
 /// `None`: nobody needs to be known for this.
@@ -75,7 +91,9 @@ async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denie
 
 async fn open(server: &Server, secret: &str) -> Result<Caller, Denied> {
     match server.door.keyring.try_secret(secret).await.map_err(Refusal::from)? {
-        Tried::Opened(key) => Ok(Caller { actor: key.name, role: key.role, workspace: key.workspace }),
+        Tried::Opened(key) => {
+            Ok(Caller { actor: key.name, role: key.role, key: Some(key.id), workspace: key.workspace })
+        }
         Tried::Over(key, state) => {
             let refusal =
                 Refusal::new(Code::Unauthenticated, format!("the key is {state}"), "ask an admin for a new one");

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use windrow_model::access::{AccessStore, ApiKey, KeyState};
 use windrow_model::store::StoreError;
@@ -13,6 +14,7 @@ use windrow_model::{Clock, KeyId, Time};
 use crate::api_key::Secret;
 
 const TRUSTED_MS: i64 = 1000;
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const MINUTE_MS: i64 = 60_000;
 
 pub struct Keyring {
@@ -64,6 +66,18 @@ impl Keyring {
         match key.state(self.clock.now()) {
             KeyState::Active => Ok(Tried::Opened(key)),
             over => Ok(Tried::Over(key, over)),
+        }
+    }
+
+    /// Returns when the key lets nobody in any more.
+    pub async fn over(&self, id: KeyId) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // A store that does not answer says nothing about the key.
+            let Ok(found) = self.key(id).await else { continue };
+            if found.is_none_or(|key| key.state(self.clock.now()) != KeyState::Active) {
+                return;
+            }
         }
     }
 

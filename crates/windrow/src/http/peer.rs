@@ -1,7 +1,7 @@
 //! The other end of a connection, whatever kind of listener took it.
 
 use std::fmt;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::connect_info::Connected;
 use axum::serve::IncomingStream;
@@ -20,6 +20,12 @@ impl Connected<IncomingStream<'_, PlainListener>> for Peer {
 impl Connected<IncomingStream<'_, TlsListener>> for Peer {
     fn connect_info(stream: IncomingStream<'_, TlsListener>) -> Self {
         Self(*stream.remote_addr())
+    }
+}
+
+impl Peer {
+    pub fn ip(self) -> IpAddr {
+        self.0.ip()
     }
 }
 
