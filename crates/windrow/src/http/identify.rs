@@ -86,7 +86,9 @@ async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denie
     let least = rights::least_role(&request.method, route);
     let denied = |refusal| Denied { actor: Some(caller.actor.clone()), refusal };
     check_role(&caller, least).map_err(denied)?;
-    confine(caller.clone(), headers).map(Some).map_err(denied)
+    let caller = confine(caller.clone(), headers).map_err(denied)?;
+    check_reach(&caller, route).map_err(denied)?;
+    Ok(Some(caller))
 }
 
 async fn open(server: &Server, secret: &str) -> Result<Caller, Denied> {
@@ -112,6 +114,14 @@ fn check_role(caller: &Caller, least: Role) -> Result<(), Refusal> {
     }
     let detail = format!("this takes the role {least}; the key {:?} has {}", caller.actor, caller.role);
     Err(Refusal::new(Code::Forbidden, detail, "use a key with that role, or ask an admin"))
+}
+
+fn check_reach(caller: &Caller, route: &str) -> Result<(), Refusal> {
+    if caller.workspace.is_none() || !rights::is_of_all_workspaces(route) {
+        return Ok(());
+    }
+    let detail = "this is about all workspaces, and the caller is of one";
+    Err(Refusal::new(Code::Forbidden, detail, "use a key of all workspaces"))
 }
 
 fn confine(caller: Caller, headers: &HeaderMap) -> Result<Caller, Refusal> {

@@ -11,6 +11,9 @@ const PUBLIC: &[&str] = &["/healthz", "/readyz", "/api/docs", "/api/v1/openapi.j
 const OF_ADMINS: &[&str] =
     &["/api/v1/audit", "/api/v1/backup", "/api/v1/clean-up", "/api/v1/keys", "/api/v1/secrets", "/api/v1/webhooks"];
 
+/// What reaches beyond one workspace, and is not for a caller of one.
+const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/backup", "/api/v1/clean-up", "/metrics"];
+
 /// Says nothing but who one is.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];
 
@@ -20,16 +23,21 @@ pub fn is_public(path: &str) -> bool {
 
 /// The least role; `path` is a route or an address of one.
 pub fn least_role(method: &Method, path: &str) -> Role {
-    let below = |list: &[&str]| {
-        list.iter().any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
-    };
-    if below(OF_ADMINS) {
+    if is_below(OF_ADMINS, path) {
         return Role::Admin;
     }
-    match method.is_safe() || below(OF_EVERYBODY) {
+    match method.is_safe() || is_below(OF_EVERYBODY, path) {
         true => Role::Viewer,
         false => Role::Operator,
     }
+}
+
+pub fn is_of_all_workspaces(path: &str) -> bool {
+    is_below(OF_ALL_WORKSPACES, path)
+}
+
+fn is_below(roots: &[&str], path: &str) -> bool {
+    roots.iter().any(|root| path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
 #[cfg(test)]

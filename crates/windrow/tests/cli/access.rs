@@ -163,6 +163,9 @@ fn a_key_of_one_workspace_opens_no_other() {
     }
     ask("POST", "/api/v1/jobs/counted/cancel").with_status(404);
     ask("DELETE", "/api/v1/keys/root").with_status(404);
+    // What is about all workspaces is not for an admin of one.
+    refused(ask("POST", "/api/v1/clean-up"), 403, "forbidden");
+    refused(ask("GET", "/metrics"), 403, "forbidden");
     for (path, list) in [
         ("/api/v1/jobs", "jobs"),
         ("/api/v1/jobs?workspace=default", "jobs"),
