@@ -2,7 +2,7 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`] and [`dataset::DatasetStore`] (the database) and [`workload::Workload`] (what an
+//! [`store::Store`], [`dataset::DatasetStore`] and [`hook::HookStore`] (the database) and [`workload::Workload`] (what an
 //! item of a kind means).
 
 pub mod aggregate;
@@ -13,6 +13,7 @@ pub mod dataset;
 pub mod docs;
 pub mod failure;
 pub mod gate;
+pub mod hook;
 pub mod ids;
 pub mod json;
 pub mod limit;
@@ -31,6 +32,6 @@ pub mod why;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
-pub use ids::{AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+pub use ids::{AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 pub use json::Json;
 pub use time::{Clock, Time};

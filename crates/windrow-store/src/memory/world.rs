@@ -65,6 +65,7 @@ pub(super) struct World {
     pub logged: BTreeSet<(RunId, AttemptId)>,
     pub item_seq: i64,
     pub outbox_seq: i64,
+    pub outbox_forgotten: i64,
     pub log_seq: i64,
 }
 

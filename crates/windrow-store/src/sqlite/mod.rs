@@ -19,8 +19,11 @@ mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
 mod datasets;
+mod deliveries;
 mod ending;
+mod fan_out;
 mod fault;
+mod hooks;
 mod intend;
 mod items;
 mod jobs;
@@ -38,6 +41,7 @@ mod runs;
 mod schedules;
 mod scores;
 mod sessions;
+mod settle;
 mod shared;
 mod standing;
 mod stats;
@@ -47,6 +51,7 @@ mod submit;
 mod tests;
 mod unblock;
 mod waits;
+mod webhooks;
 mod writer;
 
 use std::path::Path;
@@ -214,6 +219,10 @@ impl Store for SqliteStore {
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         self.read(move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.read(journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {

@@ -4,9 +4,9 @@ use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read, items,
-    jobs, journal, plan, reap, recount, requeue, results, schedules, sessions, shared, standing, steps, submit,
-    unblock,
+    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read,
+    deliveries, fan_out, items, jobs, journal, plan, reap, recount, requeue, results, schedules, sessions, shared,
+    standing, steps, submit, unblock,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -71,6 +71,12 @@ fn every_hot_statement_is_served_by_an_index() {
         ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
         ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
+        ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
+        ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
+        ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
+        ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
+        ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
