@@ -5,6 +5,7 @@
 //! [`store::Store`], [`dataset::DatasetStore`] and [`hook::HookStore`] (the database) and [`workload::Workload`] (what an
 //! item of a kind means).
 
+pub mod access;
 pub mod aggregate;
 pub mod compare;
 pub mod counters;

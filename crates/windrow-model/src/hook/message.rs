@@ -33,13 +33,6 @@ impl Announcement {
     }
 }
 
-/// Of the job of an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JobFacts {
-    pub name: String,
-    pub workspace: String,
-}
-
 #[derive(Serialize)]
 struct Data<'a> {
     job: String,
@@ -70,24 +63,24 @@ struct Archived {
     counts: Option<Box<RawValue>>,
 }
 
-/// What the webhook is to be told of these events, in their order. Results of one run that follow each
+/// What the webhook is to be told of these events, each with the name of its job, in their order. Results of one run that follow each
 /// other share deliveries, up to the webhook's batch.
-pub fn messages(hook: &Hook, events: &[(OutboxEvent, JobFacts)]) -> Vec<Message> {
-    let wanted = |(event, job): &&(OutboxEvent, JobFacts)| concerns(hook, event, job);
+pub fn messages(hook: &Hook, events: &[(OutboxEvent, String)]) -> Vec<Message> {
+    let wanted = |(event, _): &&(OutboxEvent, String)| concerns(hook, event);
     let mut told = Vec::new();
     let mut gathered: Option<Gathered> = None;
-    for (event, job) in events.iter().filter(wanted) {
+    for (event, name) in events.iter().filter(wanted) {
         let topic = topic(event);
         let archived = (topic == ITEMS_ARCHIVED).then(|| event.body.parse::<Archived>().ok()).flatten();
         let Some(archived) = archived else {
             told.extend(gathered.take().into_iter().flat_map(|results| results.told(hook.batch)));
-            told.push(Message { data: data(event, job), topic });
+            told.push(Message { data: data(event, name), topic });
             continue;
         };
         match &mut gathered {
             Some(results) if results.event.run == event.run => results.add(event, archived),
             other => {
-                let before = other.replace(Gathered { event, job, items: archived.items, counts: archived.counts });
+                let before = other.replace(Gathered { event, name, items: archived.items, counts: archived.counts });
                 told.extend(before.into_iter().flat_map(|results| results.told(hook.batch)));
             }
         }
@@ -107,7 +100,7 @@ pub fn gap(from: i64, to: i64) -> Message {
 struct Gathered<'a> {
     /// The last of them.
     event: &'a OutboxEvent,
-    job: &'a JobFacts,
+    name: &'a str,
     items: Vec<Box<RawValue>>,
     counts: Option<Box<RawValue>>,
 }
@@ -122,8 +115,8 @@ impl<'a> Gathered<'a> {
     fn told(&self, batch: usize) -> Vec<Message> {
         let results = |items| Results {
             job: self.event.job.to_string(),
-            name: &self.job.name,
-            workspace: &self.job.workspace,
+            name: self.name,
+            workspace: &self.event.workspace,
             run: self.event.run.to_string(),
             event: self.event.id,
             items,
@@ -134,9 +127,9 @@ impl<'a> Gathered<'a> {
     }
 }
 
-fn concerns(hook: &Hook, event: &OutboxEvent, job: &JobFacts) -> bool {
+fn concerns(hook: &Hook, event: &OutboxEvent) -> bool {
     hook.job.is_none_or(|only| only == event.job)
-        && hook.workspace.as_ref().is_none_or(|only| *only == job.workspace)
+        && hook.workspace.as_ref().is_none_or(|only| *only == event.workspace)
         && hook.topics.include(&topic(event))
 }
 
@@ -151,11 +144,11 @@ fn topic(event: &OutboxEvent) -> String {
     }
 }
 
-fn data(event: &OutboxEvent, job: &JobFacts) -> Json {
+fn data(event: &OutboxEvent, name: &str) -> Json {
     Json::of(&Data {
         job: event.job.to_string(),
-        name: &job.name,
-        workspace: &job.workspace,
+        name,
+        workspace: &event.workspace,
         run: event.run.to_string(),
         event: event.id,
         body: event.body.parse().unwrap_or_default(),
@@ -190,18 +183,19 @@ mod tests {
         }
     }
 
-    fn event(id: i64, run: i64, kind: &str, body: &str) -> (OutboxEvent, JobFacts) {
+    fn event(id: i64, run: i64, kind: &str, body: &str) -> (OutboxEvent, String) {
         let body = Json::from_text(body);
-        let facts = JobFacts { name: format!("job-{run}"), workspace: format!("w{run}") };
-        (OutboxEvent { id, at: Time(id), job: JobId(run), run: RunId(run), kind: kind.into(), body }, facts)
+        let workspace = format!("w{run}");
+        let event = OutboxEvent { id, at: Time(id), workspace, job: JobId(run), run: RunId(run), kind: kind.into(), body };
+        (event, format!("job-{run}"))
     }
 
-    fn archived(id: i64, run: i64, items: &[i64]) -> (OutboxEvent, JobFacts) {
+    fn archived(id: i64, run: i64, items: &[i64]) -> (OutboxEvent, String) {
         let items: Vec<String> = items.iter().map(|id| format!(r#"{{"id":{id}}}"#)).collect();
         event(id, run, "items_archived", &format!(r#"{{"items":[{}],"counts":{{"total":{id}}}}}"#, items.join(",")))
     }
 
-    fn told(hook: &Hook, events: &[(OutboxEvent, JobFacts)]) -> Vec<(String, Vec<i64>)> {
+    fn told(hook: &Hook, events: &[(OutboxEvent, String)]) -> Vec<(String, Vec<i64>)> {
         let ids = |data: &Json| {
             let value = data.value();
             value["items"].as_array().into_iter().flatten().map(|item| item["id"].as_i64().unwrap()).collect()

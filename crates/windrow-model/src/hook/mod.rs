@@ -13,7 +13,7 @@ mod record;
 mod retry;
 mod topics;
 
-pub use message::{Announcement, JobFacts, Message, gap, messages};
+pub use message::{Announcement, Message, gap, messages};
 pub use record::{
     Delivery, DeliveryFilter, DeliveryState, HELD, Hook, HookChange, HookState, LEASE_MARGIN_MS, LOGGED, MAX_PENDING,
     NewHook, Try,

@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, params};
 use windrow_model::Time;
-use windrow_model::hook::{Announcement, Hook, HookState, JobFacts, MAX_PENDING, Message, gap, messages};
+use windrow_model::hook::{Announcement, Hook, HookState, MAX_PENDING, Message, gap, messages};
 use windrow_model::record::OutboxEvent;
 
 use super::cells::Cells;
@@ -11,7 +11,7 @@ use super::fault::{Result, expect_rows};
 use super::{hooks, journal};
 
 /// An event of a job that is gone is nobody's business any more.
-pub(super) const EVENTS: &str = "SELECT o.id, o.at, o.job_id, o.run_id, o.kind, o.body, j.name, j.workspace \
+pub(super) const EVENTS: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name \
      FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 AND o.id <= ?2 ORDER BY o.id";
 /// Never many more than may wait.
 pub(super) const PENDING: &str = "SELECT count(*) FROM deliveries WHERE webhook_id = ?1 AND state = 'pending'";
@@ -52,12 +52,11 @@ fn read_on(tx: &Connection, hook: &Hook, limit: usize, newest: i64, now: Time) -
     Ok(up_to < newest)
 }
 
-fn events(tx: &Connection, after: i64, up_to: i64) -> Result<Vec<(OutboxEvent, JobFacts)>> {
+fn events(tx: &Connection, after: i64, up_to: i64) -> Result<Vec<(OutboxEvent, String)>> {
     let mut stmt = tx.prepare_cached(EVENTS)?;
     let found = stmt.query_map([after, up_to], |row| {
         let mut c = Cells::of(row);
-        let event = journal::event(&mut c)?;
-        Ok((event, JobFacts { name: c.get()?, workspace: c.get()? }))
+        Ok((journal::event(&mut c)?, c.get()?))
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }

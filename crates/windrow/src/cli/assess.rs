@@ -7,6 +7,7 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
+use windrow_model::store::Extent;
 use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
 
 use super::baseline;
@@ -103,7 +104,7 @@ impl Whole {
         if run.mode == Mode::Submit {
             return Ok(Self { counters: run.counters, aggregates: own.clone() });
         }
-        let stats = app.store.stats(Some(run.job)).await?;
+        let stats = app.store.stats(Extent::Job(run.job)).await?;
         let mut counters = Counters { total: stats.items, retries: stats.retries, ..Default::default() };
         for state in ItemState::ALL {
             counters.add(*state, stats.items_by_state.get(state.as_str()).copied().unwrap_or(0));

@@ -1,7 +1,7 @@
 //! `windrow jobs clean-up`
 
 use serde::Serialize;
-use windrow_model::store::Retention;
+use windrow_model::store::{Extent, Retention};
 
 use super::output::{self, Show};
 use super::text;
@@ -34,9 +34,9 @@ struct Deleted {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let retention = Retention { completed_ms: args.completed * DAY_MS, failed_ms: args.failed * DAY_MS };
-    let before = app.store.stats(None).await?;
+    let before = app.store.stats(Extent::All).await?;
     while app.store.clean_up(retention, PAGE, app.now()).await? > 0 {}
-    let after = app.store.stats(None).await?;
+    let after = app.store.stats(Extent::All).await?;
     let deleted = Deleted { jobs: before.jobs - after.jobs, items: before.items - after.items };
     output::show(&deleted, args.json);
     Ok(Exit::Passed)

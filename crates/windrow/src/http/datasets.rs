@@ -6,12 +6,12 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::{DatasetDetail, DatasetList, DatasetSummary};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
 use crate::{dataset_named, detail};
 
-const WORKSPACE: &str = "default";
 const SAMPLE: usize = 5;
 const MAX_SAMPLE: usize = 100;
 
@@ -19,7 +19,7 @@ const MAX_SAMPLE: usize = 100;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetsQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
 }
 
@@ -27,7 +27,7 @@ pub struct DatasetsQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
     /// The newest if not given
     version: Option<i64>,
@@ -39,10 +39,17 @@ pub struct DatasetQuery {
 /// All datasets and their newest versions
 #[utoipa::path(get, operation_id = "list_datasets", path = "/datasets", tag = "datasets", params(DatasetsQuery),
     responses((status = 200, description = "The datasets", body = DatasetList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> Result<Json<DatasetList>, Refusal> {
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
-    let datasets = server.app.datasets.datasets(workspace).await?.iter().map(DatasetSummary::from).collect();
-    Ok(Json(DatasetList { datasets }))
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<DatasetsQuery>,
+) -> Result<Json<DatasetList>, Refusal> {
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    let found = match caller.sees(workspace) {
+        true => server.app.datasets.datasets(workspace).await?,
+        false => Vec::new(),
+    };
+    Ok(Json(DatasetList { datasets: found.iter().map(DatasetSummary::from).collect() }))
 }
 
 /// One dataset: its versions, its fields and their types, some rows
@@ -51,6 +58,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> 
     responses((status = 200, description = "The dataset", body = DatasetDetail)))]
 pub async fn show(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DatasetQuery>,
 ) -> Result<Json<DatasetDetail>, Refusal> {
@@ -58,7 +66,10 @@ pub async fn show(
     if rows > MAX_SAMPLE {
         return Err(Refusal::bad("rows", format!("rows is {rows}"), format!("use 0 to {MAX_SAMPLE}")));
     }
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    if !caller.sees(workspace) {
+        return Err(dataset_named::unknown(&server.app, &name).into());
+    }
     let named = dataset_named::Named { name, version: query.version };
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
     Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
 }

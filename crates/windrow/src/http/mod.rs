@@ -3,6 +3,7 @@
 //! nothing about jobs themselves.
 
 mod browser;
+mod caller;
 mod datasets;
 mod eval_tasks;
 mod events;
@@ -53,6 +54,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .with_state(server)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
+        .layer(from_fn(caller::identify))
         .layer(from_fn(origin::check))
         .layer(CompressionLayer::new())
         .layer(from_fn(request_id::attach))

@@ -25,6 +25,7 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::BrokenJobFile, StatusCode::UNPROCESSABLE_ENTITY),
     (Code::BrokenRows, StatusCode::UNPROCESSABLE_ENTITY),
     (Code::BadRequest, StatusCode::BAD_REQUEST),
+    (Code::Forbidden, StatusCode::FORBIDDEN),
     (Code::ForeignOrigin, StatusCode::FORBIDDEN),
     (Code::NoSuchRoute, StatusCode::NOT_FOUND),
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),

@@ -1,6 +1,5 @@
 //! What all handlers share.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -14,14 +13,9 @@ use crate::wiring::{App, Running};
 /// Events read at once when looking for the newest one.
 const PAGE: usize = 1000;
 
-/// Who acts, for the log: a request without a key is nobody in particular.
-pub const ACTOR: &str = "http";
-
 pub struct Server {
     pub app: App,
     running: Running,
-    /// Datasets that a job file sent here may name by path.
-    pub files: PathBuf,
     pub started_at: Time,
     /// The newest event when the server started: streams that ask for no place begin behind it.
     pub born_after: i64,
@@ -32,9 +26,9 @@ pub type Shared = State<Arc<Server>>;
 
 impl Server {
     pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
-        let (files, started_at) = (app.files(), app.now());
+        let started_at = app.now();
         let born_after = newest_event(&app).await?;
-        Ok(Arc::new(Self { app, running, files, started_at, born_after, closing: watch::Sender::new(false) }))
+        Ok(Arc::new(Self { app, running, started_at, born_after, closing: watch::Sender::new(false) }))
     }
 
     pub fn engine(&self) -> &Engine {

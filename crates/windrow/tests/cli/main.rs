@@ -32,3 +32,4 @@ mod server_refusals;
 mod sharing;
 mod steering;
 mod torture;
+mod workspaces;
