@@ -415,7 +415,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for (name, run) in ["a", "c"].into_iter().flat_map(|name| seen.runs.iter().map(move |run| (name, run))) {
         lines.push(format!("{:?}", store.shared_step(*run, intent(name).key).await));
     }
-    lines.push(format!("{:?}", store.outbox(0, 10_000).await));
+    lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
     lines
 }
 
