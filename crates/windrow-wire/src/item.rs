@@ -1,15 +1,15 @@
 //! An item as it is shown: a row of the list, or with its attempts and steps.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::record::{Attempt, Item, ItemDetail, Step};
 use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
 use windrow_model::step::{Score, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use crate::{Timestamp, status};
+use crate::{Timestamp, flat, status};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorView {
     pub class: ErrorClass,
     pub message: String,
@@ -21,7 +21,7 @@ impl From<&(ErrorClass, String)> for ErrorView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ItemRow {
     pub id: String,
     pub run: String,
@@ -31,7 +31,7 @@ pub struct ItemRow {
     /// The row it is one of several trials of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    pub status: &'static str,
+    pub status: String,
     pub state: ItemState,
     pub attempt_state: AttemptState,
     pub tries: u32,
@@ -49,7 +49,7 @@ impl ItemRow {
             ordinal: item.ordinal,
             key: item.key.to_string(),
             group: item.group.map(|group| group.to_string()),
-            status: status::of_item(kind, mode, item),
+            status: status::of_item(kind, mode, item).to_owned(),
             state: item.state,
             attempt_state: item.attempt_state,
             tries: item.tries,
@@ -61,7 +61,7 @@ impl ItemRow {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AttemptView {
     pub id: String,
     pub run: String,
@@ -93,7 +93,7 @@ impl From<&Attempt> for AttemptView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StepView {
     pub id: String,
     pub kind: String,
@@ -147,5 +147,19 @@ impl ItemDetailView {
             attempts: detail.attempts.iter().map(Into::into).collect(),
             steps: detail.steps.iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for ItemDetailView {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            input: Json,
+            scores: Vec<Score>,
+            attempts: Vec<AttemptView>,
+            steps: Vec<StepView>,
+        }
+        let (item, Rest { input, scores, attempts, steps }) = flat::read(d)?;
+        Ok(Self { item, input, scores, attempts, steps })
     }
 }

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+mod flat;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -17,7 +18,9 @@ pub mod run;
 pub mod status;
 pub mod time;
 
-pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
+pub use answer::{
+    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+};
 pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,

@@ -20,11 +20,14 @@ use crate::session_lock::{self, SessionLock};
 /// The least number of items that a `windrow run` can have at work.
 const WORKERS: usize = 32;
 
+#[derive(Clone)]
 pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
     clock: Arc<dyn Clock>,
+    /// Whoever reads a hint does so elsewhere, where the folder has no name.
+    serves_others: bool,
 }
 
 /// An engine and the lock that shows its process alive. The lock outlives the engine.
@@ -54,9 +57,15 @@ impl App {
 
     async fn on(data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
-        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
+        let app =
+            Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock), serves_others: false };
         app.bury_the_dead().await?;
         Ok(app)
+    }
+
+    /// The same, for a server: hints are for people who know it by its address.
+    pub fn serving_others(self) -> Self {
+        Self { serves_others: true, ..self }
     }
 
     /// As [`open`](Self::open), where there may be nothing yet.
@@ -159,7 +168,7 @@ impl App {
     pub fn command(&self, arguments: &str) -> String {
         let path = self.data.path();
         let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
-        if path == Path::new(data_dir::DEFAULT) || from_environment {
+        if self.serves_others || path == Path::new(data_dir::DEFAULT) || from_environment {
             return format!("windrow {arguments}");
         }
         format!("windrow --data {} {arguments}", path.display())

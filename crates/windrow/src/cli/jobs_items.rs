@@ -1,16 +1,13 @@
 //! `windrow jobs items`
 
-use serde::Serialize;
-use windrow_model::ItemId;
 use windrow_model::state::ItemState;
-use windrow_model::store::ItemFilter;
-use windrow_wire::ItemRow;
+use windrow_wire::ItemList;
 
 use super::output::{self, Show};
-use super::{find, text};
+use super::text;
+use crate::desk::{Desk, ItemsAsked};
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// The items of a job, as they stand now.
 #[derive(Debug, clap::Args)]
@@ -30,25 +27,13 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    items: Vec<ItemRow>,
-    /// Pass it as `--after` for what follows; null at the end.
-    next: Option<i64>,
-}
-
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
-    let after = args.after.map(ItemId);
-    let filter = ItemFilter { job: job.id, run: None, state: args.state, after, limit: args.limit };
-    let found = app.store.items(filter).await?;
-    let next = found.last().filter(|_| found.len() == args.limit).map(|item| item.id.0);
-    let items = found.iter().map(|item| ItemRow::of(&job.kind, run.mode, item)).collect();
-    output::show(&Answer { items, next }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let asked = ItemsAsked { state: args.state, after: args.after, limit: args.limit };
+    output::show(&desk.items(&args.job, asked).await?, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Answer {
+impl Show for ItemList {
     fn text(&self) -> String {
         if self.items.is_empty() {
             return "no items".into();
@@ -58,7 +43,7 @@ impl Show for Answer {
             vec![
                 item.id.clone(),
                 (item.ordinal + 1).to_string(),
-                item.status.into(),
+                item.status.clone(),
                 item.tries.to_string(),
                 item.latency_ms.map_or("–".into(), text::duration),
                 text::count(item.usage.tokens_in + item.usage.tokens_out),

@@ -1,9 +1,8 @@
-//! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
-//! the program ends.
+//! The command line: one command, one file. Each takes its arguments and the [`Desk`] that answers, and
+//! returns how the program ends.
 
 mod budget;
 mod check;
-mod choose;
 mod compare;
 mod counting;
 mod datasets_delete;
@@ -15,9 +14,11 @@ mod datasets_show;
 mod dry_run;
 mod execute;
 mod experience;
+mod far_stream;
 mod follow;
 mod gates;
 mod item_show;
+mod job_text;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
@@ -39,18 +40,24 @@ mod report;
 mod report_target;
 mod result;
 mod run;
+mod run_far;
+mod run_here;
 mod scheduled;
 mod serve;
+mod stream;
 pub mod tables;
 pub mod text;
+mod upload;
+mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::Result;
+use crate::desk::Desk;
+use crate::error::{Error, Result};
 use crate::exit::{self, Exit};
-use crate::wiring::App;
+use crate::remote::{Remote, ServerArgs};
 use crate::{assess, data_dir, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
@@ -68,6 +75,8 @@ Examples:
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
   windrow datasets import capitals.csv   keep it as a version that never changes
+  windrow --server http://127.0.0.1:7373 run capitals.yaml
+                                         the same at a server; so with every command that is above
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -80,6 +89,8 @@ pub struct Cli {
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     data: PathBuf,
+    #[command(flatten)]
+    server: ServerArgs,
     #[command(subcommand)]
     command: Command,
 }
@@ -160,54 +171,75 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n{}\nWINDROW_LOG=info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
-pub async fn perform(cli: Cli) -> Result<Exit> {
-    let command = match cli.command {
-        Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
-        Command::Check(args) => return check::perform(&cli.data, args).await,
-        Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
-        Command::MockModel(args) => return mock_model::perform(args).await,
-        Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
-        command => command,
-    };
-    let app = App::open(&cli.data).await?;
-    match command {
-        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) | Command::Serve(_) => {
-            unreachable!("performed above")
+/// Where a command does what it does.
+pub struct At {
+    data: PathBuf,
+    /// The server that was named; it comes before the folder.
+    remote: Option<Remote>,
+}
+
+impl At {
+    async fn desk(self) -> Result<Desk> {
+        Desk::open(&self.data, self.remote).await
+    }
+
+    /// For what only this machine can do.
+    fn here(self, what: &str) -> Result<PathBuf> {
+        match self.remote {
+            None => Ok(self.data),
+            Some(_) => {
+                let remedy = "leave out `--server`, or unset WINDROW_SERVER";
+                Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
+            }
         }
-        Command::Compare(args) => compare::perform(&app, args).await,
-        Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
-        Command::Report(args) => Box::pin(report::perform(&app, args)).await,
-        Command::Jobs(jobs) => perform_on(&app, jobs).await,
     }
 }
 
-async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
+pub async fn perform(cli: Cli) -> Result<Exit> {
+    let at = At { data: cli.data, remote: cli.server.remote()? };
+    match cli.command {
+        Command::Run(args) => run::perform(&at, args).await,
+        Command::Check(args) => check::perform(&at, args).await,
+        Command::Datasets(command) => perform_on_datasets(at, command).await,
+        Command::MockModel(args) => {
+            at.here("mock-model")?;
+            mock_model::perform(args).await
+        }
+        Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
+        Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
+        Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
+        Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
+        Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
+    }
+}
+
+async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
     match jobs {
-        Jobs::List(args) => jobs_list::perform(app, args).await,
-        Jobs::Show(args) => jobs_show::perform(app, args).await,
-        Jobs::Items(args) => jobs_items::perform(app, args).await,
-        Jobs::Item(args) => item_show::perform(app, args).await,
-        Jobs::Logs(args) => jobs_logs::perform(app, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(app, args).await,
-        Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
-        Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
-        Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
-        Jobs::Stats(args) => jobs_stats::perform(app, args).await,
-        Jobs::Why(args) => jobs_why::perform(app, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
+        Jobs::List(args) => jobs_list::perform(desk, args).await,
+        Jobs::Show(args) => jobs_show::perform(desk, args).await,
+        Jobs::Items(args) => jobs_items::perform(desk, args).await,
+        Jobs::Item(args) => item_show::perform(desk, args).await,
+        Jobs::Logs(args) => jobs_logs::perform(desk, args).await,
+        Jobs::Pause(args) => jobs_pause::perform(desk, args).await,
+        Jobs::Resume(args) => Box::pin(jobs_resume::perform(desk, args)).await,
+        Jobs::Clone(args) => Box::pin(jobs_clone::perform(desk, args)).await,
+        Jobs::Unschedule(args) => jobs_unschedule::perform(desk, args).await,
+        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(desk, args)).await,
+        Jobs::Retry(args) => Box::pin(jobs_retry::perform(desk, args)).await,
+        Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
+        Jobs::Why(args) => jobs_why::perform(desk, args).await,
+        Jobs::CleanUp(args) => jobs_clean_up::perform(desk, args).await,
     }
 }
 
-async fn perform_on_datasets(data: &Path, command: Datasets) -> Result<Exit> {
+async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
     match command {
-        Datasets::Import(args) => Box::pin(datasets_import::perform(data, args)).await,
-        Datasets::List(args) => datasets_list::perform(&App::open(data).await?, args).await,
-        Datasets::Show(args) => datasets_show::perform(&App::open(data).await?, args).await,
-        Datasets::Diff(args) => datasets_diff::perform(&App::open(data).await?, args).await,
-        Datasets::Export(args) => datasets_export::perform(&App::open(data).await?, args).await,
-        Datasets::Delete(args) => datasets_delete::perform(&App::open(data).await?, args).await,
+        Datasets::Import(args) => Box::pin(datasets_import::perform(&at, args)).await,
+        Datasets::List(args) => datasets_list::perform(&at.desk().await?, args).await,
+        Datasets::Show(args) => datasets_show::perform(&at.desk().await?, args).await,
+        Datasets::Diff(args) => datasets_diff::perform(&at.desk().await?, args).await,
+        Datasets::Export(args) => datasets_export::perform(&at.desk().await?, args).await,
+        Datasets::Delete(args) => datasets_delete::perform(&at.desk().await?, args).await,
     }
 }
 

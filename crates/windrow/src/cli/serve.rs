@@ -67,7 +67,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(data).await?;
+    let app = App::create(data).await?.serving_others();
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
     let running = app.engine_of_all(load).await?;

@@ -4,6 +4,7 @@
 
 mod browser;
 mod caller;
+mod check;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
@@ -21,6 +22,7 @@ mod origin;
 mod refusal;
 mod request_id;
 mod results;
+mod resume;
 mod runs;
 mod schedules;
 mod server;
@@ -30,6 +32,7 @@ mod steer;
 mod streamed;
 mod submit;
 mod timeout;
+mod version;
 mod workers;
 
 use std::sync::Arc;
@@ -63,6 +66,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(from_fn(caller::identify))
         .layer(from_fn(origin::check))
         .layer(CompressionLayer::new())
+        .layer(from_fn(version::attach))
         .layer(from_fn(request_id::attach))
 }
 
@@ -70,6 +74,7 @@ pub fn router(server: Arc<Server>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
+        .routes(routes!(check::check))
         .routes(routes!(jobs::show))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))

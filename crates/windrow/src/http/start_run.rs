@@ -7,6 +7,7 @@ use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry};
+use windrow_workloads::job_file::Depth;
 
 use super::caller::Caller;
 use super::extract::{Named, Sent};
@@ -79,7 +80,7 @@ async fn of_changed_file(
     latest: &Run,
     text: String,
 ) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
-    let file = submit::load(server, caller, text).await?;
+    let file = submit::load(server, caller, text, None, Depth::First).await?;
     if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));

@@ -1,0 +1,80 @@
+//! The units of a job's work.
+
+use windrow_model::ItemId;
+use windrow_model::state::ItemState;
+use windrow_model::store::ItemFilter;
+use windrow_wire::{ItemDetailView, ItemList};
+
+use super::{Desk, PAGE};
+use crate::error::{Code, Error, Result};
+use crate::remote::{NOTHING, Remote};
+use crate::{detail, find, listing};
+
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ItemsAsked {
+    pub state: Option<ItemState>,
+    /// Behind this item.
+    pub after: Option<i64>,
+    pub limit: usize,
+}
+
+impl Desk {
+    pub async fn items(&self, job: &str, asked: ItemsAsked) -> Result<ItemList> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, latest) = find::job(app, job).await?;
+                let ItemsAsked { state, after, limit } = asked;
+                let filter = ItemFilter { job: job.id, run: None, state, after: after.map(ItemId), limit };
+                listing::items(app, &job, &latest, filter).await
+            }
+            Desk::Server(remote) => items_of(remote, job, asked).await,
+        }
+    }
+
+    /// Whether some item of the job did not succeed.
+    pub async fn has_failed(&self, job: &str) -> Result<bool> {
+        for state in [ItemState::Failed, ItemState::Cancelled, ItemState::Queued] {
+            let asked = ItemsAsked { state: Some(state), after: None, limit: 1 };
+            if !self.items(job, asked).await?.items.is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// One item of the job.
+    pub async fn item(&self, job: &str, item: i64) -> Result<ItemDetailView> {
+        let runs = self.runs(job).await?.runs;
+        let detail = match self {
+            Desk::Folder(app) => detail::of_item(app, ItemId(item)).await?,
+            Desk::Server(remote) => remote.get(&["items", &item.to_string()], NOTHING).await?,
+        };
+        if runs.iter().any(|run| run.id == detail.item.run) {
+            return Ok(detail);
+        }
+        let remedy = format!("list them with `{}`", self.command(&format!("jobs items {job}")));
+        Err(Error::new(format!("job {job} has no item {item}"), remedy).coded(Code::NotFound))
+    }
+}
+
+/// A server gives so many at a time; the command line gives as many as were asked for.
+async fn items_of(remote: &Remote, job: &str, asked: ItemsAsked) -> Result<ItemList> {
+    let mut list = ItemList { items: Vec::new(), next: asked.after };
+    loop {
+        let limit = PAGE.min(asked.limit - list.items.len());
+        if limit == 0 {
+            return Ok(list);
+        }
+        let query = [
+            ("state", asked.state.map(|state| state.to_string())),
+            ("after", list.next.take().map(|item| item.to_string())),
+            ("limit", Some(limit.to_string())),
+        ];
+        let page: ItemList = remote.get(&["jobs", job, "items"], &query).await?;
+        list.items.extend(page.items);
+        list.next = page.next;
+        if list.next.is_none() {
+            return Ok(list);
+        }
+    }
+}
