@@ -15,6 +15,7 @@ pub mod problem;
 pub mod request;
 pub mod result;
 pub mod run;
+pub mod secret;
 pub mod status;
 pub mod time;
 
@@ -25,10 +26,11 @@ pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
 };
-pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
+pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
+pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;

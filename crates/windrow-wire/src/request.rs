@@ -99,6 +99,14 @@ pub struct Retry {
     pub unjudged: bool,
 }
 
+/// Which items to undo, last first. None: all that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rollback {
+    /// Only these.
+    pub items: Vec<i64>,
+}
+
 /// The name of a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,10 +1,8 @@
 //! Pages of what there is, for the command line and the API alike.
 
-use windrow_model::record::{Job, Run};
-use windrow_model::store::{ItemFilter, JobFilter};
-use windrow_wire::{
-    DatasetList, DatasetSummary, ItemList, ItemRow, JobList, JobRow, LogLine, LogList, RunDetail, RunList,
-};
+use windrow_model::record::Job;
+use windrow_model::store::JobFilter;
+use windrow_wire::{DatasetList, DatasetSummary, JobList, JobRow, LogLine, LogList, RunDetail, RunList};
 
 use crate::error::Result;
 use crate::wiring::App;
@@ -19,15 +17,6 @@ pub async fn jobs(app: &App, filter: JobFilter) -> Result<JobList> {
 pub async fn runs(app: &App, job: &Job) -> Result<RunList> {
     let runs = app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
     Ok(RunList { runs })
-}
-
-/// Of a job, in the words of its latest run.
-pub async fn items(app: &App, job: &Job, latest: &Run, filter: ItemFilter) -> Result<ItemList> {
-    let limit = filter.limit;
-    let found = app.store.items(filter).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|item| item.id.0);
-    let items = found.iter().map(|item| ItemRow::of(&job.kind, latest.mode, item)).collect();
-    Ok(ItemList { items, next })
 }
 
 pub async fn logs(app: &App, job: &Job, after: i64, limit: usize) -> Result<LogList> {

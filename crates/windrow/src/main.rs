@@ -16,12 +16,15 @@ mod find;
 mod http;
 mod import;
 mod intake;
+mod items;
 mod listing;
 mod mock_model;
 mod remote;
 mod report;
 mod retry;
+mod secrets;
 mod session_lock;
+mod site;
 mod start;
 mod steer;
 mod wiring;
@@ -36,7 +39,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_from_env("WINDROW_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    let filter = EnvFilter::try_new(cli.log()).unwrap_or_else(|_| EnvFilter::new("error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

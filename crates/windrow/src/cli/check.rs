@@ -11,6 +11,7 @@ use super::{At, job_text, run_here, text};
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::remote::Remote;
+use crate::site::Site;
 use crate::wiring::App;
 
 /// Say whether a job file and its dataset are in order.
@@ -36,8 +37,8 @@ impl Show for InOrder {
 
 pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     let found = match &at.remote {
-        Some(remote) => check_far(remote, &args).await?,
-        None => check_here(&args, App::open_if_there(&at.data).await?).await?,
+        Some(remote) => check_far(remote, &at.site, &args).await?,
+        None => check_here(&at.site, &args, App::open_if_there(&at.site).await?).await?,
     };
     for warning in &found.warnings {
         eprintln!("warning: {warning}");
@@ -46,15 +47,15 @@ pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-async fn check_here(args: &Args, existing: Option<App>) -> Result<InOrder> {
-    let job = run_here::load(args.file.clone(), existing.as_ref().map(App::library)).await?;
+async fn check_here(site: &Site, args: &Args, existing: Option<App>) -> Result<InOrder> {
+    let job = run_here::load(site, args.file.clone(), existing.as_ref()).await?;
     Ok(InOrder { job: job.name, kind: job.kind.to_owned(), items: job.rows, warnings: job.warnings })
 }
 
-async fn check_far(remote: &Remote, args: &Args) -> Result<InOrder> {
+async fn check_far(remote: &Remote, site: &Site, args: &Args) -> Result<InOrder> {
     let text = job_text::read(&args.file)?;
     if Local::of(&args.file, &text).is_some() {
-        return check_here(args, None).await;
+        return check_here(site, args, None).await;
     }
     let answer = remote.post(&["check"], &Check { file: text.clone() }).await;
     answer.map_err(|error| job_text::placed(error, &args.file, text))

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::import::{self, Head};
 use crate::remote::{Remote, Upload};
+use crate::site::Site;
 use crate::wiring::{self, App};
 
 /// Read a file, check every row, and keep it as a new version of a dataset.
@@ -55,7 +56,7 @@ pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     };
     let imported = match &at.remote {
         Some(remote) => import_far(remote, file, name, &args).await?,
-        None => import_here(&at.data, file, name, &args).await?,
+        None => import_here(&at.site, file, name, &args).await?,
     };
     output::show(&imported, args.json);
     Ok(Exit::Passed)
@@ -68,10 +69,10 @@ async fn import_far(remote: &Remote, file: DatasetFile, name: String, args: &Arg
     counting::while_counting(args.quiet, || format!("sending {shown}"), remote.import(upload)).await
 }
 
-async fn import_here(data: &Path, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
+async fn import_here(site: &Site, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
     let workspace = args.workspace.clone().unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned());
     let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
-    let existing = App::open_if_there(data).await?;
+    let existing = App::open_if_there(site).await?;
     let kept = match &existing {
         Some(app) => import::kept_schema(app, &workspace, &name).await?,
         None => None,
@@ -83,7 +84,7 @@ async fn import_here(data: &Path, file: DatasetFile, name: String, args: &Args) 
     // A folder is made only for rows that are in order.
     let app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
     let source = args.file.display().to_string();
     let head = Head { workspace, name, source, actor: wiring::actor() };

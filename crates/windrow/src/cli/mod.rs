@@ -22,12 +22,14 @@ mod job_text;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
+mod jobs_delete;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
 mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
+mod jobs_schedule;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_unschedule;
@@ -43,6 +45,10 @@ mod run;
 mod run_far;
 mod run_here;
 mod scheduled;
+mod secrets_delete;
+mod secrets_list;
+mod secrets_rekey;
+mod secrets_set;
 mod serve;
 mod stream;
 pub mod tables;
@@ -50,15 +56,15 @@ pub mod text;
 mod upload;
 mod watch;
 
-use std::path::PathBuf;
-
 use clap::{Parser, Subcommand};
 
 use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::{self, Exit};
 use crate::remote::{Remote, ServerArgs};
-use crate::{assess, data_dir, dataset_named, find, start};
+use crate::site::Site;
+use crate::wiring::App;
+use crate::{assess, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -74,9 +80,10 @@ Examples:
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
+  windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
   windrow datasets import capitals.csv   keep it as a version that never changes
   windrow --server http://127.0.0.1:7373 run capitals.yaml
-                                         the same at a server; so with every command that is above
+                                         the same at a server; so with every command that reads or steers
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -86,13 +93,18 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(version, after_help = after_help(), arg_required_else_help = true, max_term_width = 110)]
 pub struct Cli {
-    /// Folder of the embedded database
-    #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
-    data: PathBuf,
+    #[command(flatten)]
+    site: Site,
     #[command(flatten)]
     server: ServerArgs,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    pub fn log(&self) -> &str {
+        &self.site.log
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -117,6 +129,21 @@ enum Command {
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
+    /// Keep API keys and the like sealed, for job files to name
+    #[command(subcommand, arg_required_else_help = true)]
+    Secrets(Secrets),
+}
+
+#[derive(Debug, Subcommand)]
+enum Secrets {
+    /// Keep a value under a name; it is read from standard input or a file, and never shown again
+    Set(secrets_set::Args),
+    /// Names, who set them and when
+    List(secrets_list::Args),
+    /// Forget a secret
+    Delete(secrets_delete::Args),
+    /// Seal everything anew under another master key
+    Rekey(secrets_rekey::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -157,36 +184,40 @@ enum Jobs {
     Retry(jobs_retry::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
+    /// Let a job start by itself
+    Schedule(jobs_schedule::Args),
     /// Let a job no longer start by itself
     Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
     Why(jobs_why::Args),
+    /// Delete a job with everything it has
+    Delete(jobs_delete::Args),
     /// Delete jobs that ended long ago
     CleanUp(jobs_clean_up::Args),
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\nWINDROW_LOG=info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
 /// Where a command does what it does.
 pub struct At {
-    data: PathBuf,
+    site: Site,
     /// The server that was named; it comes before the folder.
     remote: Option<Remote>,
 }
 
 impl At {
     async fn desk(self) -> Result<Desk> {
-        Desk::open(&self.data, self.remote).await
+        Desk::open(&self.site, self.remote).await
     }
 
     /// For what only this machine can do.
-    fn here(self, what: &str) -> Result<PathBuf> {
+    fn here(self, what: &str) -> Result<Site> {
         match self.remote {
-            None => Ok(self.data),
+            None => Ok(self.site),
             Some(_) => {
                 let remedy = "leave out `--server`, or unset WINDROW_SERVER";
                 Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
@@ -196,7 +227,7 @@ impl At {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
-    let at = At { data: cli.data, remote: cli.server.remote()? };
+    let at = At { site: cli.site, remote: cli.server.remote()? };
     match cli.command {
         Command::Run(args) => run::perform(&at, args).await,
         Command::Check(args) => check::perform(&at, args).await,
@@ -206,6 +237,7 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
             mock_model::perform(args).await
         }
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
+        Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
         Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
@@ -223,11 +255,13 @@ async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
         Jobs::Pause(args) => jobs_pause::perform(desk, args).await,
         Jobs::Resume(args) => Box::pin(jobs_resume::perform(desk, args)).await,
         Jobs::Clone(args) => Box::pin(jobs_clone::perform(desk, args)).await,
+        Jobs::Schedule(args) => jobs_schedule::perform(desk, args).await,
         Jobs::Unschedule(args) => jobs_unschedule::perform(desk, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(desk, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(desk, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
         Jobs::Why(args) => jobs_why::perform(desk, args).await,
+        Jobs::Delete(args) => jobs_delete::perform(desk, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(desk, args).await,
     }
 }
@@ -240,6 +274,15 @@ async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
         Datasets::Diff(args) => datasets_diff::perform(&at.desk().await?, args).await,
         Datasets::Export(args) => datasets_export::perform(&at.desk().await?, args).await,
         Datasets::Delete(args) => datasets_delete::perform(&at.desk().await?, args).await,
+    }
+}
+
+async fn perform_on_secrets(site: &Site, command: Secrets) -> Result<Exit> {
+    match command {
+        Secrets::Set(args) => secrets_set::perform(site, args).await,
+        Secrets::List(args) => secrets_list::perform(&App::open(site).await?, args).await,
+        Secrets::Delete(args) => secrets_delete::perform(&App::open(site).await?, args).await,
+        Secrets::Rekey(args) => secrets_rekey::perform(&App::open(site).await?, args).await,
     }
 }
 

@@ -98,8 +98,8 @@ pub struct Started {
 
 pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     match &at.remote {
-        Some(remote) => Box::pin(run_far::perform(remote, args)).await,
-        None => Box::pin(run_here::perform(&at.data, args)).await,
+        Some(remote) => Box::pin(run_far::perform(remote, &at.site, args)).await,
+        None => Box::pin(run_here::perform(&at.site, args)).await,
     }
 }
 

@@ -12,12 +12,13 @@ use crate::desk::Desk;
 use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
 use crate::remote::Remote;
+use crate::site::Site;
 
-pub async fn perform(remote: &Remote, args: Args) -> Result<Exit> {
+pub async fn perform(remote: &Remote, site: &Site, args: Args) -> Result<Exit> {
     let text = job_text::read(&args.file)?;
     let local = Local::of(&args.file, &text);
     if args.dry_run {
-        return forecast(&args, local).await;
+        return forecast(site, &args, local).await;
     }
     if args.scheduled {
         let what = "the server itself starts a job at the times of its `schedule`";
@@ -53,12 +54,12 @@ pub async fn perform(remote: &Remote, args: Args) -> Result<Exit> {
 }
 
 /// Made here, from rows that are here: the server stores nothing for it.
-async fn forecast(args: &Args, local: Option<Local>) -> Result<Exit> {
+async fn forecast(site: &Site, args: &Args, local: Option<Local>) -> Result<Exit> {
     if local.is_none() {
         let what = "a dry run is made where the rows are, and this file's rows are at the server";
         let remedy = "export them with `windrow datasets export`, or make it there";
         return Err(Error::new(what, remedy).coded(Code::Conflict).ending_with(Exit::Usage));
     }
-    let job = run_here::job(args, None).await?;
-    Box::pin(dry_run::perform(None, &job, args.how.new, args.json)).await
+    let job = run_here::job(site, args, None).await?;
+    Box::pin(dry_run::perform(site, None, &job, args.how.new, args.json)).await
 }

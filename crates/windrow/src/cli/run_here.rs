@@ -1,11 +1,10 @@
 //! `windrow run FILE` on a folder: an engine in this process does the work.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use windrow_model::SessionId;
 use windrow_model::record::Run;
-use windrow_workloads::dataset::Library;
-use windrow_workloads::{Environment, LoadedJob, experiment, job_file};
+use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use super::execute::{self, Ending};
 use super::progress::Progress;
@@ -16,14 +15,15 @@ use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::find;
+use crate::site::Site;
 use crate::wiring::{self, App};
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     // A folder is made only for a file that is in order, but what is there may hold its dataset.
-    let existing = App::open_if_there(data).await?;
-    let job = job(&args, existing.as_ref().map(App::library)).await?;
+    let existing = App::open_if_there(site).await?;
+    let job = job(site, &args, existing.as_ref()).await?;
     if args.dry_run {
-        return Box::pin(dry_run::perform(existing.as_ref(), &job, args.how.new, args.json)).await;
+        return Box::pin(dry_run::perform(site, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
     if args.scheduled && job.schedule.is_none() {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
@@ -31,7 +31,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     }
     let app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
@@ -51,8 +51,8 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
 }
 
 /// The file as it is to be run, with what there is to warn of said.
-pub async fn job(args: &Args, library: Option<Library>) -> Result<LoadedJob> {
-    let mut job = load(args.file.clone(), library).await?;
+pub async fn job(site: &Site, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
+    let mut job = load(site, args.file.clone(), app).await?;
     if let Some(rows) = args.first {
         job = experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
@@ -65,8 +65,10 @@ pub async fn job(args: &Args, library: Option<Library>) -> Result<LoadedJob> {
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-pub async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
-    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+pub async fn load(site: &Site, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
+    let environment = app.map_or_else(|| site.environment(), App::environment);
+    let library = app.map(App::library);
+    let load = move || job_file::load_with(&file, &environment, library.as_ref());
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?

@@ -2,30 +2,20 @@
 
 use windrow_model::ItemId;
 use windrow_model::state::ItemState;
-use windrow_model::store::ItemFilter;
 use windrow_wire::{ItemDetailView, ItemList};
 
 use super::{Desk, PAGE};
 use crate::error::{Code, Error, Result};
+use crate::items::{self, Asked};
 use crate::remote::{NOTHING, Remote};
-use crate::{detail, find, listing};
-
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ItemsAsked {
-    pub state: Option<ItemState>,
-    /// Behind this item.
-    pub after: Option<i64>,
-    pub limit: usize,
-}
+use crate::{detail, find};
 
 impl Desk {
-    pub async fn items(&self, job: &str, asked: ItemsAsked) -> Result<ItemList> {
+    pub async fn items(&self, job: &str, asked: Asked<'_>) -> Result<ItemList> {
         match self {
             Desk::Folder(app) => {
                 let (job, latest) = find::job(app, job).await?;
-                let ItemsAsked { state, after, limit } = asked;
-                let filter = ItemFilter { job: job.id, run: None, state, after: after.map(ItemId), limit };
-                listing::items(app, &job, &latest, filter).await
+                items::page(app, &job, &latest, items::query(job.id, asked)?).await
             }
             Desk::Server(remote) => items_of(remote, job, asked).await,
         }
@@ -34,7 +24,7 @@ impl Desk {
     /// Whether some item of the job did not succeed.
     pub async fn has_failed(&self, job: &str) -> Result<bool> {
         for state in [ItemState::Failed, ItemState::Cancelled, ItemState::Queued] {
-            let asked = ItemsAsked { state: Some(state), after: None, limit: 1 };
+            let asked = Asked { state: Some(state), limit: 1, ..Asked::default() };
             if !self.items(job, asked).await?.items.is_empty() {
                 return Ok(true);
             }
@@ -58,8 +48,8 @@ impl Desk {
 }
 
 /// A server gives so many at a time; the command line gives as many as were asked for.
-async fn items_of(remote: &Remote, job: &str, asked: ItemsAsked) -> Result<ItemList> {
-    let mut list = ItemList { items: Vec::new(), next: asked.after };
+async fn items_of(remote: &Remote, job: &str, asked: Asked<'_>) -> Result<ItemList> {
+    let mut list = ItemList { items: Vec::new(), next: asked.after.map(str::to_owned) };
     loop {
         let limit = PAGE.min(asked.limit - list.items.len());
         if limit == 0 {
@@ -67,13 +57,17 @@ async fn items_of(remote: &Remote, job: &str, asked: ItemsAsked) -> Result<ItemL
         }
         let query = [
             ("state", asked.state.map(|state| state.to_string())),
-            ("after", list.next.take().map(|item| item.to_string())),
+            ("filter", asked.filter.map(str::to_owned)),
+            ("sort", asked.sort.map(str::to_owned)),
+            ("after", list.next.take()),
             ("limit", Some(limit.to_string())),
         ];
         let page: ItemList = remote.get(&["jobs", job, "items"], &query).await?;
+        // It ends early where it looked at many items in vain; so does the folder's.
+        let whole = page.items.len() == limit;
         list.items.extend(page.items);
         list.next = page.next;
-        if list.next.is_none() {
+        if list.next.is_none() || !whole {
             return Ok(list);
         }
     }

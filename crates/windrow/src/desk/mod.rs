@@ -8,13 +8,11 @@ mod jobs;
 mod results;
 mod steering;
 
-use std::path::Path;
-
 use crate::error::Result;
 use crate::remote::Remote;
+use crate::site::Site;
 use crate::wiring::App;
 
-pub use items::ItemsAsked;
 pub use steering::MORE;
 
 /// What a server gives at most in one answer.
@@ -27,10 +25,10 @@ pub enum Desk {
 
 impl Desk {
     /// On a folder that exists, unless a server is meant.
-    pub async fn open(data: &Path, remote: Option<Remote>) -> Result<Self> {
+    pub async fn open(site: &Site, remote: Option<Remote>) -> Result<Self> {
         match remote {
             Some(remote) => Ok(Desk::Server(remote)),
-            None => App::open(data).await.map(Desk::Folder),
+            None => App::open(site).await.map(Desk::Folder),
         }
     }
 

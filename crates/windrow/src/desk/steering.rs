@@ -4,8 +4,8 @@ use windrow_model::JobId;
 use windrow_model::record::RunLimits;
 use windrow_model::state::{Mode, RunEvent};
 use windrow_model::store::Retention;
-use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry};
-use windrow_wire::{Budget, Deleted, RunDetail, Submitted};
+use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
+use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
 use super::Desk;
 use crate::error::{Code, Result};
@@ -80,6 +80,20 @@ impl Desk {
         }
     }
 
+    /// Lets the job start by itself at these times.
+    pub async fn schedule(&self, job: &str, cron: &str) -> Result<ScheduleView> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, _) = find::job(app, job).await?;
+                Ok((&start::schedule(app, &job, cron.to_owned(), &wiring::actor()).await?).into())
+            }
+            Desk::Server(remote) => {
+                let wish = ScheduleRequest { cron: cron.to_owned() };
+                Ok(remote.put::<ScheduledJob>(&["jobs", job, "schedule"], &wish).await?.schedule)
+            }
+        }
+    }
+
     pub async fn unschedule(&self, job: &str) -> Result<()> {
         match self {
             Desk::Folder(app) => {
@@ -87,6 +101,17 @@ impl Desk {
                 Ok(app.store.schedule(job.id, None, &wiring::actor(), app.now()).await?)
             }
             Desk::Server(remote) => remote.delete_silently(&["jobs", job, "schedule"]).await,
+        }
+    }
+
+    pub async fn delete(&self, job: &str) -> Result<()> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, _) = find::job(app, job).await?;
+                app.store.delete_job(job.id).await?;
+                Ok(delete::sweep(app).await?)
+            }
+            Desk::Server(remote) => remote.delete_silently(&["jobs", job]).await,
         }
     }
 

@@ -25,6 +25,7 @@ pub async fn clean_up(State(server): Shared, sent: Sent) -> Result<Json<Deleted>
         completed_ms: days("completed_days", wish.completed_days)?.unwrap_or(usual.completed_ms),
         failed_ms: days("failed_days", wish.failed_days)?.unwrap_or(usual.failed_ms),
     };
+    let _turn = server.turn().await?;
     Ok(Json(delete::clean_up(&server.app, retention).await?))
 }
 

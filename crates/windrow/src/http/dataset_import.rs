@@ -106,6 +106,8 @@ async fn check_and_store(
     head: Head,
     _upload: TempPath,
 ) -> Result<DatasetImported, Refusal> {
+    // Not while it arrives: a slow sender must not hold the others up.
+    let _turn = server.turn().await?;
     let schema = match given {
         Some(schema) => Some(schema),
         None => import::kept_schema(&server.app, &head.workspace, &head.name).await?,

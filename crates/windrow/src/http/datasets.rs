@@ -8,6 +8,7 @@ use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
 use windrow_workloads::dataset::import;
 
 use super::caller::Caller;
+use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
@@ -119,6 +120,7 @@ pub async fn diff(
     }
     let caller = caller.within(query.workspace.as_deref())?;
     let versions = (Some(query.old), query.new);
+    let _turn = server.turn().await?;
     Ok(Json(detail::of_versions(&server.app, caller.home(), &name, versions, limit).await?))
 }
 
@@ -133,9 +135,11 @@ pub async fn delete(
     caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DeleteQuery>,
+    if_match: IfMatch,
 ) -> Result<Json<DatasetDeleted>, Refusal> {
     let named = dataset_named::Named { name, version: query.version };
     let caller = caller.within(query.workspace.as_deref())?;
+    if_match.holds(&detail::of_dataset(&server.app, caller.home(), &named, SAMPLE).await?)?;
     let deleted = dataset_named::drop(&server.app, caller.home(), &named).await?;
     tokio::spawn(async move {
         if let Err(error) = import::sweep(&*server.app.datasets).await {

@@ -23,6 +23,7 @@ const PAGE: usize = 50;
 pub struct JobsQuery {
     /// Only jobs whose latest run is in this state
     #[param(inline)]
+    #[serde(alias = "status")]
     state: Option<RunState>,
     /// Only jobs of this kind
     kind: Option<String>,

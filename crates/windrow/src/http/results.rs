@@ -82,6 +82,7 @@ pub async fn result(
     Asked(query): Asked<ResultQuery>,
 ) -> Result<Json<RunResult>, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
+    let _turn = server.turn().await?;
     let (job, run) = caller.run(&server.app, &run).await?;
     let wish = Wish { baseline: query.baseline, within: caller.workspace, worst };
     Ok(Json(assess::result(&server.app, &job, &run, &wish).await?))
@@ -97,6 +98,7 @@ pub async fn gates(
     Named(run): Named,
     Asked(query): Asked<GatesQuery>,
 ) -> Result<Json<GateList>, Refusal> {
+    let _turn = server.turn().await?;
     let (job, run) = caller.run(&server.app, &run).await?;
     let wish = Wish { baseline: query.baseline, within: caller.workspace, worst: 0 };
     Ok(Json(assess::gates(&server.app, &job, &run, &wish).await?))
@@ -115,6 +117,7 @@ pub async fn report(
 ) -> Result<Response, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
     let format = query.format.unwrap_or(Format::Markdown);
+    let _turn = server.turn().await?;
     let (_, run) = caller.run(&server.app, &run).await?;
     let assessed =
         assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst }).await?;
@@ -141,6 +144,7 @@ pub async fn compare(
     Asked(query): Asked<CompareQuery>,
 ) -> Result<Json<Compared>, Refusal> {
     let rows = at_most("rows", query.rows, FLIPS)?;
+    let _turn = server.turn().await?;
     Ok(Json(detail::of_pair(&server.app, caller.workspace.as_deref(), &query.before, &query.after, rows).await?))
 }
 

@@ -5,16 +5,18 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_model::JobId;
 use windrow_model::record::{Job, Schedule};
 use windrow_model::store::JobFilter;
-use windrow_model::{JobId, cron};
 use windrow_wire::request::ScheduleRequest;
 use windrow_wire::{ScheduleList, ScheduledJob};
 
 use super::caller::Caller;
+use super::etag::IfMatch;
 use super::extract::{Asked, Named, Sent, page};
 use super::refusal::Refusal;
 use super::server::Shared;
+use crate::start;
 
 const PAGE: usize = 50;
 
@@ -58,18 +60,14 @@ pub async fn set(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
+    if_match: IfMatch,
     sent: Sent,
 ) -> Result<Json<ScheduledJob>, Refusal> {
     let wish: ScheduleRequest = sent.json_only()?;
-    let (job, _) = caller.job(&server.app, &job).await?;
-    let now = server.app.now();
-    // Also while a run is under way, whose end sets it anew: it may end right now.
-    let next_at = cron::next_after(&wish.cron, now).map_err(|why| {
-        let remedy = "write five fields, like \"0 6 * * *\" (daily at 6:00 UTC)";
-        Refusal::bad("cron", format!("{:?} names no time: {why}", wish.cron), remedy)
-    })?;
-    let schedule = Schedule { cron: wish.cron, next_at: Some(next_at) };
-    server.app.store.schedule(job.id, Some(schedule.clone()), &caller.actor, now).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
+    if_match.job(&server, &job, &latest).await?;
+    let set = start::schedule(&server.app, &job, wish.cron, &caller.actor).await;
+    let schedule = set.map_err(|error| Refusal::from(error).about("cron"))?;
     Ok(Json(scheduled(&job, &schedule)))
 }
 
@@ -77,8 +75,14 @@ pub async fn set(
 #[utoipa::path(delete, operation_id = "unschedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 204, description = "It has no schedule now")))]
-pub async fn unset(State(server): Shared, caller: Caller, Named(job): Named) -> Result<StatusCode, Refusal> {
-    let (job, _) = caller.job(&server.app, &job).await?;
+pub async fn unset(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    if_match: IfMatch,
+) -> Result<StatusCode, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
+    if_match.job(&server, &job, &latest).await?;
     if job.schedule.is_some() {
         server.app.store.schedule(job.id, None, &caller.actor, server.app.now()).await?;
     }

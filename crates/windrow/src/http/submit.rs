@@ -14,7 +14,7 @@ use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Rows, Submit};
 use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
-use windrow_workloads::{Environment, LoadedJob, experiment};
+use windrow_workloads::{LoadedJob, experiment};
 
 use super::caller::Caller;
 use super::extract::Sent;
@@ -46,6 +46,7 @@ pub async fn submit(
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
+    let _turn = server.turn().await?;
     let mut file = load(&server, &caller, wish.file, wish.dataset, Depth::First).await?;
     if let Some(rows) = wish.first {
         file = experiment::first_rows(file, rows)
@@ -85,11 +86,11 @@ pub async fn load(
 ) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
-    let (files, library) = (server.app.files(&workspace), server.app.library());
+    let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
         let rows = rows.as_ref().map(|rows| (rows.name.as_str(), rows.version));
         let base = Base { folder: &files, closed: true, workspace: &workspace, depth, rows };
-        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;

@@ -34,7 +34,11 @@ fn of_problem(remote: &Remote, status: StatusCode, problem: Problem) -> Error {
             .to_owned(),
         _ => addressed(remote, problem.remedy.unwrap_or_default()),
     };
-    let exit = if code == Code::BudgetSpent { Exit::BudgetSpent } else { Exit::Error };
+    let exit = match code {
+        Code::BudgetSpent => Exit::BudgetSpent,
+        Code::BadRequest => Exit::Usage,
+        _ => Exit::Error,
+    };
     Error::new(problem.detail, remedy).coded(code).ending_with(exit)
 }
 

@@ -49,6 +49,7 @@ fn a_server_answers_every_question_as_its_folder_does() {
         "jobs items counted --json",
         "jobs items counted --state failed",
         "jobs items counted --limit 4 --after 2 --json",
+        "jobs items counted --where score.exact<0.5 --sort=-latency_ms --json",
         "jobs item counted 1",
         "jobs item counted 4 --json",
         "jobs logs counted",
@@ -76,7 +77,9 @@ fn a_server_answers_every_question_as_its_folder_does() {
         "datasets diff numbers@1 numbers@2 --json --limit 1",
         "datasets export numbers -q",
         "datasets export numbers@1 --format csv -q",
+        "jobs schedule counted @yearly",
         "jobs unschedule counted",
+        "jobs unschedule other",
         "jobs clean-up --json",
     ] {
         let said = alike(&place, &server, command);
@@ -104,6 +107,8 @@ fn a_server_refuses_as_its_folder_does() {
         "jobs cancel counted --now",
         "jobs clone counted other",
         "jobs retry nothing-like-it",
+        "jobs delete nothing-like-it",
+        "jobs schedule nothing-like-it @daily",
         "compare counted#9 counted",
         "compare counted nothing-like-it",
         "gates nothing-like-it",
@@ -117,6 +122,7 @@ fn a_server_refuses_as_its_folder_does() {
         let said = alike(&place, &server, command);
         assert!(said.code == 1 && said.stderr.contains("do: "), "{command}: {} {}", said.code, said.stderr);
     }
+    assert_eq!(alike(&place, &server, "jobs items counted --where scoer.exact<1").code, 2);
 }
 
 #[test]
@@ -146,4 +152,6 @@ fn a_report_a_dataset_and_a_deletion_come_out_alike_too() {
     assert_eq!(there.stderr, here.stderr);
     assert_eq!(place.windrow_at(&server, &["datasets", "delete", "more"]).ended_with(0).stdout, "deleted more@1\n");
     place.windrow(&["datasets", "show", "more"]).ended_with(1);
+    assert_eq!(place.windrow_at(&server, &["jobs", "delete", "other"]).ended_with(0).stdout, "deleted other\n");
+    place.windrow(&["jobs", "show", "other"]).ended_with(1);
 }
