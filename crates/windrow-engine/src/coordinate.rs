@@ -76,7 +76,7 @@ impl Dispatcher {
                 session: node.session,
                 scope: node.settings.scope.clone(),
                 places: node.settings.jobs.saturating_sub(taken),
-                quota: node.settings.quota,
+                quota: node.settings.quota.clone(),
                 lease_ms: node.settings.lease_ms,
             };
             for held in node.store.admit(admission, now).await? {

@@ -172,7 +172,7 @@ impl Journal for ItemJournal {
         if self.fresh {
             return None;
         }
-        let found = self.store.shared_step(*key).await.unwrap_or_else(|error| {
+        let found = self.store.shared_step(self.flag.lease.run, *key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for a shared result; making the call");
             None
         })?;

@@ -4,6 +4,7 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod access;
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
@@ -19,6 +20,7 @@ pub mod secret;
 pub mod status;
 pub mod time;
 
+pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use answer::{
     DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
 };

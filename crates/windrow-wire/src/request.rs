@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::ErrorClass;
+use windrow_model::access::Role;
 use windrow_model::state::Mode;
 
 use crate::Budget;
@@ -140,4 +141,18 @@ pub struct CleanUp {
 #[serde(default, deny_unknown_fields)]
 pub struct Rescore {
     pub file: Option<String>,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// Who acts with it, in every log.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    pub role: Role,
+    /// The only one it may use; the caller's, or all, if not given.
+    pub workspace: Option<String>,
+    /// `90d`, `2w`, `12h`; without end if not given.
+    pub expires_in: Option<String>,
 }

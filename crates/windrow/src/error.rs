@@ -104,6 +104,7 @@ impl From<StoreError> for Error {
             // These messages say what to do themselves.
             StoreError::RunningExisted { .. } => (Code::RunningExisted, ""),
             StoreError::KindChanged { .. } => (Code::KindChanged, ""),
+            StoreError::NameTaken { .. } => (Code::Conflict, ""),
             StoreError::IntakeClosed => (Code::IntakeClosed, ""),
             StoreError::Stale { .. } => {
                 (Code::Conflict, "look who works on it with `windrow jobs why JOB`, then try again")

@@ -1,6 +1,8 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod api_key;
 mod assess;
+mod audited;
 mod baseline;
 mod cli;
 mod code;
@@ -17,6 +19,7 @@ mod http;
 mod import;
 mod intake;
 mod items;
+mod listen;
 mod listing;
 mod mock_model;
 mod remote;

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::access::AccessStore;
+use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::secret::SecretStore;
@@ -29,6 +31,8 @@ pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub access: Arc<dyn AccessStore>,
+    pub audit: Arc<dyn AuditLog>,
     secrets: Arc<dyn SecretStore>,
     clock: Arc<dyn Clock>,
     /// Whoever reads a hint does so elsewhere, where the folder has no name.
@@ -65,9 +69,11 @@ impl App {
         let app = Self {
             site: site.clone(),
             data,
-            store: store.clone(),
             datasets: store.clone(),
-            secrets: store,
+            access: store.clone(),
+            audit: store.clone(),
+            secrets: store.clone(),
+            store,
             clock: Arc::new(SystemClock),
             serves_others: false,
         };
@@ -185,7 +191,8 @@ impl App {
             seed: fastrand::u64(..),
             session,
         };
-        let engine = Engine::start(parts, Settings { quota: self.site.quota, ..settings }).await?;
+        let engine =
+            Engine::start(parts, Settings { quota: self.site.quota.clone().unwrap_or_default(), ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 

@@ -71,7 +71,8 @@ impl World {
         }
         self.run_mut(run).spent += usage;
         if shared {
-            self.shared.insert(key, id);
+            let workspace = self.jobs[&self.runs[&run].job].job.workspace.clone();
+            self.shared.insert((workspace, key), id);
         }
     }
 

@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_doomed_jobs.sql"),
     include_str!("migrations/0007_secrets.sql"),
     include_str!("migrations/0008_webhooks.sql"),
+    include_str!("migrations/0009_access.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

@@ -2,11 +2,13 @@
 //! connections read. Each verb is a plain function over a connection, one file per verb or noun;
 //! this module only carries calls to the right side.
 
+mod access;
 mod admit;
 mod aggregates;
 mod amend;
 mod archive;
 mod attempts;
+mod audit;
 mod cancel;
 mod cells;
 mod claim;
@@ -170,8 +172,8 @@ impl Store for SqliteStore {
         self.read(move |conn| steps::history(conn, attempt)).await
     }
 
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
-        self.read(move |conn| shared::shared_step(conn, key)).await
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        self.read(move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {

@@ -13,6 +13,7 @@ macro_rules! cases {
     };
 }
 
+mod access;
 mod conformance;
 mod datasets;
 mod differential;

@@ -13,7 +13,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME for all of it, or NAME@VERSION
-    dataset: Named,
+    pub dataset: Named,
     /// `default` if not given; at a server that of the API key
     #[arg(long)]
     workspace: Option<String>,

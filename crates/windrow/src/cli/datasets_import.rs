@@ -11,6 +11,7 @@ use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use super::output::{self, Show};
 use super::{At, counting, dataset_named, text};
+use crate::audited::change;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::import::{self, Head};
@@ -88,8 +89,10 @@ async fn import_here(site: &Site, file: DatasetFile, name: String, args: &Args) 
     };
     let source = args.file.display().to_string();
     let head = Head { workspace, name, source, actor: wiring::actor() };
+    let kept = head.name.clone();
     let storing = import::store(&app, file, checked, head, &progress);
-    counting::while_counting(args.quiet, || said(&progress), storing).await
+    let storing = counting::while_counting(args.quiet, || said(&progress), storing);
+    change(&app, "datasets import", kept, storing).await
 }
 
 fn located(args: &Args) -> Result<DatasetFile> {

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Terminate: running items stop before their next paid call
     #[arg(long)]
     now: bool,

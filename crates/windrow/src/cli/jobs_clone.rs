@@ -12,7 +12,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Name of the copy
     name: String,
     #[command(flatten)]

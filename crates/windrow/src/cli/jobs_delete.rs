@@ -9,7 +9,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {

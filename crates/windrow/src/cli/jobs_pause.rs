@@ -11,7 +11,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Why, for the log
     #[arg(long)]
     reason: Option<String>,

@@ -16,7 +16,7 @@ use crate::{steer, wiring};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Do the work right here, to the end
     #[arg(long)]
     here: bool,

@@ -17,7 +17,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Only items that failed with this class of error; may be repeated (timeout, rate_limited, server …)
     #[arg(long, value_name = "CLASS")]
     error: Vec<ErrorClass>,

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Five fields of cron, in UTC, like "0 6 * * *" (daily at 6:00), or @daily and the like
     cron: String,
 }

@@ -1,6 +1,7 @@
 //! The command line: one command, one file. Each takes its arguments and the [`Desk`] that answers, and
 //! returns how the program ends.
 
+mod audit;
 mod budget;
 mod check;
 mod compare;
@@ -34,6 +35,9 @@ mod jobs_show;
 mod jobs_stats;
 mod jobs_unschedule;
 mod jobs_why;
+mod keys_create;
+mod keys_list;
+mod keys_revoke;
 mod mock_model;
 mod online;
 mod output;
@@ -50,6 +54,7 @@ mod secrets_list;
 mod secrets_rekey;
 mod secrets_set;
 mod serve;
+mod serve_access;
 mod stream;
 pub mod tables;
 pub mod text;
@@ -58,6 +63,7 @@ mod watch;
 
 use clap::{Parser, Subcommand};
 
+use crate::audited;
 use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::{self, Exit};
@@ -124,6 +130,11 @@ enum Command {
     Jobs(Jobs),
     /// Run everything in the data folder, and answer over HTTP
     Serve(serve::Args),
+    /// Keys that let programs and people use the server
+    #[command(subcommand, arg_required_else_help = true)]
+    Keys(Keys),
+    /// Who changed what, and what was turned away
+    Audit(audit::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -144,6 +155,16 @@ enum Secrets {
     Delete(secrets_delete::Args),
     /// Seal everything anew under another master key
     Rekey(secrets_rekey::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Keys {
+    /// Make a key; its secret is shown once
+    Create(keys_create::Args),
+    /// All keys, without their secrets
+    List(keys_list::Args),
+    /// Take a key back
+    Revoke(keys_revoke::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -238,6 +259,8 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         }
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
+        Command::Keys(command) => perform_on_keys(&at.here("keys")?, command).await,
+        Command::Audit(args) => audit::perform(&App::open(&at.here("audit")?).await?, args).await,
         Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
@@ -252,17 +275,28 @@ async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
         Jobs::Items(args) => jobs_items::perform(desk, args).await,
         Jobs::Item(args) => item_show::perform(desk, args).await,
         Jobs::Logs(args) => jobs_logs::perform(desk, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(desk, args).await,
-        Jobs::Resume(args) => Box::pin(jobs_resume::perform(desk, args)).await,
-        Jobs::Clone(args) => Box::pin(jobs_clone::perform(desk, args)).await,
-        Jobs::Schedule(args) => jobs_schedule::perform(desk, args).await,
-        Jobs::Unschedule(args) => jobs_unschedule::perform(desk, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(desk, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(desk, args)).await,
+        Jobs::Pause(args) => desk.change("jobs pause", args.job.clone(), jobs_pause::perform(desk, args)).await,
+        Jobs::Resume(args) => desk.change("jobs resume", args.job.clone(), jobs_resume::perform(desk, args)).await,
+        Jobs::Clone(args) => desk.change("jobs clone", args.job.clone(), jobs_clone::perform(desk, args)).await,
+        Jobs::Schedule(args) => desk.change("jobs schedule", args.job.clone(), jobs_schedule::perform(desk, args)).await,
+        Jobs::Unschedule(args) => desk.change("jobs unschedule", args.job.clone(), jobs_unschedule::perform(desk, args)).await,
+        Jobs::Cancel(args) => desk.change("jobs cancel", args.job.clone(), jobs_cancel::perform(desk, args)).await,
+        Jobs::Retry(args) => desk.change("jobs retry", args.job.clone(), jobs_retry::perform(desk, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
         Jobs::Why(args) => jobs_why::perform(desk, args).await,
-        Jobs::Delete(args) => jobs_delete::perform(desk, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(desk, args).await,
+        Jobs::Delete(args) => desk.change("jobs delete", args.job.clone(), jobs_delete::perform(desk, args)).await,
+        Jobs::CleanUp(args) => desk.change("jobs clean-up", "", jobs_clean_up::perform(desk, args)).await,
+    }
+}
+
+async fn perform_on_keys(site: &Site, command: Keys) -> Result<Exit> {
+    match command {
+        Keys::Create(args) => keys_create::perform(site, args).await,
+        Keys::List(args) => keys_list::perform(&App::open(site).await?, args).await,
+        Keys::Revoke(args) => {
+            let app = App::open(site).await?;
+            audited::change(&app, "keys revoke", args.key.clone(), keys_revoke::perform(&app, args)).await
+        }
     }
 }
 
@@ -273,7 +307,11 @@ async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
         Datasets::Show(args) => datasets_show::perform(&at.desk().await?, args).await,
         Datasets::Diff(args) => datasets_diff::perform(&at.desk().await?, args).await,
         Datasets::Export(args) => datasets_export::perform(&at.desk().await?, args).await,
-        Datasets::Delete(args) => datasets_delete::perform(&at.desk().await?, args).await,
+        Datasets::Delete(args) => {
+            let desk = at.desk().await?;
+            let name = args.dataset.name.clone();
+            desk.change("datasets delete", name, datasets_delete::perform(&desk, args)).await
+        }
     }
 }
 
@@ -281,8 +319,14 @@ async fn perform_on_secrets(site: &Site, command: Secrets) -> Result<Exit> {
     match command {
         Secrets::Set(args) => secrets_set::perform(site, args).await,
         Secrets::List(args) => secrets_list::perform(&App::open(site).await?, args).await,
-        Secrets::Delete(args) => secrets_delete::perform(&App::open(site).await?, args).await,
-        Secrets::Rekey(args) => secrets_rekey::perform(&App::open(site).await?, args).await,
+        Secrets::Delete(args) => {
+            let app = App::open(site).await?;
+            change(&app, "secrets delete", args.name.clone(), secrets_delete::perform(&app, args)).await
+        }
+        Secrets::Rekey(args) => {
+            let app = App::open(site).await?;
+            change(&app, "secrets rekey", "", secrets_rekey::perform(&app, args)).await
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::execute::{self, Ending};
 use super::progress::Progress;
 use super::run::{self, Args, Started};
 use super::{dry_run, scheduled};
+use crate::audited::change;
 use crate::course::{self, Host};
 use crate::desk::Desk;
 use crate::error::{Error, Result};
@@ -33,11 +34,16 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         Some(app) => app,
         None => App::create(site).await?,
     };
+    let name = job.name.clone();
+    change(&app, "run", name, run_job(&app, job, args)).await
+}
+
+async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
-        find::run(&app, baseline).await?;
+        find::run(app, baseline).await?;
     }
-    let course = course::course(&app, &job, args.how.wanted(), &Here { actor: wiring::actor() }).await?;
+    let course = course::course(app, &job, args.how.wanted(), &Here { actor: wiring::actor() }).await?;
     if !args.quiet {
         course.notes.iter().for_each(|note| eprintln!("{note}"));
     }
@@ -47,7 +53,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);
     }
-    scheduled::keep(&app, course.job, exit, args.json, args.quiet).await
+    scheduled::keep(app, course.job, exit, args.json, args.quiet).await
 }
 
 /// The file as it is to be run, with what there is to warn of said.

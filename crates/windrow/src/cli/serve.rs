@@ -7,17 +7,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
 
 use super::execute::Signals;
+use super::serve_access::{Access, forget_old_audit};
 use crate::delete;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::rate_limit::{Rate, RateLimit};
-use crate::http::{self, Server};
+use crate::http::{self, Peer, Server};
+use crate::listen::{PlainListener, TlsListener};
 use crate::site::Site;
 use crate::wiring::{App, Load};
 
@@ -32,8 +35,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// stops at once. Nothing is lost either way.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address to listen on; port 0 takes any free one. Only addresses of this machine, as there are no
-    /// API keys yet
+    /// Address to listen on; port 0 takes any free one. Without API keys only addresses of this machine
     #[arg(long, value_name = "ADDRESS", env = "WINDROW_LISTEN", default_value = "127.0.0.1:7373")]
     listen: SocketAddr,
     /// How long running items may take to finish when the server is stopped
@@ -54,6 +56,8 @@ pub struct Args {
     /// Delete all other jobs so many days after their end
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
+    #[command(flatten)]
+    access: Access,
 }
 
 impl Args {
@@ -66,7 +70,8 @@ impl Args {
 }
 
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
-    refuse_strangers(args.listen)?;
+    args.access.refuse_strangers(site, args.listen).await?;
+    let certificate = args.access.certificate()?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| {
@@ -76,15 +81,27 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
     let app = App::create(site).await?.serving_others();
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
-    let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
+    let keep_audit_ms = args.access.keep_audit_ms();
+    let retention = args.retention();
+    let door = args.access.door(&app, address, certificate.is_some()).await?;
+    tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
+    let load = Load { jobs: args.jobs, workers: args.workers, retention };
     let running = app.engine_of_all(load).await?;
-    let server = Server::new(app, running).await?;
-    println!("http://{address}");
+    let server = Server::new(app, running, door).await?;
+    println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
     sweep(server.clone());
     let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
-    serve(server, router, listener, &mut signals, args.grace).await
+    match certificate {
+        Some(certificate) => {
+            tokio::spawn(certificate.clone().keep_fresh());
+            let listener = TlsListener::start(PlainListener(listener), certificate)
+                .map_err(|error| Error::new(format!("TLS cannot be set up: {error}"), "check the certificate"))?;
+            serve(server, router, listener, &mut signals, args.grace).await
+        }
+        None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
+    }
 }
 
 /// What an earlier process deleted or was sent and did not clear away.
@@ -96,16 +113,6 @@ fn sweep(server: Arc<Server>) {
     });
 }
 
-/// Whoever reaches the port can start programs as this user, so only this machine may.
-fn refuse_strangers(address: SocketAddr) -> Result<()> {
-    if address.ip().is_loopback() {
-        return Ok(());
-    }
-    let what = format!("listening on {address} needs API keys, and this version has none");
-    let remedy = "listen on 127.0.0.1 or [::1]; from elsewhere, use a tunnel (ssh -L 7373:127.0.0.1:7373 HOST)";
-    Err(Error::new(what, remedy).ending_with(Exit::Usage))
-}
-
 fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|error| {
         let what = format!("the folder {} cannot be made: {error}", path.display());
@@ -113,19 +120,19 @@ fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
-async fn serve(
+async fn serve<L>(
     server: Arc<Server>,
     router: Router,
-    listener: TcpListener,
+    listener: L,
     signals: &mut Signals,
     grace: Duration,
-) -> Result<Exit> {
-    // Small answers must not wait for the acknowledgement of the one before.
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
+) -> Result<Exit>
+where
+    L: Listener<Addr = SocketAddr>,
+    Peer: for<'a> Connected<IncomingStream<'a, L>>,
+{
     let closing = server.clone();
-    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
+    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>())
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);

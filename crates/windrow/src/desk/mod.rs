@@ -8,7 +8,9 @@ mod jobs;
 mod results;
 mod steering;
 
+use crate::audited;
 use crate::error::Result;
+use crate::exit::Exit;
 use crate::remote::Remote;
 use crate::site::Site;
 use crate::wiring::App;
@@ -29,6 +31,20 @@ impl Desk {
         match remote {
             Some(remote) => Ok(Desk::Server(remote)),
             None => App::open(site).await.map(Desk::Folder),
+        }
+    }
+
+    /// Does the work of a command that changes something. What changes here is written down here; a server
+    /// does so itself.
+    pub async fn change(
+        &self,
+        operation: &str,
+        resource: impl Into<String>,
+        work: impl Future<Output = Result<Exit>>,
+    ) -> Result<Exit> {
+        match self {
+            Desk::Folder(app) => audited::change(app, operation, resource, work).await,
+            Desk::Server(_) => Box::pin(work).await,
         }
     }
 

@@ -63,6 +63,15 @@ impl Served {
         Self { address, process: Some(process) }
     }
 
+    /// One that was started otherwise.
+    pub fn at(address: String, process: Background) -> Self {
+        Self { address, process: Some(process) }
+    }
+
+    pub fn wait_for_stderr(&self, part: &str) {
+        self.process.as_ref().unwrap().wait_for_stderr(part);
+    }
+
     pub fn get(&self, path: &str) -> Reply {
         self.ask("GET", path, &[], "")
     }

@@ -1,6 +1,8 @@
 //! The real binary on a real folder, against an endpoint in this process that counts.
 
+mod access;
 mod appending;
+mod auditing;
 mod boundaries;
 mod broken_files;
 mod budgets;
@@ -10,6 +12,7 @@ mod continuing;
 mod datasets;
 mod documented;
 mod dry_run;
+mod encrypted;
 mod endpoint;
 mod interrupting;
 mod json_contract;
