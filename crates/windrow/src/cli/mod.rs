@@ -63,7 +63,7 @@ mod watch;
 
 use clap::{Parser, Subcommand};
 
-use crate::audited;
+use crate::audited::change;
 use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::{self, Exit};
@@ -259,8 +259,8 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         }
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
-        Command::Keys(command) => perform_on_keys(&at.here("keys")?, command).await,
-        Command::Audit(args) => audit::perform(&App::open(&at.here("audit")?).await?, args).await,
+        Command::Keys(command) => perform_on_keys(at, command).await,
+        Command::Audit(args) => audit::perform(&at.desk().await?, args).await,
         Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
@@ -278,8 +278,12 @@ async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
         Jobs::Pause(args) => desk.change("jobs pause", args.job.clone(), jobs_pause::perform(desk, args)).await,
         Jobs::Resume(args) => desk.change("jobs resume", args.job.clone(), jobs_resume::perform(desk, args)).await,
         Jobs::Clone(args) => desk.change("jobs clone", args.job.clone(), jobs_clone::perform(desk, args)).await,
-        Jobs::Schedule(args) => desk.change("jobs schedule", args.job.clone(), jobs_schedule::perform(desk, args)).await,
-        Jobs::Unschedule(args) => desk.change("jobs unschedule", args.job.clone(), jobs_unschedule::perform(desk, args)).await,
+        Jobs::Schedule(args) => {
+            desk.change("jobs schedule", args.job.clone(), jobs_schedule::perform(desk, args)).await
+        }
+        Jobs::Unschedule(args) => {
+            desk.change("jobs unschedule", args.job.clone(), jobs_unschedule::perform(desk, args)).await
+        }
         Jobs::Cancel(args) => desk.change("jobs cancel", args.job.clone(), jobs_cancel::perform(desk, args)).await,
         Jobs::Retry(args) => desk.change("jobs retry", args.job.clone(), jobs_retry::perform(desk, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
@@ -289,13 +293,13 @@ async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
     }
 }
 
-async fn perform_on_keys(site: &Site, command: Keys) -> Result<Exit> {
+async fn perform_on_keys(at: At, command: Keys) -> Result<Exit> {
     match command {
-        Keys::Create(args) => keys_create::perform(site, args).await,
-        Keys::List(args) => keys_list::perform(&App::open(site).await?, args).await,
+        Keys::Create(args) => keys_create::perform(at, args).await,
+        Keys::List(args) => keys_list::perform(&at.desk().await?, args).await,
         Keys::Revoke(args) => {
-            let app = App::open(site).await?;
-            audited::change(&app, "keys revoke", args.key.clone(), keys_revoke::perform(&app, args)).await
+            let desk = at.desk().await?;
+            desk.change("keys revoke", args.key.clone(), keys_revoke::perform(&desk, args)).await
         }
     }
 }

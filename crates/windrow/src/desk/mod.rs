@@ -2,6 +2,7 @@
 //! wish is one method with both ways side by side. The answers have the same shapes, so that what a command
 //! shows does not depend on who gave them.
 
+mod access;
 mod datasets;
 mod items;
 mod jobs;

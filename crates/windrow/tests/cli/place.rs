@@ -135,6 +135,13 @@ impl Place {
         self.start_at(server, arguments).finish()
     }
 
+    /// The same, by somebody with this key.
+    pub fn windrow_with_key(&self, server: &Served, key: &str, arguments: &[&str]) -> Said {
+        let mut command = self.command_at(server, arguments);
+        command.env("WINDROW_API_KEY", key);
+        Background::of(command).finish()
+    }
+
     pub fn start_at(&self, server: &Served, arguments: &[&str]) -> Background {
         Background::of(self.command_at(server, arguments))
     }

@@ -56,3 +56,32 @@ fn hints_name_the_server_unless_the_environment_does() {
     let said = place.windrow_at(&server, &["jobs", "show", "none"]).ended_with(1);
     assert!(said.stderr.contains("`windrow jobs list`"), "{}", said.stderr);
 }
+
+#[test]
+fn a_server_with_keys_lets_in_whoever_has_one() {
+    let (place, elsewhere) = (Place::empty(), Place::empty());
+    let create = ["keys", "create", "me", "--role", "admin"];
+    let key = elsewhere.windrow(&create).ended_with(0).stdout.trim().to_owned();
+    let server = Served::start(&elsewhere, &[]);
+    for said in
+        [place.windrow_at(&server, &["jobs", "list"]), place.windrow_with_key(&server, "wrong", &["jobs", "list"])]
+    {
+        let said = said.ended_with(1);
+        assert!(said.stderr.contains("WINDROW_API_KEY") && said.stdout.is_empty(), "{}", said.stderr);
+    }
+    let with_key = |arguments: &[&str]| place.windrow_with_key(&server, &key, arguments);
+    assert_eq!(with_key(&["jobs", "list"]).ended_with(0).stdout, "no jobs\n");
+    place.write("key", &format!("{key}\n"));
+    place.windrow_at(&server, &["--api-key-file", "key", "jobs", "list"]).ended_with(0);
+
+    let viewer = with_key(&["keys", "create", "reader", "--role", "viewer", "--expires", "2w"]).ended_with(0);
+    let viewer = viewer.stdout.trim().to_owned();
+    place.windrow_with_key(&server, &viewer, &["jobs", "list"]).ended_with(0);
+    let said = place.windrow_with_key(&server, &viewer, &["jobs", "clean-up"]).ended_with(1);
+    assert!(said.stderr.contains("admin"), "{}", said.stderr);
+    assert!(with_key(&["keys", "list"]).ended_with(0).stdout.contains("reader"));
+    assert!(with_key(&["keys", "revoke", "reader"]).ended_with(0).stdout.contains("is revoked"));
+    let audit = with_key(&["audit"]).ended_with(0).stdout;
+    assert!(audit.contains("create_key") || audit.contains("/keys"), "{audit}");
+    place.windrow_with_key(&server, &viewer, &["jobs", "list"]).ended_with(1);
+}
