@@ -44,7 +44,7 @@ pub struct Standing {
     pub commonest_error: Option<(String, i64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Explanation {
     pub headline: String,
     pub details: Vec<String>,

@@ -8,6 +8,7 @@ pub mod access;
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+mod flat;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -20,7 +21,9 @@ pub mod status;
 pub mod time;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
-pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
+pub use answer::{
+    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+};
 pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,

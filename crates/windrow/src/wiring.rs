@@ -25,6 +25,7 @@ use crate::site::Site;
 /// The least number of items that a `windrow run` can have at work.
 const WORKERS: usize = 32;
 
+#[derive(Clone)]
 pub struct App {
     site: Site,
     data: DataDir,
@@ -34,6 +35,8 @@ pub struct App {
     pub audit: Arc<dyn AuditLog>,
     secrets: Arc<dyn SecretStore>,
     clock: Arc<dyn Clock>,
+    /// Whoever reads a hint does so elsewhere, where the folder has no name.
+    serves_others: bool,
 }
 
 /// An engine and the lock that shows its process alive. The lock outlives the engine.
@@ -72,9 +75,15 @@ impl App {
             secrets: store.clone(),
             store,
             clock: Arc::new(SystemClock),
+            serves_others: false,
         };
         app.bury_the_dead().await?;
         Ok(app)
+    }
+
+    /// The same, for a server: hints are for people who know it by its address.
+    pub fn serving_others(self) -> Self {
+        Self { serves_others: true, ..self }
     }
 
     /// As [`open`](Self::open), where there may be nothing yet.
@@ -191,7 +200,7 @@ impl App {
     pub fn command(&self, arguments: &str) -> String {
         let path = self.data.path();
         let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
-        if path == Path::new(data_dir::DEFAULT) || from_environment {
+        if self.serves_others || path == Path::new(data_dir::DEFAULT) || from_environment {
             return format!("windrow {arguments}");
         }
         format!("windrow --data {} {arguments}", path.display())

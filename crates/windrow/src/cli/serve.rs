@@ -79,7 +79,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(site).await?;
+    let app = App::create(site).await?.serving_others();
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
     let retention = args.retention();

@@ -6,6 +6,7 @@ mod audit;
 mod audited;
 mod browser;
 mod caller;
+mod check;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
@@ -31,6 +32,7 @@ pub mod rate_limit;
 mod refusal;
 mod request_id;
 mod results;
+mod resume;
 mod rights;
 mod runs;
 mod schedules;
@@ -43,6 +45,7 @@ mod steer;
 mod streamed;
 mod submit;
 mod timeout;
+mod version;
 mod workers;
 
 use std::sync::Arc;
@@ -85,6 +88,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(option_layer(server.door.cors()))
         .layer(CompressionLayer::new())
+        .layer(from_fn(version::attach))
         .layer(from_fn(request_id::attach))
 }
 
@@ -92,6 +96,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
+        .routes(routes!(check::check))
         .routes(routes!(jobs::show, delete_job::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))

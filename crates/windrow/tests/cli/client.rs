@@ -49,7 +49,16 @@ impl Reply {
 impl Served {
     /// On a free port.
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
-        let process = place.start(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat());
+        Self::listening(place, "127.0.0.1:0", arguments)
+    }
+
+    /// Where another was before.
+    pub fn start_on(place: &Place, address: &str) -> Self {
+        Self::listening(place, address, &[])
+    }
+
+    fn listening(place: &Place, address: &str, arguments: &[&str]) -> Self {
+        let process = place.start(&[&["serve", "--listen", address], arguments].concat());
         let address = process.first_line().strip_prefix("http://").unwrap().to_owned();
         Self { address, process: Some(process) }
     }
