@@ -10,6 +10,7 @@ pub struct Settings {
     /// Runs of one workspace at work at the same time, on all nodes (E24); `None`: as many as there are.
     pub quota: Option<usize>,
     /// Items at work at the same time on this node (B1).
+    /// None: all items are done by workers elsewhere.
     pub workers: usize,
     /// Claimed items waiting for a worker, at most (B1).
     pub queue: usize,

@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+pub mod grpc;
 pub mod item;
 pub mod job;
 pub mod log;

@@ -11,6 +11,7 @@ mod detail;
 mod error;
 mod exit;
 mod find;
+mod grpc;
 mod http;
 mod import;
 mod intake;
@@ -23,6 +24,7 @@ mod session_lock;
 mod site;
 mod start;
 mod wiring;
+mod worker;
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;

@@ -49,6 +49,7 @@ mod secrets_set;
 mod serve;
 pub mod tables;
 pub mod text;
+mod worker;
 
 use clap::{Parser, Subcommand};
 
@@ -72,6 +73,7 @@ Examples:
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
+  windrow worker --server http://HOST:7373   do its items on this machine
   windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
@@ -112,6 +114,8 @@ enum Command {
     Jobs(Jobs),
     /// Run everything in the data folder, and answer over HTTP
     Serve(serve::Args),
+    /// Do items for a server, on this machine
+    Worker(worker::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -198,6 +202,7 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::MockModel(args) => return mock_model::perform(args).await,
         Command::Secrets(command) => return perform_on_secrets(&cli.site, command).await,
         Command::Serve(args) => return Box::pin(serve::perform(&cli.site, args)).await,
+        Command::Worker(args) => return Box::pin(worker::perform(args)).await,
         command => command,
     };
     let app = App::open(&cli.site).await?;
@@ -207,7 +212,8 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         | Command::Datasets(_)
         | Command::MockModel(_)
         | Command::Secrets(_)
-        | Command::Serve(_) => {
+        | Command::Serve(_)
+        | Command::Worker(_) => {
             unreachable!("performed above")
         }
         Command::Compare(args) => compare::perform(&app, args).await,

@@ -47,7 +47,11 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use rate_limit::RateLimit;
+
+pub use caller::Caller;
 pub use server::Server;
+
+use crate::grpc;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -61,6 +65,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/readyz", get(health::readyz))
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
+        .merge(grpc::router(&server))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server)
@@ -70,6 +75,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn(etag::attach))
         .layer(from_fn(origin::check))
         .layer(from_fn_with_state(limit, rate_limit::check))
+        .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
         .layer(from_fn(request_id::attach))
 }
