@@ -24,6 +24,6 @@ pub async fn own(server: &Server, caller: &Caller, run: RunId) -> Result<(), Sta
     match &caller.workspace {
         None => Ok(()),
         Some(workspace) if server.engine().workspace_of(run).as_ref() == Some(workspace) => Ok(()),
-        Some(_) => caller.run(&server.app, run).await.map(|_| ()).map_err(of_error),
+        Some(_) => caller.run(&server.app, &run.to_string()).await.map(|_| ()).map_err(of_error),
     }
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 use windrow_model::record::{Job, Run};
 use windrow_model::store::JobFilter;
-use windrow_wire::grpc::Bad;
 use windrow_wire::grpc::v1::scheduler_server::Scheduler;
 use windrow_wire::grpc::v1::{RunStanding, TriggerEventRequest, TriggerEventResponse};
 
@@ -28,8 +27,7 @@ impl Trigger {
     async fn meant(&self, caller: &Caller, event: &TriggerEventRequest) -> Result<Vec<(Job, Run)>, Status> {
         let app = &self.server.app;
         if !event.run.is_empty() {
-            let run = event.run.parse().map_err(|error| Bad(format!("`run`: {error}")))?;
-            return Ok(vec![caller.run(app, run).await.map_err(of_error)?]);
+            return Ok(vec![caller.run(app, &event.run).await.map_err(of_error)?]);
         }
         if !event.job.is_empty() {
             return Ok(vec![caller.job(app, &event.job).await.map_err(of_error)?]);
