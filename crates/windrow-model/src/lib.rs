@@ -12,6 +12,7 @@ pub mod compare;
 pub mod counters;
 pub mod cron;
 pub mod dataset;
+pub mod desk;
 pub mod docs;
 pub mod failure;
 pub mod gate;

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
-use windrow_model::record::{OutboxEvent, Session};
+use windrow_model::record::{OutboxEvent, RemoteWorker, Session};
 use windrow_model::store::Planned;
 
 use crate::{DatasetSummary, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
@@ -57,6 +57,10 @@ pub struct Worker {
     pub started_at: Timestamp,
     /// Its last sign of life.
     pub beat_at: Timestamp,
+    /// Items it has leased now.
+    pub at_work: i64,
+    /// What a worker elsewhere said of itself; null for a process with the data open.
+    pub remote: Option<RemoteWorker>,
 }
 
 impl From<&Session> for Worker {
@@ -68,6 +72,8 @@ impl From<&Session> for Worker {
             regions: session.regions.clone(),
             started_at: session.started_at.into(),
             beat_at: session.beat_at.into(),
+            at_work: session.at_work,
+            remote: session.remote.clone(),
         }
     }
 }

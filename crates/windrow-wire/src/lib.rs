@@ -9,6 +9,7 @@ pub mod answer;
 pub mod bad_row;
 pub mod dataset;
 mod flat;
+pub mod grpc;
 pub mod item;
 pub mod job;
 pub mod log;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 const SOURCES: &[(&str, Source)] = &[("${env:", Source::Variable), (SECRET, Source::Secret)];
 /// A shorter value could not be told from ordinary words, and so not be cut out of what is recorded.
 pub const SHORTEST_SECRET: usize = 8;
-const SECRET: &str = "${secret:";
+pub const SECRET: &str = "${secret:";
 /// Variables of the program itself that no job may read, however it comes by its references.
 const HIDDEN: &[&str] = &["WINDROW_MASTER_KEY"];
 

@@ -15,6 +15,7 @@ mod detail;
 mod error;
 mod exit;
 mod find;
+mod grpc;
 mod http;
 mod import;
 mod intake;
@@ -31,6 +32,7 @@ mod site;
 mod start;
 mod steer;
 mod wiring;
+mod worker;
 
 use clap::Parser;
 use tracing_subscriber::EnvFilter;

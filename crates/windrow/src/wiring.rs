@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::access::AccessStore;
@@ -51,6 +52,8 @@ pub struct Load {
     pub jobs: usize,
     pub workers: usize,
     pub retention: Option<Retention>,
+    /// How long a worker may be silent.
+    pub lease: Duration,
 }
 
 impl App {
@@ -133,7 +136,8 @@ impl App {
     /// Releases at once what processes that were killed still hold.
     async fn bury_the_dead(&self) -> Result<()> {
         for session in self.store.sessions().await? {
-            if session_lock::is_dead(&self.data.sessions(), session.id) {
+            // A worker elsewhere has no lock here; it is known by its signs of life alone.
+            if session.remote.is_none() && session_lock::is_dead(&self.data.sessions(), session.id) {
                 self.store.bury(session.id, self.now()).await?;
                 session_lock::forget(&self.data.sessions(), session.id);
             }
@@ -161,8 +165,9 @@ impl App {
 
     /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
-        let Load { jobs, workers, retention } = load;
-        let settings = Settings { jobs, workers, retention, schedules: true, ..Settings::default() };
+        let Load { jobs, workers, retention, lease } = load;
+        let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+        let settings = Settings { jobs, workers, retention, lease_ms, schedules: true, ..Settings::default() };
         self.start_engine(settings).await
     }
 
@@ -180,6 +185,8 @@ impl App {
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: i64::from(std::process::id()),
             regions: Vec::new(),
+            remote: None,
+            at_work: 0,
             started_at: now,
             beat_at: now,
             ended_at: None,

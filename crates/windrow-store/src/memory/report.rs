@@ -236,7 +236,7 @@ fn new_step(id: StepId, intent: StepIntent, now: Time) -> Step {
     Step {
         id,
         key: intent.key,
-        kind: intent.kind.to_owned(),
+        kind: intent.kind.clone().into_owned(),
         name: intent.name,
         turn: intent.turn,
         state: StepState::Intent,

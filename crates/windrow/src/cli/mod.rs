@@ -60,6 +60,7 @@ pub mod tables;
 pub mod text;
 mod upload;
 mod watch;
+mod worker;
 
 use clap::{Parser, Subcommand};
 
@@ -86,6 +87,7 @@ Examples:
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
+  windrow worker --server http://HOST:7373   do its items on this machine
   windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
   windrow datasets import capitals.csv   keep it as a version that never changes
   windrow --server http://127.0.0.1:7373 run capitals.yaml
@@ -135,6 +137,8 @@ enum Command {
     Keys(Keys),
     /// Who changed what, and what was turned away
     Audit(audit::Args),
+    /// Do items for a server, on this machine
+    Worker(worker::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -248,6 +252,9 @@ impl At {
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
+    if let Command::Worker(args) = cli.command {
+        return Box::pin(worker::perform(cli.server.link()?, args)).await;
+    }
     let at = At { site: cli.site, remote: cli.server.remote()? };
     match cli.command {
         Command::Run(args) => run::perform(&at, args).await,
@@ -265,6 +272,7 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
+        Command::Worker(_) => unreachable!("performed above"),
     }
 }
 

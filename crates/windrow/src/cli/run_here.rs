@@ -26,6 +26,13 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     if args.dry_run {
         return Box::pin(dry_run::perform(site, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
+    if let Some(worker) = &job.worker {
+        let what = format!("{} is done by workers elsewhere that have `{worker}`", args.file.display());
+        return Err(Error::new(
+            what,
+            "send it to a server they work for: `windrow --server URL run …` (docs/workers.md)",
+        ));
+    }
     if args.scheduled && job.schedule.is_none() {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
         return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));

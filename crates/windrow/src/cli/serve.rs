@@ -44,9 +44,13 @@ pub struct Args {
     /// Runs at work at the same time
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     jobs: usize,
-    /// Items at work at the same time, over all runs
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
+    /// Items at work at the same time in this process, over all runs; 0 leaves all to `windrow worker` and
+    /// other workers elsewhere
+    #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
+    /// How long a worker may be silent before its items are given to others
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
+    lease: Duration,
     /// Requests that one caller may send: by its key, or by its address where it has none
     #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
     rate_limit: Rate,
@@ -85,7 +89,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let retention = args.retention();
     let door = args.access.door(&app, address, certificate.is_some()).await?;
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
-    let load = Load { jobs: args.jobs, workers: args.workers, retention };
+    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease };
     let running = app.engine_of_all(load).await?;
     let server = Server::new(app, running, door).await?;
     println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
@@ -173,8 +177,14 @@ async fn engine_trouble(server: &Server) -> Error {
     }
 }
 
-fn duration(text: &str) -> std::result::Result<Duration, String> {
+pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+}
+
+fn lease(text: &str) -> std::result::Result<Duration, String> {
+    let lease = duration(text)?;
+    let fits = (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&lease);
+    fits.then_some(lease).ok_or_else(|| "write a length of time from 1s to 600s".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {

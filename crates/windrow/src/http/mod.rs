@@ -63,7 +63,11 @@ pub use door::Door;
 pub use keyring::Keyring;
 pub use peer::Peer;
 use rate_limit::RateLimit;
+
+pub use caller::Caller;
 pub use server::Server;
+
+use crate::grpc;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -77,6 +81,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/readyz", get(health::readyz))
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
+        .merge(grpc::router(&server))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server.clone())
@@ -87,6 +92,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn(etag::attach))
         .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(option_layer(server.door.cors()))
+        .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
         .layer(from_fn(version::attach))
         .layer(from_fn(request_id::attach))

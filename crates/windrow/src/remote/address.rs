@@ -10,6 +10,7 @@ use reqwest::{Certificate, Url};
 use super::Remote;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::worker::Link;
 
 const SERVER: &str = "WINDROW_SERVER";
 const KEY: &str = "WINDROW_API_KEY";
@@ -54,20 +55,35 @@ impl ServerArgs {
         Ok(Some(Remote { client, url: url.clone(), key: self.key()?, by_environment }))
     }
 
-    fn key(&self) -> Result<Option<HeaderValue>> {
-        let (key, from) = match &self.api_key_file {
-            Some(path) => (read(path, "the file with the API key")?, path.display().to_string()),
-            None => match std::env::var(KEY) {
-                Ok(key) if !key.trim().is_empty() => (key, KEY.to_owned()),
-                _ => return Ok(None),
-            },
+    /// The same server for a worker, over gRPC.
+    pub fn link(&self) -> Result<Link> {
+        let Some(url) = &self.server else {
+            let remedy = "name it with `--server URL`, or in WINDROW_SERVER";
+            return Err(usage("a worker works for a server, and none is named".to_owned(), remedy));
         };
-        let header = HeaderValue::from_str(&format!("Bearer {}", key.trim()));
+        let authority = self.ca.as_deref().map(|path| read(path, "the certificate")).transpose()?;
+        let key = self.key_text()?.map(|(key, _)| key);
+        Link::new(url.as_str(), key.as_deref(), authority.as_deref())
+    }
+
+    fn key(&self) -> Result<Option<HeaderValue>> {
+        let Some((key, from)) = self.key_text()? else { return Ok(None) };
+        let header = HeaderValue::from_str(&format!("Bearer {key}"));
         let mut header = header.map_err(|_| {
             usage(format!("what is in {from} cannot be an API key"), "it is one line of visible characters")
         })?;
         header.set_sensitive(true);
         Ok(Some(header))
+    }
+
+    /// The key and where it comes from.
+    fn key_text(&self) -> Result<Option<(String, String)>> {
+        let (key, from) = match &self.api_key_file {
+            Some(path) => (read(path, "the file with the API key")?, path.display().to_string()),
+            None => (std::env::var(KEY).unwrap_or_default(), KEY.to_owned()),
+        };
+        let key = key.trim().to_owned();
+        Ok((!key.is_empty()).then_some((key, from)))
     }
 }
 

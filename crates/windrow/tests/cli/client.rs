@@ -72,6 +72,17 @@ impl Served {
         self.process.as_ref().unwrap().wait_for_stderr(part);
     }
 
+    /// On an address that another one had.
+    pub fn start_again(place: &Place, address: &str, arguments: &[&str]) -> Self {
+        let process = place.start(&[&["serve", "--listen", address], arguments].concat());
+        process.first_line();
+        Self { address: address.to_owned(), process: Some(process) }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
     pub fn get(&self, path: &str) -> Reply {
         self.ask("GET", path, &[], "")
     }

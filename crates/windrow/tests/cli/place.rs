@@ -158,6 +158,12 @@ impl Place {
         Background::of(self.command(arguments))
     }
 
+    /// Another program, in the same folder.
+    pub fn start_program(&self, mut program: Command) -> Background {
+        program.current_dir(self.dir.path()).stdin(Stdio::null());
+        Background::of(program)
+    }
+
     /// With a standard input that the test writes to.
     pub fn start_fed(&self, arguments: &[&str]) -> (Background, ChildStdin) {
         Background::fed(self.command(arguments))

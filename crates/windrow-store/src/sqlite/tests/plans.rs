@@ -131,7 +131,7 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     let (_folder, conn) = open();
     let waiting = plan_of(&conn, &admit::WAITING);
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
-    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE] {
+    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),
