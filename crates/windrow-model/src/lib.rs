@@ -5,6 +5,7 @@
 //! [`store::Store`] and [`dataset::DatasetStore`] (the database) and [`workload::Workload`] (what an
 //! item of a kind means).
 
+pub mod access;
 pub mod aggregate;
 pub mod compare;
 pub mod counters;

@@ -299,6 +299,14 @@ pub struct JobFilter {
     pub limit: usize,
 }
 
+/// Whose work numbers are about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    All,
+    Workspace(String),
+    Job(JobId),
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemFilter {
     pub job: JobId,
@@ -414,7 +422,7 @@ pub trait Store: Send + Sync {
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats>;
+    async fn stats(&self, extent: Extent) -> Result<Stats>;
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// Over all the job's items as they stand, whichever run made them what they are.
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;

@@ -7,6 +7,7 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
+use windrow_model::store::Extent;
 use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
 
 use crate::baseline;
@@ -24,6 +25,8 @@ const FINDINGS_PER_ROW: usize = 20;
 pub struct Wish {
     /// `JOB[#RUN]` instead of the job file's baseline.
     pub baseline: Option<String>,
+    /// The only workspace it may be in; `None` for all.
+    pub within: Option<String>,
     /// How many of the worst findings.
     pub worst: usize,
 }
@@ -46,7 +49,7 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     let spec = app.store.spec(&run.spec_hash).await?.value();
     let quality = quality(&spec);
     let aggregates = aggregates(app, run).await?;
-    let baseline = baseline::of(app, run, &quality, wish.baseline.as_deref()).await?;
+    let baseline = baseline::of(app, run, &quality, wish).await?;
     let comparison = match &baseline {
         Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
         None => None,
@@ -106,7 +109,7 @@ impl Whole {
         if run.mode == Mode::Submit {
             return Ok(Self { counters: run.counters, aggregates: own.clone() });
         }
-        let stats = app.store.stats(Some(run.job)).await?;
+        let stats = app.store.stats(Extent::Job(run.job)).await?;
         let mut counters = Counters { total: stats.items, retries: stats.retries, ..Default::default() };
         for state in ItemState::ALL {
             counters.add(*state, stats.items_by_state.get(state.as_str()).copied().unwrap_or(0));

@@ -26,6 +26,8 @@ windrow_model::vocabulary! {
         NothingToUndo = "nothing_to_undo",
         #[doc = "The request itself is wrong."]
         BadRequest = "bad_request",
+        #[doc = "The workspace is not the caller's, or its role does not suffice."]
+        Forbidden = "forbidden",
         #[doc = "The request comes from a page of another origin, or for another host."]
         ForeignOrigin = "foreign_origin",
         #[doc = "There is nothing at this address."]

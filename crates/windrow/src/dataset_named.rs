@@ -48,11 +48,19 @@ pub async fn dataset(app: &App, workspace: &str, name: &str) -> Result<(Dataset,
     let listed = app.datasets.datasets(workspace).await?;
     let likeness = |other: &str| strsim::jaro_winkler(other, name);
     let nearest = listed.iter().map(|listing| listing.dataset.name.as_str()).filter(|other| likeness(other) > 0.7);
-    let remedy = match nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
-        Some(meant) => format!("did you mean {meant}?"),
-        None => format!("list what there is with `{}`", app.command("datasets list")),
-    };
-    Err(Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound))
+    match nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
+        Some(meant) => Err(missing(name, format!("did you mean {meant}?"))),
+        None => Err(unknown(app, name)),
+    }
+}
+
+/// There is none of this name, nor of a similar one.
+pub fn unknown(app: &App, name: &str) -> Error {
+    missing(name, format!("list what there is with `{}`", app.command("datasets list")))
+}
+
+fn missing(name: &str, remedy: String) -> Error {
+    Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound)
 }
 
 /// Takes the version named, or all of them, out of sight; what is left of them is to be swept away.

@@ -72,9 +72,9 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
-    /// Where the files lie that a job sent to the server may name.
-    pub fn files(&self) -> PathBuf {
-        self.data.files()
+    /// Where the files lie that a job of the workspace, sent to the server, may name.
+    pub fn files(&self, workspace: &str) -> PathBuf {
+        self.data.files(workspace)
     }
 
     /// Where what is being sent to the server lies until it is stored.

@@ -335,8 +335,8 @@ impl Store for FaultyStore {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         pass_on!(self, self.inner.logs(job, after, limit))
     }
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        pass_on!(self, self.inner.stats(job))
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        pass_on!(self, self.inner.stats(extent))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))

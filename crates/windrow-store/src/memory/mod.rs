@@ -192,8 +192,8 @@ impl Store for MemoryStore {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        Ok(self.world().stats(job))
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        Ok(self.world().stats(&extent))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         let world = self.world();

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use windrow_model::aggregate::Stats;
 use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
 use windrow_model::state::Outcome;
-use windrow_model::store::{ItemFilter, JobFilter, Result, StoreError};
+use windrow_model::store::{Extent, ItemFilter, JobFilter, Result, StoreError};
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
 
@@ -100,8 +100,12 @@ impl World {
         self.outbox = self.outbox.split_off(&(up_to + 1));
     }
 
-    pub fn stats(&self, job: Option<JobId>) -> Stats {
-        let wanted = |candidate: JobId| job.is_none_or(|job| job == candidate);
+    pub fn stats(&self, extent: &Extent) -> Stats {
+        let wanted = |candidate: JobId| match extent {
+            Extent::All => true,
+            Extent::Workspace(workspace) => self.jobs[&candidate].job.workspace == *workspace,
+            Extent::Job(job) => *job == candidate,
+        };
         let mut stats = Stats { jobs: self.jobs.keys().filter(|id| wanted(**id)).count() as i64, ..Default::default() };
         for run in self.runs.values().filter(|run| wanted(run.job)) {
             stats.runs += 1;

@@ -11,8 +11,8 @@ use windrow_model::{ItemId, JobId, Json, RunId, Time};
 use super::cells::Cells;
 use super::fault::Result;
 
-pub(super) const OUTBOX: &str =
-    "SELECT id, at, job_id, run_id, kind, body FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2";
+pub(super) const OUTBOX: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body \
+     FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 ORDER BY o.id LIMIT ?2";
 pub(super) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
      WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
@@ -83,6 +83,7 @@ pub(super) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<
         Ok(OutboxEvent {
             id: c.get()?,
             at: c.time()?,
+            workspace: c.get()?,
             job: JobId(c.get()?),
             run: RunId(c.get()?),
             kind: c.get()?,

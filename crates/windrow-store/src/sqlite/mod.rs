@@ -281,8 +281,8 @@ impl Store for SqliteStore {
         self.read(move |conn| journal::logs(conn, job, after, limit)).await
     }
 
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        self.read(move |conn| stats::stats(conn, job)).await
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        self.read(move |conn| stats::stats(conn, &extent)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {

@@ -387,9 +387,10 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
 /// Everything the store can tell.
 async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     let now = T0 + seen.now;
-    let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(None).await)];
+    let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(Extent::All).await)];
+    lines.push(format!("{:?}", store.stats(Extent::Workspace("w".into())).await));
     for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
-        lines.push(format!("{job:?} {:?}", store.stats(Some(job.id)).await));
+        lines.push(format!("{job:?} {:?}", store.stats(Extent::Job(job.id)).await));
         lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
         lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));

@@ -1,7 +1,9 @@
-//! Where a job file comes from: what its paths are relative to, how far they may lead, and how much of its
-//! dataset is looked at before it is taken.
+//! Where a job file comes from: what its paths are relative to and how far they may lead, the workspace of
+//! one that names none, and how much of its dataset is looked at before it is taken.
 
 use std::path::{Path, PathBuf};
+
+use windrow_model::access::DEFAULT_WORKSPACE;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
@@ -9,6 +11,8 @@ pub struct Base<'a> {
     /// Datasets must lie below the folder: whoever sent the file may not know the machine.
     pub closed: bool,
     pub depth: Depth,
+    /// Of a file that names none.
+    pub workspace: &'a str,
 }
 
 /// How much of a dataset is looked at before a job is taken.
@@ -24,7 +28,7 @@ impl<'a> Base<'a> {
     /// The folder of a job file on disk, from which every path is open.
     pub fn of_file(file: &'a Path) -> Self {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self { folder, closed: false, depth: Depth::Whole }
+        Self { folder, closed: false, depth: Depth::Whole, workspace: DEFAULT_WORKSPACE }
     }
 
     /// The path to open from anywhere; `None` where it leads out of a closed folder. What does not
@@ -55,7 +59,7 @@ mod tests {
         std::fs::write(folder.join("rows.jsonl"), "{}").unwrap();
         std::fs::write(disk.path().join("secret"), "{}").unwrap();
         std::os::unix::fs::symlink(disk.path().join("secret"), folder.join("link")).unwrap();
-        let closed = Base { folder: &folder, closed: true, depth: Depth::Whole };
+        let closed = Base { folder: &folder, closed: true, depth: Depth::Whole, workspace: DEFAULT_WORKSPACE };
         for inside in ["rows.jsonl", "./rows.jsonl", "not/yet/there.csv"] {
             assert!(closed.locate(inside).is_some(), "{inside}");
         }

@@ -80,6 +80,12 @@ pub fn load_text(
     }
 }
 
+/// The workspace that a job file names, before anything else of it is looked at.
+pub fn workspace_named_in(text: &str) -> Option<String> {
+    let mut root = Section::root(Node::parse(text).ok()?);
+    root.take("workspace")?.text().map(str::to_owned)
+}
+
 fn read_job(
     base: Base<'_>,
     environment: &Environment,

@@ -34,7 +34,7 @@ pub struct Args {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (_, run) = find::run(app, &args.job).await?;
-    let assessed = assess(app, &run, &Wish { baseline: args.baseline, worst: args.worst }).await?;
+    let assessed = assess(app, &run, &Wish { baseline: args.baseline, within: None, worst: args.worst }).await?;
     write(app, &assessed, &Target { format: args.format, path: args.output }).await?;
     Ok(Exit::Passed)
 }

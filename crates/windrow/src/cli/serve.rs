@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
+use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
 
 use super::execute::Signals;
@@ -73,7 +74,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
     let app = App::create(data).await?;
-    make_folder(&app.files())?;
+    make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
     let running = app.engine_of_all(load).await?;
     let server = Server::new(app, running).await?;

@@ -12,7 +12,8 @@ use utoipa::IntoParams;
 use windrow_workloads::dataset::Format;
 use windrow_workloads::dataset::export::{self, ExportError};
 
-use super::datasets::WORKSPACE;
+use super::caller::Caller;
+use super::datasets;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
@@ -48,11 +49,12 @@ pub struct ExportQuery {
         (Vec<u8> = "application/vnd.apache.parquet")))))]
 pub async fn export(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<ExportQuery>,
 ) -> Result<Response, Refusal> {
     let (format, media_type) = format(query.format.as_deref())?;
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
+    let workspace = datasets::seen(&server, &caller, query.workspace.as_deref(), &name)?;
     let named = dataset_named::Named { name, version: query.version };
     let (_, versions) = dataset_named::dataset(&server.app, workspace, &named.name).await?;
     let version = dataset_named::choose(&named, &versions)?;

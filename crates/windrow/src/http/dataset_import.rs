@@ -19,10 +19,10 @@ use windrow_wire::DatasetImported;
 use windrow_workloads::dataset::import::{ImportFile, Progress};
 use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
-use super::datasets::WORKSPACE;
+use super::caller::Caller;
 use super::extract::{Asked, Named};
 use super::refusal::{self, Refusal};
-use super::server::{ACTOR, Server, Shared};
+use super::server::{Server, Shared};
 use crate::dataset_named;
 use crate::error::{Code, Error};
 use crate::import::{self, Head};
@@ -73,6 +73,7 @@ pub struct ImportQuery {
         (status = 200, description = "The newest version has these rows already", body = DatasetImported)))]
 pub async fn import(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<ImportQuery>,
     headers: HeaderMap,
@@ -81,12 +82,9 @@ pub async fn import(
     let name = dataset_named::check_name(&name).map_err(|why| Refusal::bad("name", why, "choose another name"))?;
     let (format, delimiter) = format(&headers, &query)?;
     let schema = query.schema.as_deref().map(given_schema).transpose()?;
-    let head = Head {
-        workspace: query.workspace.unwrap_or_else(|| WORKSPACE.to_owned()),
-        name,
-        source: query.source.unwrap_or_else(|| "http".to_owned()),
-        actor: ACTOR.to_owned(),
-    };
+    let workspace = query.workspace.unwrap_or_else(|| caller.home().to_owned());
+    let caller = caller.confined_to(&workspace)?;
+    let head = Head { workspace, name, source: query.source.unwrap_or_else(|| "http".to_owned()), actor: caller.actor };
     let upload = lay_down(server.app.uploads(), body).await?;
     let file = DatasetFile { path: upload.to_path_buf(), format, delimiter };
     // What has arrived whole is imported, also when nobody waits for the answer any more.

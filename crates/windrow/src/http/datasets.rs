@@ -7,13 +7,13 @@ use utoipa::IntoParams;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, DatasetSummary};
 use windrow_workloads::dataset::import;
 
+use super::caller::Caller;
 use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
-use super::server::Shared;
+use super::server::{Server, Shared};
 use crate::{dataset_named, detail};
 
-pub const WORKSPACE: &str = "default";
 const SAMPLE: usize = 5;
 const MAX_SAMPLE: usize = 100;
 const SHOWN: usize = 20;
@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 1000;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetsQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
 }
 
@@ -31,7 +31,7 @@ pub struct DatasetsQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
     /// The newest if not given
     version: Option<i64>,
@@ -68,10 +68,17 @@ pub struct DeleteQuery {
 /// All datasets and their newest versions
 #[utoipa::path(get, operation_id = "list_datasets", path = "/datasets", tag = "datasets", params(DatasetsQuery),
     responses((status = 200, description = "The datasets", body = DatasetList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> Result<Json<DatasetList>, Refusal> {
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
-    let datasets = server.app.datasets.datasets(workspace).await?.iter().map(DatasetSummary::from).collect();
-    Ok(Json(DatasetList { datasets }))
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<DatasetsQuery>,
+) -> Result<Json<DatasetList>, Refusal> {
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    let found = match caller.sees(workspace) {
+        true => server.app.datasets.datasets(workspace).await?,
+        false => Vec::new(),
+    };
+    Ok(Json(DatasetList { datasets: found.iter().map(DatasetSummary::from).collect() }))
 }
 
 /// One dataset: its versions, its fields and their types, some rows
@@ -80,6 +87,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> 
     responses((status = 200, description = "The dataset", body = DatasetDetail)))]
 pub async fn show(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DatasetQuery>,
 ) -> Result<Json<DatasetDetail>, Refusal> {
@@ -87,9 +95,18 @@ pub async fn show(
     if rows > MAX_SAMPLE {
         return Err(Refusal::bad("rows", format!("rows is {rows}"), format!("use 0 to {MAX_SAMPLE}")));
     }
+    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
     let named = dataset_named::Named { name, version: query.version };
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
     Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
+}
+
+/// The workspace that is meant; in one that the caller does not see there is nothing.
+pub fn seen<'a>(server: &Server, caller: &'a Caller, asked: Option<&'a str>, name: &str) -> Result<&'a str, Refusal> {
+    let workspace = asked.unwrap_or(caller.home());
+    match caller.sees(workspace) {
+        true => Ok(workspace),
+        false => Err(dataset_named::unknown(&server.app, name).into()),
+    }
 }
 
 /// What one version has that another has not
@@ -100,6 +117,7 @@ pub async fn show(
     responses((status = 200, description = "The differences", body = DatasetDiff)))]
 pub async fn diff(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DiffQuery>,
 ) -> Result<Json<DatasetDiff>, Refusal> {
@@ -107,7 +125,7 @@ pub async fn diff(
     if limit > MAX_SHOWN {
         return Err(Refusal::bad("limit", format!("limit is {limit}"), format!("use 0 to {MAX_SHOWN}")));
     }
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
+    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
     let versions = (Some(query.old), query.new);
     let _turn = server.turn().await?;
     Ok(Json(detail::of_versions(&server.app, workspace, &name, versions, limit).await?))
@@ -121,12 +139,13 @@ pub async fn diff(
     responses((status = 200, description = "What is gone", body = DatasetDeleted)))]
 pub async fn delete(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DeleteQuery>,
     if_match: IfMatch,
 ) -> Result<Json<DatasetDeleted>, Refusal> {
+    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
     let named = dataset_named::Named { name, version: query.version };
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
     if_match.holds(&detail::of_dataset(&server.app, workspace, &named, SAMPLE).await?)?;
     let deleted = dataset_named::drop(&server.app, workspace, &named).await?;
     tokio::spawn(async move {

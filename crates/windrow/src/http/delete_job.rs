@@ -3,18 +3,24 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 
+use super::caller::Caller;
 use super::etag::IfMatch;
 use super::extract::Named;
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{delete, find};
+use crate::delete;
 
 /// Delete a job with its runs, items, results and log; refused while a run is under way
 #[utoipa::path(delete, operation_id = "delete_job", path = "/jobs/{job}", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 204, description = "It is gone")))]
-pub async fn delete(State(server): Shared, Named(job): Named, if_match: IfMatch) -> Result<StatusCode, Refusal> {
-    let (job, latest) = find::job(&server.app, &job).await?;
+pub async fn delete(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    if_match: IfMatch,
+) -> Result<StatusCode, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
     if_match.job(&server, &job, &latest).await?;
     server.app.store.delete_job(job.id).await?;
     tokio::spawn(async move {

@@ -8,10 +8,11 @@ use windrow_model::ItemId;
 use windrow_model::state::ItemState;
 use windrow_wire::{ItemDetailView, ItemList};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named, page};
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{find, items};
+use crate::items;
 
 const PAGE: usize = 50;
 
@@ -45,6 +46,7 @@ pub struct ItemsQuery {
     responses((status = 200, description = "A page of items", body = ItemList)))]
 pub async fn list(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     Asked(query): Asked<ItemsQuery>,
 ) -> Result<Json<ItemList>, Refusal> {
@@ -55,7 +57,7 @@ pub async fn list(
         after: query.after.as_deref(),
         limit: page(query.limit, PAGE)?,
     };
-    let (job, run) = find::job(&server.app, &job).await?;
+    let (job, run) = caller.job(&server.app, &job).await?;
     let query = items::query(job.id, asked).map_err(|bad| Refusal::bad(bad.field, bad.what, bad.remedy))?;
     // An order of its own reads every item of the job.
     let _turn = match query.sort {
@@ -69,7 +71,7 @@ pub async fn list(
 #[utoipa::path(get, operation_id = "get_item", path = "/items/{item}", tag = "items",
     params(("item" = i64, Path, description = "Id of the item")),
     responses((status = 200, description = "The item", body = ItemDetailView)))]
-pub async fn show(State(server): Shared, Named(item): Named) -> Result<Json<ItemDetailView>, Refusal> {
+pub async fn show(State(server): Shared, caller: Caller, Named(item): Named) -> Result<Json<ItemDetailView>, Refusal> {
     let id = item.parse().map_err(|_| {
         Refusal::bad(
             "item",
@@ -77,8 +79,7 @@ pub async fn show(State(server): Shared, Named(item): Named) -> Result<Json<Item
             "it is a number, as the list of items shows it",
         )
     })?;
-    let detail = server.app.store.item(ItemId(id)).await?;
-    let job = server.app.store.job(detail.item.job).await?;
+    let (job, detail) = caller.item(&server.app, ItemId(id)).await?;
     let run = server.app.store.run(detail.item.run).await?;
     Ok(Json(ItemDetailView::of(&job.kind, run.mode, &detail)))
 }

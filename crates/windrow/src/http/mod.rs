@@ -3,6 +3,7 @@
 //! nothing about jobs themselves.
 
 mod browser;
+mod caller;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
@@ -65,6 +66,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
         .layer(from_fn(etag::attach))
+        .layer(from_fn(caller::identify))
         .layer(from_fn(origin::check))
         .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(CompressionLayer::new())

@@ -27,6 +27,7 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::Changed, StatusCode::PRECONDITION_FAILED),
     (Code::NothingToUndo, StatusCode::CONFLICT),
     (Code::BadRequest, StatusCode::BAD_REQUEST),
+    (Code::Forbidden, StatusCode::FORBIDDEN),
     (Code::ForeignOrigin, StatusCode::FORBIDDEN),
     (Code::NoSuchRoute, StatusCode::NOT_FOUND),
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),

@@ -10,14 +10,15 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::{Compared, GateList, RunResult};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
 use super::streamed;
 use crate::assess::{self, Wish};
+use crate::detail;
 use crate::error::Code;
 use crate::report::{self, Format};
-use crate::{detail, find};
 
 const WORST: usize = 5;
 const FLIPS: usize = 10;
@@ -77,16 +78,18 @@ pub struct CompareQuery {
     responses((status = 200, description = "The result", body = RunResult)))]
 pub async fn result(
     State(server): Shared,
+    caller: Caller,
     Named(run): Named,
     Asked(query): Asked<ResultQuery>,
 ) -> Result<Json<RunResult>, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
     let _turn = server.turn().await?;
-    let (job, run) = find::run(&server.app, &run).await?;
+    let (job, run) = caller.run(&server.app, &run).await?;
     if !run.state.is_final() {
         return Ok(Json(assess::so_far(&server.app, &job, &run).await?));
     }
-    let assessed = assess::assess(&server.app, &run, &Wish { baseline: query.baseline, worst }).await?;
+    let assessed =
+        assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst }).await?;
     Ok(Json(assessed.result(false)))
 }
 
@@ -96,16 +99,19 @@ pub async fn result(
     responses((status = 200, description = "The gates", body = GateList)))]
 pub async fn gates(
     State(server): Shared,
+    caller: Caller,
     Named(run): Named,
     Asked(query): Asked<GatesQuery>,
 ) -> Result<Json<GateList>, Refusal> {
     let _turn = server.turn().await?;
-    let (_, run) = find::run(&server.app, &run).await?;
+    let (_, run) = caller.run(&server.app, &run).await?;
     if !run.state.is_final() {
         let detail = format!("run {} is {} and not over", run.no, run.state);
         return Err(Refusal::new(Code::Conflict, detail, "gates are judged when a run has ended"));
     }
-    let assessed = assess::assess(&server.app, &run, &Wish { baseline: query.baseline, worst: 0 }).await?;
+    let assessed =
+        assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst: 0 })
+            .await?;
     Ok(Json(GateList { exit_code: assessed.exit.code(), gates: assessed.gates }))
 }
 
@@ -116,14 +122,16 @@ pub async fn gates(
         content((String = "text/markdown"), (String = "application/xml"), (RunResult = "application/json")))))]
 pub async fn report(
     State(server): Shared,
+    caller: Caller,
     Named(run): Named,
     Asked(query): Asked<ReportQuery>,
 ) -> Result<Response, Refusal> {
     let worst = at_most("worst", query.worst, WORST)?;
     let format = query.format.unwrap_or(Format::Markdown);
     let _turn = server.turn().await?;
-    let (_, run) = find::run(&server.app, &run).await?;
-    let assessed = assess::assess(&server.app, &run, &Wish { baseline: query.baseline, worst }).await?;
+    let (_, run) = caller.run(&server.app, &run).await?;
+    let assessed =
+        assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst }).await?;
     let media_type = match format {
         Format::Junit => "application/xml",
         Format::Markdown => "text/markdown; charset=utf-8",
@@ -141,10 +149,14 @@ pub async fn report(
 /// Rows are paired by their content, so runs of different jobs over the same rows can be compared.
 #[utoipa::path(get, operation_id = "compare_runs", path = "/compare", tag = "runs", params(CompareQuery),
     responses((status = 200, description = "The comparison", body = Compared)))]
-pub async fn compare(State(server): Shared, Asked(query): Asked<CompareQuery>) -> Result<Json<Compared>, Refusal> {
+pub async fn compare(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<CompareQuery>,
+) -> Result<Json<Compared>, Refusal> {
     let rows = at_most("rows", query.rows, FLIPS)?;
     let _turn = server.turn().await?;
-    Ok(Json(detail::of_pair(&server.app, &query.before, &query.after, rows).await?))
+    Ok(Json(detail::of_pair(&server.app, caller.workspace.as_deref(), (&query.before, &query.after), rows).await?))
 }
 
 fn at_most(field: &str, wanted: Option<usize>, usual: usize) -> Result<usize, Refusal> {

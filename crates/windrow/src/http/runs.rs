@@ -4,17 +4,18 @@ use axum::Json;
 use axum::extract::State;
 use windrow_wire::{RunDetail, RunList};
 
+use super::caller::Caller;
 use super::extract::Named;
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{detail, find};
+use crate::detail;
 
 /// All runs of a job, with what they came to
 #[utoipa::path(get, operation_id = "list_runs", path = "/jobs/{job}/runs", tag = "runs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The runs", body = RunList)))]
-pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunList>, Refusal> {
-    let (job, _) = find::job(&server.app, &job).await?;
+pub async fn list(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<RunList>, Refusal> {
+    let (job, _) = caller.job(&server.app, &job).await?;
     let runs = server.app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
     Ok(Json(RunList { runs }))
 }
@@ -23,7 +24,7 @@ pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunLi
 #[utoipa::path(get, operation_id = "get_run", path = "/runs/{run}", tag = "runs",
     params(("run" = String, Path, description = "Id of the run, or `JOB` for its latest, or `JOB#3`")),
     responses((status = 200, description = "The run", body = RunDetail)))]
-pub async fn show(State(server): Shared, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
-    let (job, run) = find::run(&server.app, &run).await?;
+pub async fn show(State(server): Shared, caller: Caller, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
+    let (job, run) = caller.run(&server.app, &run).await?;
     Ok(Json(detail::of_run(&server.app, &job, &run).await?))
 }

@@ -11,11 +11,12 @@ use windrow_model::store::JobFilter;
 use windrow_wire::request::ScheduleRequest;
 use windrow_wire::{ScheduleList, ScheduledJob};
 
+use super::caller::Caller;
 use super::etag::IfMatch;
 use super::extract::{Asked, Named, Sent, page};
 use super::refusal::Refusal;
-use super::server::{ACTOR, Shared};
-use crate::{find, start};
+use super::server::Shared;
+use crate::start;
 
 const PAGE: usize = 50;
 
@@ -36,10 +37,22 @@ pub struct SchedulesQuery {
 /// Jobs that start by themselves, newest first
 #[utoipa::path(get, operation_id = "list_schedules", path = "/schedules", tag = "schedules", params(SchedulesQuery),
     responses((status = 200, description = "A page of schedules", body = ScheduleList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<SchedulesQuery>) -> Result<Json<ScheduleList>, Refusal> {
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<SchedulesQuery>,
+) -> Result<Json<ScheduleList>, Refusal> {
     let limit = page(query.limit, PAGE)?;
-    let filter =
-        JobFilter { workspace: query.workspace, scheduled: true, before: query.before, limit, ..JobFilter::default() };
+    if query.workspace.as_deref().is_some_and(|workspace| !caller.sees(workspace)) {
+        return Ok(Json(ScheduleList { schedules: Vec::new(), next: None }));
+    }
+    let filter = JobFilter {
+        workspace: query.workspace.or(caller.workspace),
+        scheduled: true,
+        before: query.before,
+        limit,
+        ..JobFilter::default()
+    };
     let found = server.app.store.jobs(filter).await?;
     let next = found.last().filter(|_| found.len() == limit).map(|(job, _)| job.id.to_string());
     let shown = |(job, _): &(Job, _)| job.schedule.as_ref().map(|schedule| scheduled(job, schedule));
@@ -53,14 +66,15 @@ pub async fn list(State(server): Shared, Asked(query): Asked<SchedulesQuery>) ->
     responses((status = 200, description = "The job and when it starts next", body = ScheduledJob)))]
 pub async fn set(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     if_match: IfMatch,
     sent: Sent,
 ) -> Result<Json<ScheduledJob>, Refusal> {
     let wish: ScheduleRequest = sent.json_only()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     if_match.job(&server, &job, &latest).await?;
-    let set = start::schedule(&server.app, &job, wish.cron, ACTOR).await;
+    let set = start::schedule(&server.app, &job, wish.cron, &caller.actor).await;
     let schedule = set.map_err(|error| Refusal::from(error).about("cron"))?;
     Ok(Json(scheduled(&job, &schedule)))
 }
@@ -69,11 +83,16 @@ pub async fn set(
 #[utoipa::path(delete, operation_id = "unschedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 204, description = "It has no schedule now")))]
-pub async fn unset(State(server): Shared, Named(job): Named, if_match: IfMatch) -> Result<StatusCode, Refusal> {
-    let (job, latest) = find::job(&server.app, &job).await?;
+pub async fn unset(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    if_match: IfMatch,
+) -> Result<StatusCode, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
     if_match.job(&server, &job, &latest).await?;
     if job.schedule.is_some() {
-        server.app.store.schedule(job.id, None, ACTOR, server.app.now()).await?;
+        server.app.store.schedule(job.id, None, &caller.actor, server.app.now()).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }

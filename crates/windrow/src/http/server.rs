@@ -1,6 +1,5 @@
 //! What all handlers share.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,9 +15,6 @@ use crate::wiring::{App, Running};
 /// Events read at once when looking for the newest one.
 const PAGE: usize = 1000;
 
-/// Who acts, for the log: a request without a key is nobody in particular.
-pub const ACTOR: &str = "http";
-
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
 const TURNS: usize = 4;
 /// How long such a request waits for its turn.
@@ -27,8 +23,6 @@ const TURN_PATIENCE: Duration = Duration::from_secs(20);
 pub struct Server {
     pub app: App,
     running: Running,
-    /// Datasets that a job file sent here may name by path.
-    pub files: PathBuf,
     pub started_at: Time,
     /// The newest event when the server started: streams that ask for no place begin behind it.
     pub born_after: i64,
@@ -40,10 +34,10 @@ pub type Shared = State<Arc<Server>>;
 
 impl Server {
     pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
-        let (files, started_at) = (app.files(), app.now());
+        let started_at = app.now();
         let born_after = newest_event(&app).await?;
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        Ok(Arc::new(Self { app, running, files, started_at, born_after, closing, turns }))
+        Ok(Arc::new(Self { app, running, started_at, born_after, closing, turns }))
     }
 
     pub fn engine(&self) -> &Engine {

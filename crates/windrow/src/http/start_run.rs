@@ -11,12 +11,13 @@ use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
 use windrow_workloads::kind;
 
+use super::caller::Caller;
 use super::extract::{Named, Sent};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use super::submit;
 use crate::error::Code;
-use crate::{find, retry as choice, start};
+use crate::{retry as choice, start};
 
 /// Try again what failed or was cancelled, and only that
 #[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
@@ -28,12 +29,13 @@ use crate::{find, retry as choice, start};
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn retry(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Retry = sent.json_or_default()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let selection = choice::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
     let nothing = selection.is_none() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
     // A key seen before is to be answered with its run, also when that has left nothing to retry.
@@ -45,7 +47,7 @@ pub async fn retry(
     let mut request = start::of_run(&server.app, &job, &latest, Mode::FailRetry).await?;
     request.selection = selection;
     request.idempotency_key = key;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
 }
 
 /// Judge again what was done, without calling the target
@@ -58,27 +60,29 @@ pub async fn retry(
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn rescore(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Rescore = sent.json_or_default()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let (mut request, warnings) = match wish.file {
-        Some(text) => of_changed_file(&server, &job, &latest, text).await?,
+        Some(text) => of_changed_file(&server, &caller, &job, &latest, text).await?,
         None => (start::of_run(&server.app, &job, &latest, Mode::Rescore).await?, Vec::new()),
     };
     request.idempotency_key = submit::idempotency_key(&headers)?;
-    submit::answer(&server, request, warnings).await
+    submit::answer(&server, &caller, request, warnings).await
 }
 
 async fn of_changed_file(
     server: &Server,
+    caller: &Caller,
     job: &Job,
     latest: &Run,
     text: String,
 ) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
-    let file = submit::load(server, text).await?;
+    let file = submit::load(server, caller, text).await?;
     if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));
@@ -94,11 +98,16 @@ async fn of_changed_file(
             description = "The same key again is answered with the first run")),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
-pub async fn append(State(server): Shared, Named(job): Named, headers: HeaderMap) -> Result<Response, Refusal> {
-    let (job, latest) = find::job(&server.app, &job).await?;
+pub async fn append(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_run(&server.app, &job, &latest, Mode::Append).await?;
     request.idempotency_key = submit::idempotency_key(&headers)?;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
 }
 
 /// Undo what was done (B5), of jobs whose kind can
@@ -111,12 +120,13 @@ pub async fn append(State(server): Shared, Named(job): Named, headers: HeaderMap
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn rollback(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Rollback = sent.json_or_default()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     if !kind::rolls_back(&job.kind) {
         let detail = format!("{} is of kind {}, which changes nothing that could be undone", job.name, job.kind);
         return Err(Refusal::new(Code::NothingToUndo, detail, "to be rid of its results, delete the job"));
@@ -125,7 +135,7 @@ pub async fn rollback(
     let items: Vec<ItemId> = wish.items.into_iter().map(ItemId).collect();
     request.selection = (!items.is_empty()).then(|| Selection { items, ..Selection::of(Mode::Rollback) });
     request.idempotency_key = submit::idempotency_key(&headers)?;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
 }
 
 /// Run another job with the definition of this one
@@ -140,14 +150,15 @@ pub async fn rollback(
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn clone(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: CloneRequest = sent.json_only()?;
     let key = submit::idempotency_key(&headers)?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_copy(&server.app, &job, &latest, wish.name, key.is_some()).await?;
     request.idempotency_key = key;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
 }

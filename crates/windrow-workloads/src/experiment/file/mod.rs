@@ -44,7 +44,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
-    let header = Header::take(&mut root, problems);
+    let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
@@ -56,7 +56,8 @@ pub fn load(
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let surroundings = Surroundings { environment, folder: base.folder };
-    let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
+    let shelf =
+        dataset::Shelf { library, workspace: header.as_ref().map_or(base.workspace, |header| &header.workspace) };
     let dataset = dataset.and_then(|section| dataset::read(section, base, shelf, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
     let talk = conversation.talk.clone().unwrap_or_default();
