@@ -25,7 +25,7 @@ const FINDINGS_PER_ROW: usize = 20;
 pub struct Wish {
     /// `JOB[#RUN]` instead of the job file's baseline.
     pub baseline: Option<String>,
-    /// The only workspace it may be in; `None` for all.
+    /// The only workspace the baseline may be of; `None` for any.
     pub within: Option<String>,
     /// How many of the worst findings.
     pub worst: usize,

@@ -46,10 +46,10 @@ pub async fn of_dataset(app: &App, workspace: &str, named: &Named, rows: usize) 
     })
 }
 
-/// Two runs, each `JOB`, `JOB#3` or an id, of one workspace only if one is given; lists at most `rows` that flipped either way.
-pub async fn of_pair(app: &App, within: Option<&str>, runs: (&str, &str), rows: usize) -> Result<Compared> {
-    let before = find::run_within(app, within, runs.0).await?;
-    let after = find::run_within(app, within, runs.1).await?;
+/// Two runs, each `JOB`, `JOB#3` or an id; lists at most `rows` that flipped either way.
+pub async fn of_pair(app: &App, workspace: Option<&str>, before: &str, after: &str, rows: usize) -> Result<Compared> {
+    let before = find::run_within(app, workspace, before).await?;
+    let after = find::run_within(app, workspace, after).await?;
     let comparison = app.store.compare(before.1.id, after.1.id, rows).await?;
     let head = |(job, run): &(Job, Run)| BaselineHead::of(job, run);
     Ok(Compared { before: head(&before), after: head(&after), comparison })

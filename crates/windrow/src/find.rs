@@ -51,10 +51,17 @@ pub async fn run(app: &App, text: &str) -> Result<(Job, Run)> {
     run_within(app, None, text).await
 }
 
-/// As [`run`], in one workspace only if one is given.
+/// As [`run`], of a job in one workspace only if one is given.
 pub async fn run_within(app: &App, workspace: Option<&str>, text: &str) -> Result<(Job, Run)> {
     if let Ok(id) = text.parse::<RunId>() {
-        return run_by_id(app, workspace, id).await;
+        let run = app.store.run(id).await?;
+        let job = app.store.job(run.job).await?;
+        return match workspace {
+            Some(workspace) if workspace != job.workspace => {
+                Err(StoreError::NotFound { what: "run", id: id.to_string() }.into())
+            }
+            _ => Ok((job, run)),
+        };
     }
     let numbered = text.rsplit_once('#').and_then(|(name, no)| Some((name, no.parse::<i64>().ok()?)));
     let Some((name, no)) = numbered else { return job_within(app, workspace, text).await };
@@ -66,17 +73,6 @@ pub async fn run_within(app: &App, workspace: Option<&str>, text: &str) -> Resul
                 format!("its runs are 1 to {}; see `{}`", latest.no, app.command(&format!("jobs show {name}")));
             Err(Error::new(format!("job {name:?} has no run {no}"), remedy).coded(Code::NotFound))
         }
-    }
-}
-
-async fn run_by_id(app: &App, workspace: Option<&str>, id: RunId) -> Result<(Job, Run)> {
-    let run = app.store.run(id).await?;
-    let job = app.store.job(run.job).await?;
-    match workspace {
-        Some(workspace) if workspace != job.workspace => {
-            Err(StoreError::NotFound { what: "run", id: id.to_string() }.into())
-        }
-        _ => Ok((job, run)),
     }
 }
 

@@ -29,7 +29,7 @@ pub struct Args {
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    output::show(&detail::of_pair(app, None, (&args.before, &args.after), args.rows).await?, args.json);
+    output::show(&detail::of_pair(app, None, &args.before, &args.after, args.rows).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -53,6 +53,14 @@ impl Caller {
         Ok(self)
     }
 
+    /// The same caller, in the workspace that the request names, if it names one.
+    pub fn within(self, named: Option<&str>) -> std::result::Result<Self, Refusal> {
+        match named {
+            Some(workspace) => self.confined_to(workspace),
+            None => Ok(self),
+        }
+    }
+
     /// The job of this name or id, with its latest run.
     pub async fn job(&self, app: &App, text: &str) -> Result<(Job, Run)> {
         find::job_within(app, self.workspace.as_deref(), text).await

@@ -13,7 +13,6 @@ use windrow_workloads::dataset::Format;
 use windrow_workloads::dataset::export::{self, ExportError};
 
 use super::caller::Caller;
-use super::datasets;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
@@ -54,9 +53,9 @@ pub async fn export(
     Asked(query): Asked<ExportQuery>,
 ) -> Result<Response, Refusal> {
     let (format, media_type) = format(query.format.as_deref())?;
-    let workspace = datasets::seen(&server, &caller, query.workspace.as_deref(), &name)?;
+    let caller = caller.within(query.workspace.as_deref())?;
     let named = dataset_named::Named { name, version: query.version };
-    let (_, versions) = dataset_named::dataset(&server.app, workspace, &named.name).await?;
+    let (_, versions) = dataset_named::dataset(&server.app, caller.home(), &named.name).await?;
     let version = dataset_named::choose(&named, &versions)?;
     export::check(&version, format).map_err(|error| match error {
         ExportError::Store(error) => error.into(),

@@ -82,9 +82,13 @@ pub async fn import(
     let name = dataset_named::check_name(&name).map_err(|why| Refusal::bad("name", why, "choose another name"))?;
     let (format, delimiter) = format(&headers, &query)?;
     let schema = query.schema.as_deref().map(given_schema).transpose()?;
-    let workspace = query.workspace.unwrap_or_else(|| caller.home().to_owned());
-    let caller = caller.confined_to(&workspace)?;
-    let head = Head { workspace, name, source: query.source.unwrap_or_else(|| "http".to_owned()), actor: caller.actor };
+    let caller = caller.within(query.workspace.as_deref())?;
+    let head = Head {
+        workspace: caller.home().to_owned(),
+        name,
+        source: query.source.unwrap_or_else(|| "http".to_owned()),
+        actor: caller.actor,
+    };
     let upload = lay_down(server.app.uploads(), body).await?;
     let file = DatasetFile { path: upload.to_path_buf(), format, delimiter };
     // What has arrived whole is imported, also when nobody waits for the answer any more.

@@ -11,7 +11,7 @@ use super::caller::Caller;
 use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
-use super::server::{Server, Shared};
+use super::server::Shared;
 use crate::{dataset_named, detail};
 
 const SAMPLE: usize = 5;
@@ -95,18 +95,12 @@ pub async fn show(
     if rows > MAX_SAMPLE {
         return Err(Refusal::bad("rows", format!("rows is {rows}"), format!("use 0 to {MAX_SAMPLE}")));
     }
-    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    if !caller.sees(workspace) {
+        return Err(dataset_named::unknown(&server.app, &name).into());
+    }
     let named = dataset_named::Named { name, version: query.version };
     Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
-}
-
-/// The workspace that is meant; in one that the caller does not see there is nothing.
-pub fn seen<'a>(server: &Server, caller: &'a Caller, asked: Option<&'a str>, name: &str) -> Result<&'a str, Refusal> {
-    let workspace = asked.unwrap_or(caller.home());
-    match caller.sees(workspace) {
-        true => Ok(workspace),
-        false => Err(dataset_named::unknown(&server.app, name).into()),
-    }
 }
 
 /// What one version has that another has not
@@ -125,10 +119,10 @@ pub async fn diff(
     if limit > MAX_SHOWN {
         return Err(Refusal::bad("limit", format!("limit is {limit}"), format!("use 0 to {MAX_SHOWN}")));
     }
-    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
+    let caller = caller.within(query.workspace.as_deref())?;
     let versions = (Some(query.old), query.new);
     let _turn = server.turn().await?;
-    Ok(Json(detail::of_versions(&server.app, workspace, &name, versions, limit).await?))
+    Ok(Json(detail::of_versions(&server.app, caller.home(), &name, versions, limit).await?))
 }
 
 /// Delete a dataset, or one version of it
@@ -144,10 +138,10 @@ pub async fn delete(
     Asked(query): Asked<DeleteQuery>,
     if_match: IfMatch,
 ) -> Result<Json<DatasetDeleted>, Refusal> {
-    let workspace = seen(&server, &caller, query.workspace.as_deref(), &name)?;
     let named = dataset_named::Named { name, version: query.version };
-    if_match.holds(&detail::of_dataset(&server.app, workspace, &named, SAMPLE).await?)?;
-    let deleted = dataset_named::drop(&server.app, workspace, &named).await?;
+    let caller = caller.within(query.workspace.as_deref())?;
+    if_match.holds(&detail::of_dataset(&server.app, caller.home(), &named, SAMPLE).await?)?;
+    let deleted = dataset_named::drop(&server.app, caller.home(), &named).await?;
     tokio::spawn(async move {
         if let Err(error) = import::sweep(&*server.app.datasets).await {
             tracing::warn!(%error, "could not sweep a deleted dataset; the next import or deletion does it");

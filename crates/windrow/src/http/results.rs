@@ -156,7 +156,7 @@ pub async fn compare(
 ) -> Result<Json<Compared>, Refusal> {
     let rows = at_most("rows", query.rows, FLIPS)?;
     let _turn = server.turn().await?;
-    Ok(Json(detail::of_pair(&server.app, caller.workspace.as_deref(), (&query.before, &query.after), rows).await?))
+    Ok(Json(detail::of_pair(&server.app, caller.workspace.as_deref(), &query.before, &query.after, rows).await?))
 }
 
 fn at_most(field: &str, wanted: Option<usize>, usual: usize) -> Result<usize, Refusal> {

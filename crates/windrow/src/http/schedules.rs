@@ -43,16 +43,8 @@ pub async fn list(
     Asked(query): Asked<SchedulesQuery>,
 ) -> Result<Json<ScheduleList>, Refusal> {
     let limit = page(query.limit, PAGE)?;
-    if query.workspace.as_deref().is_some_and(|workspace| !caller.sees(workspace)) {
-        return Ok(Json(ScheduleList { schedules: Vec::new(), next: None }));
-    }
-    let filter = JobFilter {
-        workspace: query.workspace.or(caller.workspace),
-        scheduled: true,
-        before: query.before,
-        limit,
-        ..JobFilter::default()
-    };
+    let workspace = caller.within(query.workspace.as_deref())?.workspace;
+    let filter = JobFilter { workspace, scheduled: true, before: query.before, limit, ..JobFilter::default() };
     let found = server.app.store.jobs(filter).await?;
     let next = found.last().filter(|_| found.len() == limit).map(|(job, _)| job.id.to_string());
     let shown = |(job, _): &(Job, _)| job.schedule.as_ref().map(|schedule| scheduled(job, schedule));

@@ -67,14 +67,14 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     }
 }
 
-/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at first:
-/// what is wrong with a file must not tell what datasets another workspace has.
+/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at
+/// first: what is wrong with a file must not tell what datasets another workspace has.
 pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
     let (files, library) = (server.app.files(&workspace), server.app.library());
     let load = move || {
-        let base = Base { folder: &files, closed: true, depth: Depth::First, workspace: &workspace };
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
         job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;

@@ -55,7 +55,8 @@ fn what_is_in_another_workspace_is_not_there() {
         ask("GET", &format!("/api/v1/runs/counted{rest}")).with_status(404);
     }
     ask("GET", &format!("/api/v1/compare?before={run}&after=counted")).with_status(404);
-    assert_eq!(ask("GET", "/api/v1/schedules?workspace=default").json()["schedules"], serde_json::json!([]));
+    ask("GET", "/api/v1/schedules?workspace=default").with_status(403);
+    assert_eq!(ask("GET", "/api/v1/schedules").with_status(200).json()["schedules"], serde_json::json!([]));
     ask("POST", "/api/v1/clean-up").with_status(403);
     ask("GET", &format!("/api/v1/items/{item}")).with_status(404);
     for list in ["/api/v1/jobs", "/api/v1/jobs?workspace=default", "/api/v1/jobs?name=count"] {
