@@ -14,6 +14,7 @@ pub mod problem;
 pub mod request;
 pub mod result;
 pub mod run;
+pub mod secret;
 pub mod status;
 pub mod time;
 
@@ -28,4 +29,5 @@ pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
+pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;

@@ -20,8 +20,11 @@ mod dataset_import;
 mod dataset_read;
 mod datasets;
 mod delete_job;
+mod deliveries;
 mod ending;
+mod fan_out;
 mod fault;
+mod hooks;
 mod intend;
 mod item_search;
 mod items;
@@ -39,7 +42,9 @@ mod results;
 mod runs;
 mod schedules;
 mod scores;
+mod secrets;
 mod sessions;
+mod settle;
 mod shared;
 mod standing;
 mod stats;
@@ -49,6 +54,7 @@ mod submit;
 mod tests;
 mod unblock;
 mod waits;
+mod webhooks;
 mod writer;
 
 use std::path::Path;
@@ -217,6 +223,10 @@ impl Store for SqliteStore {
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         self.read(move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.read(journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {

@@ -13,6 +13,7 @@ use super::{counting, dataset_named, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::import::{self, Head};
+use crate::site::Site;
 use crate::wiring::{self, App};
 
 /// Read a file, check every row, and keep it as a new version of a dataset.
@@ -44,14 +45,14 @@ pub struct Args {
     quiet: bool,
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let file = located(&args)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&file.path)?,
     };
     let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
-    let existing = App::open_if_there(data).await?;
+    let existing = App::open_if_there(site).await?;
     let kept = match &existing {
         Some(app) => import::kept_schema(app, &args.workspace, &name).await?,
         None => None,
@@ -63,7 +64,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     // A folder is made only for rows that are in order.
     let app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
     let source = args.file.display().to_string();
     let head = Head { workspace: args.workspace, name, source, actor: wiring::actor() };

@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::rate_limit::{Rate, RateLimit};
 use crate::http::{self, Server};
+use crate::site::Site;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
@@ -64,7 +65,7 @@ impl Args {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     refuse_strangers(args.listen)?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
@@ -73,7 +74,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(data).await?;
+    let app = App::create(site).await?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
     let running = app.engine_of_all(load).await?;

@@ -26,6 +26,7 @@ mod request_id;
 mod results;
 mod runs;
 mod schedules;
+mod secrets;
 mod server;
 mod start_run;
 mod stats;
@@ -65,8 +66,8 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .with_state(server)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
-        .layer(from_fn(etag::attach))
         .layer(from_fn(caller::identify))
+        .layer(from_fn(etag::attach))
         .layer(from_fn(origin::check))
         .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(CompressionLayer::new())
@@ -109,6 +110,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
         .routes(routes!(datasets::diff))
         .routes(routes!(dataset_export::export))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::delete))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }

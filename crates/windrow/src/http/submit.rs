@@ -12,9 +12,9 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
+use windrow_workloads::LoadedJob;
 use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
-use windrow_workloads::{Environment, LoadedJob};
 
 use super::caller::Caller;
 use super::extract::Sent;
@@ -72,10 +72,10 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
 pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
-    let (files, library) = (server.app.files(&workspace), server.app.library());
+    let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
         let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
-        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;

@@ -55,9 +55,10 @@ pub fn load(
     let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
+    let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
+    let environment = &environment.of_workspace(workspace);
     let surroundings = Surroundings { environment, folder: base.folder };
-    let shelf =
-        dataset::Shelf { library, workspace: header.as_ref().map_or(base.workspace, |header| &header.workspace) };
+    let shelf = dataset::Shelf { library, workspace };
     let dataset = dataset.and_then(|section| dataset::read(section, base, shelf, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
     let talk = conversation.talk.clone().unwrap_or_default();
