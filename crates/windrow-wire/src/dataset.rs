@@ -107,6 +107,7 @@ pub struct DatasetDetail {
     pub workspace: String,
     pub version: VersionView,
     /// JSON Schema that every row satisfies.
+    #[schema(value_type = Json)]
     pub schema: Option<Json>,
     /// Name → `types` and in how many `rows`.
     pub fields: serde_json::Value,

@@ -133,6 +133,7 @@ pub struct StepView {
     pub turn: u32,
     pub state: StepState,
     pub input: Json,
+    #[schema(value_type = Json)]
     pub output: Option<Json>,
     pub failure: Option<Failure>,
     pub usage: Usage,

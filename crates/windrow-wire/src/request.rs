@@ -1,12 +1,19 @@
 //! What a client may send, as JSON. Unknown fields are refused: a wish misspelt is a wish ignored.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::ErrorClass;
 use windrow_model::access::Role;
 use windrow_model::state::Mode;
 
 use crate::Budget;
+
+/// A list would be read as the fields of an object in their order, which nobody means.
+fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<T, D::Error> {
+    let fields = serde_json::Map::deserialize(read)?;
+    serde_json::from_value(serde_json::Value::Object(fields)).map_err(D::Error::custom)
+}
 
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
@@ -19,7 +26,7 @@ pub struct Submit {
     /// Do everything again, also what was done before.
     #[serde(default)]
     pub fresh: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub budget: BudgetRequest,
     /// Only the first so many rows: a trial run, taken over when all rows are run.
     #[schema(minimum = 1)]
@@ -83,6 +90,7 @@ pub struct Reason {
 #[serde(default, deny_unknown_fields)]
 pub struct Resume {
     /// A run whose budget is spent needs more.
+    #[serde(deserialize_with = "object")]
     pub budget: BudgetRequest,
 }
 

@@ -70,7 +70,7 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
         return Ok(Submit::of(file));
     }
     match sent.is_one_of(&["application/json"]) {
-        true => sent.json(),
+        true => sent.object(),
         false => Err(sent.unsupported("text/yaml or application/json")),
     }
 }

@@ -9,6 +9,7 @@ mod budgets;
 mod caching;
 mod client;
 mod continuing;
+mod contract;
 mod datasets;
 mod documented;
 mod dry_run;
