@@ -1,10 +1,13 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod backup;
 mod cli;
 mod code;
+mod config;
 mod data_dir;
 mod dataset_named;
 mod detail;
+mod doctor;
 mod error;
 mod exit;
 mod find;
@@ -18,7 +21,6 @@ mod site;
 mod start;
 mod wiring;
 
-use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::exit::Exit;
@@ -27,8 +29,14 @@ use crate::exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_new(cli.log()).unwrap_or_else(|_| EnvFilter::new("error"));
+    let started = match cli::Started::read() {
+        Ok(started) => started,
+        Err(error) => {
+            eprint!("{}", error.render());
+            return error.exit().into();
+        }
+    };
+    let filter = EnvFilter::try_new(started.log()).unwrap_or_else(|_| EnvFilter::new("error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -37,7 +45,7 @@ fn main() -> std::process::ExitCode {
             return Exit::Error.into();
         }
     };
-    let exit = runtime.block_on(cli::perform(cli)).unwrap_or_else(|error| {
+    let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| {
         eprint!("{}", error.render());
         error.exit()
     });

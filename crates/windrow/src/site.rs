@@ -4,12 +4,15 @@ use std::path::PathBuf;
 
 use windrow_workloads::{Environment, forbidden, prices};
 
-use crate::data_dir;
 use crate::secrets::KeySource;
+use crate::{config, data_dir};
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Site {
+    /// File of settings (TOML); windrow.toml in the current folder if not given
+    #[arg(long, global = true, value_name = "FILE", env = config::VARIABLE)]
+    pub config: Option<PathBuf>,
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,

@@ -15,11 +15,13 @@ mod close;
 mod codes;
 mod compare;
 mod connection;
+mod copy;
 mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
 mod datasets;
 mod ending;
+mod examine;
 mod fault;
 mod intend;
 mod items;
@@ -67,6 +69,9 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+pub use copy::copy;
+pub use examine::{Examination, Orphan, examine};
 
 use readers::Readers;
 use writer::{Footing, Writer};

@@ -2,11 +2,13 @@
 //! the program ends.
 
 mod assess;
+mod backup;
 mod baseline;
 mod budget;
 mod check;
 mod choose;
 mod compare;
+mod config_show;
 mod counting;
 mod datasets_delete;
 mod datasets_diff;
@@ -14,6 +16,7 @@ mod datasets_export;
 mod datasets_import;
 mod datasets_list;
 mod datasets_show;
+mod doctor;
 mod dry_run;
 mod execute;
 mod experience;
@@ -38,6 +41,7 @@ mod online;
 mod output;
 mod progress;
 mod report;
+mod restore;
 mod result;
 mod run;
 mod scheduled;
@@ -46,10 +50,13 @@ mod secrets_list;
 mod secrets_rekey;
 mod secrets_set;
 mod serve;
+mod started;
 mod tables;
 mod text;
 
 use clap::{Parser, Subcommand};
+
+pub use started::Started;
 
 use crate::error::Result;
 use crate::exit::{self, Exit};
@@ -72,6 +79,7 @@ Examples:
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
   windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
+  windrow doctor                         is everything in order?
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
@@ -86,12 +94,6 @@ pub struct Cli {
     site: Site,
     #[command(subcommand)]
     command: Command,
-}
-
-impl Cli {
-    pub fn log(&self) -> &str {
-        &self.site.log
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -119,6 +121,21 @@ enum Command {
     /// Keep API keys and the like sealed, for job files to name
     #[command(subcommand, arg_required_else_help = true)]
     Secrets(Secrets),
+    /// Look at the settings
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(Config),
+    /// Check everything, and say what to do
+    Doctor(doctor::Args),
+    /// Write everything into one file, while the rest goes on
+    Backup(backup::Args),
+    /// Make a data folder from a backup
+    Restore(restore::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Config {
+    /// Every setting, its value, and where that comes from
+    Show(config_show::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -185,13 +202,18 @@ fn after_help() -> String {
     format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
-pub async fn perform(cli: Cli) -> Result<Exit> {
+pub async fn perform(started: Started) -> Result<Exit> {
+    let Started { cli, config_trouble } = started;
     let command = match cli.command {
         Command::Run(args) => return Box::pin(run::perform(&cli.site, args)).await,
         Command::Check(args) => return check::perform(&cli.site, args).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.site, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         Command::Secrets(command) => return perform_on_secrets(&cli.site, command).await,
+        Command::Config(Config::Show(args)) => return config_show::perform(args),
+        Command::Doctor(args) => return Box::pin(doctor::perform(&cli.site, args, config_trouble.as_ref())).await,
+        Command::Backup(args) => return backup::perform(&cli.site, args).await,
+        Command::Restore(args) => return Box::pin(restore::perform(&cli.site, args)).await,
         Command::Serve(args) => return Box::pin(serve::perform(&cli.site, args)).await,
         command => command,
     };
@@ -202,6 +224,10 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         | Command::Datasets(_)
         | Command::MockModel(_)
         | Command::Secrets(_)
+        | Command::Config(_)
+        | Command::Doctor(_)
+        | Command::Backup(_)
+        | Command::Restore(_)
         | Command::Serve(_) => {
             unreachable!("performed above")
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::serve::ListenerExt;
+use sd_notify::NotifyState;
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
@@ -76,6 +77,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     println!("http://{address}");
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
+    tell_systemd(NotifyState::Ready);
     serve(server, listener, &mut signals, args.grace).await
 }
 
@@ -111,6 +113,7 @@ async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals
         error = engine_trouble(&server) => Some(error),
         () = signals.next() => None,
     };
+    tell_systemd(NotifyState::Stopping);
     server.close();
     if let Some(error) = trouble {
         server.engine().stop().await;
@@ -131,6 +134,13 @@ async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals
         server.engine().stop().await;
     }
     Ok(Exit::Passed)
+}
+
+/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere nobody listens.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd could not be told");
+    }
 }
 
 /// An engine that has given up does not come back; a new process can.

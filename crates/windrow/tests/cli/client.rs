@@ -49,7 +49,11 @@ impl Reply {
 impl Served {
     /// On a free port.
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
-        let process = place.start(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat());
+        Self::of(place.start(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat()))
+    }
+
+    /// A server that was started otherwise.
+    pub fn of(process: Background) -> Self {
         let address = process.first_line().strip_prefix("http://").unwrap().to_owned();
         Self { address, process: Some(process) }
     }
@@ -112,6 +116,10 @@ impl Served {
 
     pub fn signal(&self, signal: Signal) {
         self.process.as_ref().unwrap().signal(signal);
+    }
+
+    pub fn wait_for_stderr(&self, part: &str) {
+        self.process.as_ref().unwrap().wait_for_stderr(part);
     }
 
     /// After a signal.

@@ -1,13 +1,16 @@
 //! The real binary on a real folder, against an endpoint in this process that counts.
 
 mod appending;
+mod backup;
 mod boundaries;
 mod broken_files;
 mod budgets;
 mod caching;
 mod client;
+mod config;
 mod continuing;
 mod datasets;
+mod doctor;
 mod documented;
 mod dry_run;
 mod endpoint;
