@@ -15,6 +15,7 @@ pub mod docs;
 pub mod failure;
 pub mod gate;
 pub mod ids;
+pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;

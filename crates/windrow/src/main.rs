@@ -1,19 +1,25 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod assess;
 mod backup;
+mod baseline;
 mod cli;
 mod code;
 mod config;
 mod data_dir;
 mod dataset_named;
+mod delete;
 mod detail;
 mod doctor;
 mod error;
 mod exit;
 mod find;
 mod http;
+mod import;
 mod intake;
+mod items;
 mod mock_model;
+mod report;
 mod retry;
 mod secrets;
 mod session_lock;

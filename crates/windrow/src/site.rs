@@ -28,16 +28,10 @@ pub struct Site {
     /// File of the key that opens the secrets; `master.key` in the data folder if not given
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
-    /// What is logged on stderr: error, warn, info, debug or trace, or a filter such as `windrow=debug`
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILTER",
-        env = "WINDROW_LOG",
-        default_value = "error",
-        hide_short_help = true
-    )]
-    pub log: String,
+    /// What is logged on stderr: error (if not given), warn, info, debug, trace, or a filter such as
+    /// `windrow=debug`
+    #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
+    pub log: Option<String>,
 }
 
 impl Site {

@@ -111,6 +111,11 @@ impl App {
         self.data.files(workspace)
     }
 
+    /// Where what is being sent to the server lies until it is stored.
+    pub fn uploads(&self) -> PathBuf {
+        self.data.uploads()
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }

@@ -1,9 +1,7 @@
 //! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
 //! the program ends.
 
-mod assess;
 mod backup;
-mod baseline;
 mod budget;
 mod check;
 mod choose;
@@ -26,12 +24,14 @@ mod item_show;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
+mod jobs_delete;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
 mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
+mod jobs_schedule;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_unschedule;
@@ -41,6 +41,7 @@ mod online;
 mod output;
 mod progress;
 mod report;
+mod report_target;
 mod restore;
 mod result;
 mod run;
@@ -51,8 +52,8 @@ mod secrets_rekey;
 mod secrets_set;
 mod serve;
 mod started;
-mod tables;
-mod text;
+pub mod tables;
+pub mod text;
 
 use clap::{Parser, Subcommand};
 
@@ -62,7 +63,7 @@ use crate::error::Result;
 use crate::exit::{self, Exit};
 use crate::site::Site;
 use crate::wiring::App;
-use crate::{dataset_named, find, start};
+use crate::{assess, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -124,29 +125,21 @@ enum Command {
     /// Look at the settings
     #[command(subcommand, arg_required_else_help = true)]
     Config(Config),
-    /// Check everything, and say what to do
     Doctor(doctor::Args),
-    /// Write everything into one file, while the rest goes on
     Backup(backup::Args),
-    /// Make a data folder from a backup
     Restore(restore::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Config {
-    /// Every setting, its value, and where that comes from
     Show(config_show::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Secrets {
-    /// Keep a value under a name; it is read from standard input or a file, and never shown again
     Set(secrets_set::Args),
-    /// Names, who set them and when
     List(secrets_list::Args),
-    /// Forget a secret
     Delete(secrets_delete::Args),
-    /// Seal everything anew under another master key
     Rekey(secrets_rekey::Args),
 }
 
@@ -188,12 +181,16 @@ enum Jobs {
     Retry(jobs_retry::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
+    /// Let a job start by itself
+    Schedule(jobs_schedule::Args),
     /// Let a job no longer start by itself
     Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
     Why(jobs_why::Args),
+    /// Delete a job with everything it has
+    Delete(jobs_delete::Args),
     /// Delete jobs that ended long ago
     CleanUp(jobs_clean_up::Args),
 }
@@ -248,11 +245,13 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Pause(args) => jobs_pause::perform(app, args).await,
         Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
         Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
+        Jobs::Schedule(args) => jobs_schedule::perform(app, args).await,
         Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
+        Jobs::Delete(args) => jobs_delete::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
     }
 }

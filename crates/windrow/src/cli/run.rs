@@ -125,7 +125,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         json: args.json,
         aside: args.how.online,
         continue_with: app.command(&args.again()),
-        wish: Wish { baseline: args.baseline, worst: args.worst },
+        wish: Wish { baseline: args.baseline, within: None, worst: args.worst },
         targets: args.report,
     };
     let exit = result::show(&app, ending, report).await?;
