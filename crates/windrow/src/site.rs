@@ -31,7 +31,7 @@ pub struct Site {
     /// What is logged on stderr: error (if not given), warn, info, debug, trace, or a filter such as
     /// `windrow=debug`
     #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
-    pub log: Option<String>,
+    pub log_filter: Option<String>,
 }
 
 impl Site {

@@ -16,8 +16,8 @@ use crate::site::Site;
 /// Check everything that has to be right, and say what to do about what is not.
 ///
 /// Looks at the config file, the data folder, the database, the clock, the master key, the limits of the
-/// system, unfinished work, what jobs need, prices, and the server. Repairs nothing. Ends with 1 if
-/// something does not work.
+/// system, unfinished work, what jobs need, prices, and the server. Repairs nothing but what every
+/// command does when it opens the data. Ends with 1 if something does not work.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[arg(long)]

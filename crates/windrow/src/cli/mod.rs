@@ -196,7 +196,7 @@ enum Jobs {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
 pub async fn perform(started: Started) -> Result<Exit> {

@@ -31,6 +31,6 @@ impl Started {
     }
 
     pub fn log(&self) -> &str {
-        self.cli.site.log.as_deref().unwrap_or("error")
+        self.cli.site.log_filter.as_deref().unwrap_or("error")
     }
 }

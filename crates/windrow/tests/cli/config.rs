@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::client::Served;
 use crate::place::Place;
 
-const FILE: &str = "log = \"warn\"\nquota = 3\n\n[serve]\ngrace = \"7s\"\njobs = 2\nkeep_completed = 9\n";
+const FILE: &str = "log_filter = \"warn\"\nquota = 3\n\n[serve]\ngrace = \"7s\"\njobs = 2\nkeep_completed = 9\n";
 
 /// Value and source of a setting.
 fn shown(answer: &Value, setting: &str) -> (String, String) {
@@ -25,7 +25,7 @@ fn every_setting_is_shown_with_where_it_comes_from() {
         ("serve.jobs", "4", "WINDROW_JOBS"),
         ("serve.grace", "7s", "windrow.toml:5"),
         ("serve.keep_completed", "9", "windrow.toml:7"),
-        ("log", "warn", "windrow.toml:1"),
+        ("log_filter", "warn", "windrow.toml:1"),
         ("serve.workers", "256", "default"),
         ("serve.keep_failed", "", "default"),
         ("data", ".windrow", "default"),
