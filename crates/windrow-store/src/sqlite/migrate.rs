@@ -14,6 +14,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_runs.sql"),
     include_str!("migrations/0006_doomed_jobs.sql"),
     include_str!("migrations/0007_secrets.sql"),
+    include_str!("migrations/0008_webhooks.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {
