@@ -3,15 +3,18 @@
 mod api_key;
 mod assess;
 mod audited;
+mod backup;
 mod baseline;
 mod cli;
 mod code;
+mod config;
 mod course;
 mod data_dir;
 mod dataset_named;
 mod delete;
 mod desk;
 mod detail;
+mod doctor;
 mod error;
 mod exit;
 mod find;
@@ -34,7 +37,6 @@ mod steer;
 mod wiring;
 mod worker;
 
-use clap::Parser;
 use tracing_subscriber::EnvFilter;
 
 use crate::exit::Exit;
@@ -43,8 +45,14 @@ use crate::exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_new(cli.log()).unwrap_or_else(|_| EnvFilter::new("error"));
+    let started = match cli::Started::read() {
+        Ok(started) => started,
+        Err(error) => {
+            eprint!("{}", error.render());
+            return error.exit().into();
+        }
+    };
+    let filter = EnvFilter::try_new(started.log()).unwrap_or_else(|_| EnvFilter::new("error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -53,7 +61,7 @@ fn main() -> std::process::ExitCode {
             return Exit::Error.into();
         }
     };
-    let exit = runtime.block_on(cli::perform(cli)).unwrap_or_else(|error| {
+    let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| {
         eprint!("{}", error.render());
         error.exit()
     });

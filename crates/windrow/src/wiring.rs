@@ -102,6 +102,15 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
+    pub fn data(&self) -> &DataDir {
+        &self.data
+    }
+
+    /// How many secrets there are, of all workspaces.
+    pub async fn sealed_secrets(&self) -> Result<i64> {
+        Ok(self.secrets.secret_keys().await?.iter().map(|(_, count)| count).sum())
+    }
+
     pub fn vault(&self) -> Vault {
         Vault::new(self.secrets.clone(), self.site.key_source())
     }

@@ -2,9 +2,11 @@
 //! returns how the program ends.
 
 mod audit;
+mod backup;
 mod budget;
 mod check;
 mod compare;
+mod config_show;
 mod counting;
 mod datasets_delete;
 mod datasets_diff;
@@ -12,6 +14,7 @@ mod datasets_export;
 mod datasets_import;
 mod datasets_list;
 mod datasets_show;
+mod doctor;
 mod dry_run;
 mod execute;
 mod experience;
@@ -44,6 +47,7 @@ mod output;
 mod progress;
 mod report;
 mod report_target;
+mod restore;
 mod result;
 mod run;
 mod run_far;
@@ -55,6 +59,7 @@ mod secrets_rekey;
 mod secrets_set;
 mod serve;
 mod serve_access;
+mod started;
 mod stream;
 pub mod tables;
 pub mod text;
@@ -63,6 +68,8 @@ mod watch;
 mod worker;
 
 use clap::{Parser, Subcommand};
+
+pub use started::Started;
 
 use crate::audited::change;
 use crate::desk::Desk;
@@ -89,6 +96,7 @@ Examples:
   windrow serve                          the same over HTTP, and continue what is unfinished
   windrow worker --server http://HOST:7373   do its items on this machine
   windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
+  windrow doctor                         is everything in order?
   windrow datasets import capitals.csv   keep it as a version that never changes
   windrow --server http://127.0.0.1:7373 run capitals.yaml
                                          the same at a server; so with every command that reads or steers
@@ -107,12 +115,6 @@ pub struct Cli {
     server: ServerArgs,
     #[command(subcommand)]
     command: Command,
-}
-
-impl Cli {
-    pub fn log(&self) -> &str {
-        &self.site.log
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -147,17 +149,24 @@ enum Command {
     /// Keep API keys and the like sealed, for job files to name
     #[command(subcommand, arg_required_else_help = true)]
     Secrets(Secrets),
+    /// Look at the settings
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(Config),
+    Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Config {
+    Show(config_show::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Secrets {
-    /// Keep a value under a name; it is read from standard input or a file, and never shown again
     Set(secrets_set::Args),
-    /// Names, who set them and when
     List(secrets_list::Args),
-    /// Forget a secret
     Delete(secrets_delete::Args),
-    /// Seal everything anew under another master key
     Rekey(secrets_rekey::Args),
 }
 
@@ -224,7 +233,7 @@ enum Jobs {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
 /// Where a command does what it does.
@@ -251,7 +260,8 @@ impl At {
     }
 }
 
-pub async fn perform(cli: Cli) -> Result<Exit> {
+pub async fn perform(started: Started) -> Result<Exit> {
+    let Started { cli, config_trouble } = started;
     if let Command::Worker(args) = cli.command {
         return Box::pin(worker::perform(cli.server.link()?, args)).await;
     }
@@ -264,6 +274,10 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
             at.here("mock-model")?;
             mock_model::perform(args).await
         }
+        Command::Config(Config::Show(args)) => config_show::perform(args),
+        Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
+        Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
+        Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
         Command::Keys(command) => perform_on_keys(at, command).await,

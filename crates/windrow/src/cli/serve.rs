@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use sd_notify::NotifyState;
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
@@ -95,6 +96,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
+    tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
     match certificate {
@@ -145,6 +147,7 @@ where
         error = engine_trouble(&server) => Some(error),
         () = signals.next() => None,
     };
+    tell_systemd(NotifyState::Stopping);
     server.close();
     if let Some(error) = trouble {
         server.engine().stop().await;
@@ -165,6 +168,13 @@ where
         server.engine().stop().await;
     }
     Ok(Exit::Passed)
+}
+
+/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere nobody listens.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd could not be told");
+    }
 }
 
 /// An engine that has given up does not come back; a new process can.

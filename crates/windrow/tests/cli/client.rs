@@ -58,7 +58,11 @@ impl Served {
     }
 
     fn listening(place: &Place, address: &str, arguments: &[&str]) -> Self {
-        let process = place.start(&[&["serve", "--listen", address], arguments].concat());
+        Self::of(place.start(&[&["serve", "--listen", address], arguments].concat()))
+    }
+
+    /// A server that was started otherwise.
+    pub fn of(process: Background) -> Self {
         let address = process.first_line().strip_prefix("http://").unwrap().to_owned();
         Self { address, process: Some(process) }
     }

@@ -3,14 +3,17 @@
 mod access;
 mod appending;
 mod auditing;
+mod backup;
 mod boundaries;
 mod broken_files;
 mod budgets;
 mod caching;
 mod client;
+mod config;
 mod continuing;
 mod contract;
 mod datasets;
+mod doctor;
 mod documented;
 mod dry_run;
 mod encrypted;

@@ -154,6 +154,17 @@ impl Place {
         self.start(arguments).finish()
     }
 
+    /// With these variables as well.
+    pub fn windrow_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+        self.start_with(variables, arguments).finish()
+    }
+
+    pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Background {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Background::of(command)
+    }
+
     pub fn start(&self, arguments: &[&str]) -> Background {
         Background::of(self.command(arguments))
     }
