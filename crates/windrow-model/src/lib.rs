@@ -12,6 +12,7 @@ pub mod counters;
 pub mod cron;
 pub mod dataset;
 pub mod docs;
+pub mod event;
 pub mod failure;
 pub mod gate;
 pub mod hook;

@@ -16,6 +16,7 @@ pub mod result;
 pub mod run;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
 pub use bad_row::BadRow;
@@ -27,3 +28,4 @@ pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Findings, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use time::Timestamp;
+pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};

@@ -11,9 +11,11 @@ mod find;
 mod http;
 mod intake;
 mod mock_model;
+mod recent;
 mod retry;
 mod session_lock;
 mod start;
+mod webhooks;
 mod wiring;
 
 use clap::Parser;

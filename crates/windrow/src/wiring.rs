@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::dataset::DatasetStore;
+use windrow_model::hook::HookStore;
 use windrow_model::record::{Run, Session};
-use windrow_model::store::{Retention, Scope, Store};
+use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -15,6 +17,7 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::recent::Recent;
 use crate::session_lock::{self, SessionLock};
 
 /// The least number of items that a `windrow run` can have at work.
@@ -24,7 +27,10 @@ pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub hooks: Arc<dyn HookStore>,
     clock: Arc<dyn Clock>,
+    aggregates: Recent<RunId, Aggregates>,
+    stats: Recent<Extent, Stats>,
 }
 
 /// An engine and the lock that shows its process alive. The lock outlives the engine.
@@ -54,7 +60,15 @@ impl App {
 
     async fn on(data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
-        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
+        let app = Self {
+            data,
+            store: store.clone(),
+            datasets: store.clone(),
+            hooks: store,
+            clock: Arc::new(SystemClock),
+            aggregates: Recent::default(),
+            stats: Recent::default(),
+        };
         app.bury_the_dead().await?;
         Ok(app)
     }
@@ -75,6 +89,16 @@ impl App {
     /// Where the files lie that a job of the workspace, sent to the server, may name.
     pub fn files(&self, workspace: &str) -> PathBuf {
         self.data.files(workspace)
+    }
+
+    /// What a run that is not over has come to, about now.
+    pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
+        Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
+    }
+
+    /// How the work has gone, about now.
+    pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
+        Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
     }
 
     pub fn now(&self) -> Time {

@@ -44,6 +44,7 @@ mod scheduled;
 mod serve;
 mod tables;
 mod text;
+mod webhooks;
 
 use std::path::{Path, PathBuf};
 
@@ -102,6 +103,9 @@ enum Command {
     Jobs(Jobs),
     /// Run everything in the data folder, and answer over HTTP
     Serve(serve::Args),
+    /// Have events sent to URLs, signed
+    #[command(subcommand, arg_required_else_help = true)]
+    Webhooks(webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -179,6 +183,7 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
         Command::Report(args) => Box::pin(report::perform(&app, args)).await,
         Command::Jobs(jobs) => perform_on(&app, jobs).await,
+        Command::Webhooks(command) => webhooks::perform(&app, command).await,
     }
 }
 

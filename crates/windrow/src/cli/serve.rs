@@ -15,9 +15,12 @@ use super::execute::Signals;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::{self, Server};
+use crate::webhooks;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
+/// How long a stopping server waits for its last answers to be taken.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -105,6 +108,13 @@ async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);
+    let delivering = tokio::spawn(webhooks::deliver(
+        server.app.hooks.clone(),
+        server.app.clock(),
+        webhooks::Sender::new()?,
+        server.tail.newest(),
+        server.clone().closing(),
+    ));
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
@@ -117,8 +127,10 @@ async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals
     }
     eprintln!("finishing {} running item(s); once more stops at once", server.engine().in_flight());
     let drained = async {
-        // Requests under way are answered while items finish.
-        tokio::join!(server.engine().drain(), async { drop(serving.await) });
+        // Requests under way are answered while items finish, but a stream that nobody reads never ends.
+        let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
+        let delivered = async { drop(delivering.await) };
+        tokio::join!(server.engine().drain(), answered, delivered);
     };
     let stopped = tokio::select! {
         () = drained => None,

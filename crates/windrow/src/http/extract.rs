@@ -96,6 +96,14 @@ impl Sent {
         })
     }
 
+    /// Where the body must be JSON.
+    pub fn json_body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        if !self.is_one_of(&["application/json"]) {
+            return Err(self.unsupported("application/json"));
+        }
+        self.json()
+    }
+
     /// Where a body may be left out.
     pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Refusal> {
         match (self.bytes.is_empty(), self.is_one_of(&["application/json"])) {

@@ -5,6 +5,7 @@
 mod browser;
 mod caller;
 mod datasets;
+mod deliveries;
 mod eval_tasks;
 mod events;
 mod extract;
@@ -12,6 +13,7 @@ mod feed;
 mod health;
 mod items;
 mod jobs;
+mod live;
 mod logs;
 mod openapi;
 mod origin;
@@ -24,7 +26,9 @@ mod stats;
 mod steer;
 mod submit;
 mod timeout;
+mod webhooks;
 mod workers;
+mod ws;
 
 use std::sync::Arc;
 
@@ -83,6 +87,17 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(stats::why))
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
+        .routes(routes!(ws::of_all))
+        .routes(routes!(ws::of_job))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::show, webhooks::delete))
+        .routes(routes!(webhooks::pause))
+        .routes(routes!(webhooks::resume))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::redeliver))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show))
         .routes(routes!(workers::list))

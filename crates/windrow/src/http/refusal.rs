@@ -31,6 +31,7 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),
     (Code::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
     (Code::UnsupportedType, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    (Code::UpgradeRequired, StatusCode::UPGRADE_REQUIRED),
     (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
     (Code::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
     (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
@@ -63,6 +64,10 @@ impl Refusal {
     pub fn about(mut self, field: impl Into<String>) -> Self {
         self.0.field = Some(field.into()).filter(|field| !field.is_empty());
         self
+    }
+
+    pub fn problem(&self) -> &Problem {
+        &self.0
     }
 
     pub fn listing(mut self, problems: Vec<PlacedProblem>) -> Self {

@@ -7,18 +7,16 @@ use tokio::sync::watch;
 use windrow_engine::Engine;
 use windrow_model::Time;
 
+use super::live::Tail;
 use crate::error::Result;
 use crate::wiring::{App, Running};
-
-/// Events read at once when looking for the newest one.
-const PAGE: usize = 1000;
 
 pub struct Server {
     pub app: App,
     running: Running,
     pub started_at: Time,
-    /// The newest event when the server started: streams that ask for no place begin behind it.
-    pub born_after: i64,
+    /// The newest events, for streams.
+    pub tail: Tail,
     closing: watch::Sender<bool>,
 }
 
@@ -27,8 +25,13 @@ pub type Shared = State<Arc<Server>>;
 impl Server {
     pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
         let started_at = app.now();
-        let born_after = newest_event(&app).await?;
-        Ok(Arc::new(Self { app, running, started_at, born_after, closing: watch::Sender::new(false) }))
+        // Listening comes first, so that nothing is missed between.
+        let events = running.engine.subscribe();
+        let tail = Tail::behind(app.store.outbox_reach().await?.newest);
+        let server = Arc::new(Self { app, running, started_at, tail, closing: watch::Sender::new(false) });
+        let following = server.clone();
+        tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
+        Ok(server)
     }
 
     pub fn engine(&self) -> &Engine {
@@ -40,19 +43,13 @@ impl Server {
         self.closing.send_replace(true);
     }
 
+    /// As [`closed`](Self::closed), for a task of its own.
+    pub async fn closing(self: Arc<Self>) {
+        self.closed().await;
+    }
+
     pub async fn closed(&self) {
         // The sender lives as long as `self`.
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
-    }
-}
-
-async fn newest_event(app: &App) -> Result<i64> {
-    let mut newest = 0;
-    loop {
-        let page = app.store.outbox(newest, PAGE).await?;
-        newest = page.last().map_or(newest, |event| event.id);
-        if page.len() < PAGE {
-            return Ok(newest);
-        }
     }
 }
