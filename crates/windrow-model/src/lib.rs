@@ -2,8 +2,8 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`], [`dataset::DatasetStore`] and [`hook::HookStore`] (the database) and [`workload::Workload`] (what an
-//! item of a kind means).
+//! [`store::Store`], [`dataset::DatasetStore`], [`hook::HookStore`] and [`secret::SecretStore`] (the database) and
+//! [`workload::Workload`] (what an item of a kind means).
 
 pub mod access;
 pub mod aggregate;
@@ -17,12 +17,14 @@ pub mod failure;
 pub mod gate;
 pub mod hook;
 pub mod ids;
+pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod secret;
 pub mod selection;
 pub mod state;
 pub mod step;

@@ -1,4 +1,4 @@
-//! One suite for every adapter. The cases of `conformance` and `steering` state the rules one by one; `differential`
+//! One suite for every adapter. The cases of `conformance`, `steering` and `searching` state the rules one by one; `differential`
 //! drives the same random history through the specification and an adapter and compares everything.
 
 /// Stamps every case of a list once per adapter.
@@ -18,4 +18,6 @@ mod datasets;
 mod differential;
 mod fixture;
 mod hooks;
+mod searching;
+mod secrets;
 mod steering;

@@ -96,12 +96,12 @@ impl Sent {
         })
     }
 
-    /// Where the body must be JSON.
-    pub fn json_body<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
-        if !self.is_one_of(&["application/json"]) {
-            return Err(self.unsupported("application/json"));
+    /// Where only JSON is taken.
+    pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        match self.is_one_of(&["application/json"]) {
+            true => self.json(),
+            false => Err(self.unsupported("application/json")),
         }
-        self.json()
     }
 
     /// Where a body may be left out.

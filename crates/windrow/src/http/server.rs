@@ -1,15 +1,22 @@
 //! What all handlers share.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
 use windrow_model::Time;
 
 use super::live::Tail;
-use crate::error::Result;
+use super::refusal::Refusal;
+use crate::error::{Code, Result};
 use crate::wiring::{App, Running};
+
+/// Requests at work at the same time that read or write much; reads of a row or a page go past them.
+const TURNS: usize = 4;
+/// How long such a request waits for its turn.
+const TURN_PATIENCE: Duration = Duration::from_secs(20);
 
 pub struct Server {
     pub app: App,
@@ -18,6 +25,7 @@ pub struct Server {
     /// The newest events, for streams.
     pub tail: Tail,
     closing: watch::Sender<bool>,
+    turns: Arc<Semaphore>,
 }
 
 pub type Shared = State<Arc<Server>>;
@@ -28,7 +36,8 @@ impl Server {
         // Listening comes first, so that nothing is missed between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
-        let server = Arc::new(Self { app, running, started_at, tail, closing: watch::Sender::new(false) });
+        let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
+        let server = Arc::new(Self { app, running, started_at, tail, closing, turns });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)
@@ -36,6 +45,18 @@ impl Server {
 
     pub fn engine(&self) -> &Engine {
         &self.running.engine
+    }
+
+    /// For what reads or writes much: held while it works, so that many of them cannot starve the others.
+    pub async fn turn(&self) -> std::result::Result<OwnedSemaphorePermit, Refusal> {
+        let waiting = tokio::time::timeout(TURN_PATIENCE, self.turns.clone().acquire_owned());
+        match waiting.await {
+            Ok(Ok(turn)) => Ok(turn),
+            _ => {
+                let detail = format!("{TURNS} large requests are being worked on, and others wait before this one");
+                Err(Refusal::new(Code::QueueFull, detail, "send it again a little later"))
+            }
+        }
     }
 
     /// No stream goes on from here, and no request is waited for beyond its answer.

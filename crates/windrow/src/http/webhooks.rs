@@ -30,7 +30,7 @@ pub async fn add(
     caller: Caller,
     sent: Sent,
 ) -> Result<(StatusCode, Json<WebhookSecret>), Refusal> {
-    let wish: NewWebhook = sent.json_body()?;
+    let wish: NewWebhook = sent.json_only()?;
     let made = webhooks::register(&server.app, wish, caller.workspace.as_deref(), &caller.actor).await?;
     Ok((StatusCode::CREATED, with_secret(made)))
 }
@@ -49,7 +49,7 @@ pub async fn show(State(server): Shared, caller: Caller, Named(id): Named) -> Re
     responses((status = 204, description = "It is gone")))]
 pub async fn delete(State(server): Shared, caller: Caller, Named(id): Named) -> Result<StatusCode, Refusal> {
     let hook = find(&server, &caller, &id).await?;
-    server.app.hooks.delete_hook(hook.id).await?;
+    webhooks::delete(&server.app, &hook).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -81,7 +81,7 @@ pub async fn rotate(
 ) -> Result<Json<WebhookSecret>, Refusal> {
     let wish: RotateSecret = sent.json_or_default()?;
     let hook = find(&server, &caller, &id).await?;
-    Ok(with_secret(webhooks::rotate(&server.app, hook.id, wish.overlap_hours).await?))
+    Ok(with_secret(webhooks::rotate(&server.app, hook.id, wish.overlap_hours, &caller.actor).await?))
 }
 
 /// Send a ping at once and say what came of it

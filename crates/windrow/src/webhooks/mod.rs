@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::wiring::App;
 
 pub use deliver::deliver;
-pub use register::{register, rotate};
+pub use register::{delete, register, rotate};
 pub use send::Sender;
 
 /// Of a message that somebody sends to see whether it arrives.
@@ -27,5 +27,5 @@ pub async fn ping(app: &App, hook: &Hook) -> Result<Try> {
     let now = app.now();
     let id = format!("msg_{}_ping_{}", hook.id, now.0);
     let data = Json::of(&serde_json::json!({ "webhook": hook.id }));
-    Ok(Sender::new()?.send(hook, &id, message::body(PING, now, &data), now).await.0)
+    Ok(Sender::new(app)?.send(hook, &id, message::body(PING, now, &data), now).await.0)
 }

@@ -32,34 +32,47 @@ pub async fn register(app: &App, wish: NewWebhook, workspace: Option<&str>, acto
         (own, wished) => own.map(str::to_owned).or(wished),
     };
     let job = match &wish.job {
-        Some(job) => Some(find::job(app, job).await?.0),
+        Some(job) => Some(find::job_within(app, workspace.as_deref(), job).await?.0),
         None => None,
     };
-    if let Some(job) = job.as_ref().filter(|job| workspace.as_ref().is_some_and(|own| *own != job.workspace)) {
-        let what = format!("the job {:?} is in another workspace", job.name);
-        return Err(Error::new(what, "name a job of the webhook's workspace").coded(Code::NotFound));
-    }
-    let (now, secret) = (app.now(), secret::mint()?);
+    let now = app.now();
+    let id = HookId::mint(now, fastrand::u64(..));
+    let (name, secret) = secret::make(app, id, actor, now).await?;
     let hook = NewHook {
-        id: HookId::mint(now, fastrand::u64(..)),
+        id,
         workspace,
         job: job.map(|job| job.id),
         url: wish.url,
         topics,
         batch,
         timeout_ms: timeout_s * 1000,
-        secret: secret.clone(),
+        secret: name,
         actor: actor.to_owned(),
     };
     Ok((app.hooks.add_hook(hook, now).await?, secret))
 }
 
 /// A new secret; the former one signs too for a while, so that a receiver can be changed in between.
-pub async fn rotate(app: &App, hook: HookId, overlap_hours: Option<i64>) -> Result<(Hook, String)> {
+pub async fn rotate(app: &App, hook: HookId, overlap_hours: Option<i64>, actor: &str) -> Result<(Hook, String)> {
     let hours = within("overlap_hours", overlap_hours.unwrap_or(OVERLAP_H), 0..=LONGEST_OVERLAP_H)?;
-    let (now, secret) = (app.now(), secret::mint()?);
-    let change = HookChange::Rotate { secret: secret.clone(), former_until: now + hours * 3_600_000 };
-    Ok((app.hooks.change_hook(hook, change, now).await?, secret))
+    let (now, before) = (app.now(), app.hooks.hook(hook).await?);
+    let (name, secret) = secret::make(app, hook, actor, now).await?;
+    let change = HookChange::Rotate { secret: name, former_until: now + hours * 3_600_000 };
+    let rotated = app.hooks.change_hook(hook, change, now).await?;
+    if let Some((name, _)) = before.former {
+        secret::forget(app, &name).await;
+    }
+    Ok((rotated, secret))
+}
+
+/// With its deliveries and secrets.
+pub async fn delete(app: &App, hook: &Hook) -> Result<()> {
+    app.hooks.delete_hook(hook.id).await?;
+    let former = hook.former.iter().map(|(name, _)| name);
+    for name in std::iter::once(&hook.secret).chain(former) {
+        secret::forget(app, name).await;
+    }
+    Ok(())
 }
 
 fn check_url(text: &str) -> Result<()> {

@@ -6,8 +6,10 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use windrow_model::Time;
 use windrow_model::hook::{Answer, Hook, Try};
 
-use super::sign;
+use super::{secret, sign};
 use crate::error::{Error, Result};
+use crate::secrets::Vault;
+use crate::wiring::App;
 
 /// How much of an answer that is no is kept for people.
 const EXCERPT: usize = 300;
@@ -15,10 +17,11 @@ const EXCERPT: usize = 300;
 #[derive(Clone)]
 pub struct Sender {
     client: reqwest::Client,
+    vault: Vault,
 }
 
 impl Sender {
-    pub fn new() -> Result<Self> {
+    pub fn new(app: &App) -> Result<Self> {
         // An error says that somebody installed one before, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
@@ -27,11 +30,18 @@ impl Sender {
             .user_agent(concat!("windrow/", env!("CARGO_PKG_VERSION")))
             .build();
         let client = client.map_err(|error| Error::new(format!("no HTTP client: {error}"), "please report this"))?;
-        Ok(Self { client })
+        Ok(Self { client, vault: app.vault() })
     }
 
     /// Never longer than the webhook's timeout.
     pub async fn send(&self, hook: &Hook, id: &str, body: String, now: Time) -> (Try, Answer) {
+        let secrets = match secret::open(&self.vault, hook, now).await {
+            Ok(secrets) => secrets,
+            Err(error) => {
+                let tried = Try { at: now, status: None, error: Some(error.one_line()), latency_ms: 0 };
+                return (tried, Answer::default());
+            }
+        };
         let timestamp_s = now.0.div_euclid(1000);
         let request = self
             .client
@@ -40,7 +50,7 @@ impl Sender {
             .header(CONTENT_TYPE, "application/json")
             .header("webhook-id", id)
             .header("webhook-timestamp", timestamp_s)
-            .header("webhook-signature", sign::signatures(&hook.secrets(now), id, timestamp_s, &body))
+            .header("webhook-signature", sign::signatures(&secrets, id, timestamp_s, &body))
             .body(body);
         let started = Instant::now();
         let (answer, error) = match request.send().await {

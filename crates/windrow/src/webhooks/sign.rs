@@ -7,9 +7,9 @@ use ring::hmac;
 use super::secret;
 
 /// The value of `webhook-signature`: one signature per secret that is valid now.
-pub fn signatures(secrets: &[&str], id: &str, timestamp_s: i64, body: &str) -> String {
+pub fn signatures(secrets: &[String], id: &str, timestamp_s: i64, body: &str) -> String {
     let signed = format!("{id}.{timestamp_s}.{body}");
-    let signature = |secret: &&str| {
+    let signature = |secret: &String| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, &secret::key(secret));
         format!("v1,{}", STANDARD.encode(hmac::sign(&key, signed.as_bytes())))
     };
@@ -26,8 +26,9 @@ mod tests {
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let (id, time, body) = ("msg_p5jXN8AQM9LWM0D4loKWxJek", 1_614_265_330, r#"{"test": 2432232314}"#);
         let expected = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=";
-        assert_eq!(signatures(&[secret], id, time, body), expected);
-        let both = signatures(&[secret, "whsec_AAAA"], id, time, body);
+        let secret = secret.to_owned();
+        assert_eq!(signatures(std::slice::from_ref(&secret), id, time, body), expected);
+        let both = signatures(&[secret, "whsec_AAAA".to_owned()], id, time, body);
         assert!(both.starts_with(&format!("{expected} v1,")) && both.len() > expected.len() + 40);
     }
 }

@@ -8,7 +8,7 @@ use crate::cli::output;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::webhooks;
-use crate::wiring::App;
+use crate::wiring::{self, App};
 
 /// Sign with a new secret, shown this once; the former one signs too for a while.
 #[derive(Debug, clap::Args)]
@@ -36,13 +36,14 @@ pub async fn resume(app: &App, hook: HookId) -> Result<Exit> {
 }
 
 pub async fn rotate(app: &App, args: RotateArgs) -> Result<Exit> {
-    let made = webhooks::rotate(app, args.webhook, args.overlap).await?;
+    let made = webhooks::rotate(app, args.webhook, args.overlap, &wiring::actor()).await?;
     output::show(&Made::new(app, made), args.json);
     Ok(Exit::Passed)
 }
 
 pub async fn delete(app: &App, hook: HookId) -> Result<Exit> {
-    app.hooks.delete_hook(hook).await?;
-    output::print(&format!("{hook} is deleted"));
+    let hook = app.hooks.hook(hook).await?;
+    webhooks::delete(app, &hook).await?;
+    output::print(&format!("{} is deleted", hook.id));
     Ok(Exit::Passed)
 }
