@@ -20,6 +20,7 @@ pub mod run;
 pub mod secret;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use answer::{
@@ -37,3 +38,4 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;
+pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};

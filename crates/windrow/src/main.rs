@@ -26,6 +26,7 @@ mod items;
 mod listen;
 mod listing;
 mod mock_model;
+mod recent;
 mod remote;
 mod report;
 mod retry;
@@ -34,6 +35,7 @@ mod session_lock;
 mod site;
 mod start;
 mod steer;
+mod webhooks;
 mod wiring;
 mod worker;
 

@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::access::AccessStore;
+use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
+use windrow_model::hook::HookStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::secret::SecretStore;
-use windrow_model::store::{Retention, Scope, Store};
+use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -19,6 +21,7 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::recent::Recent;
 use crate::secrets::Vault;
 use crate::session_lock::{self, SessionLock};
 use crate::site::Site;
@@ -34,8 +37,11 @@ pub struct App {
     pub datasets: Arc<dyn DatasetStore>,
     pub access: Arc<dyn AccessStore>,
     pub audit: Arc<dyn AuditLog>,
+    pub hooks: Arc<dyn HookStore>,
     secrets: Arc<dyn SecretStore>,
     clock: Arc<dyn Clock>,
+    aggregates: Arc<Recent<RunId, Aggregates>>,
+    stats: Arc<Recent<Extent, Stats>>,
     /// Whoever reads a hint does so elsewhere, where the folder has no name.
     serves_others: bool,
 }
@@ -75,9 +81,12 @@ impl App {
             datasets: store.clone(),
             access: store.clone(),
             audit: store.clone(),
+            hooks: store.clone(),
             secrets: store.clone(),
             store,
             clock: Arc::new(SystemClock),
+            aggregates: Arc::default(),
+            stats: Arc::default(),
             serves_others: false,
         };
         app.bury_the_dead().await?;
@@ -127,6 +136,16 @@ impl App {
     /// Where the files lie that a job of the workspace, sent to the server, may name.
     pub fn files(&self, workspace: &str) -> PathBuf {
         self.data.files(workspace)
+    }
+
+    /// What a run that is not over has come to, about now.
+    pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
+        Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
+    }
+
+    /// How the work has gone, about now.
+    pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
+        Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
     }
 
     /// Where what is being sent to the server lies until it is stored.
