@@ -8,11 +8,13 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 
+use crate::bench::Bench;
 use crate::journal::Flag;
-use crate::node::Node;
 
 const BATCH: usize = 1024;
-const RETRY_MS: u64 = 50;
+/// Between tries to reach whoever takes the reports.
+const FIRST_PAUSE_MS: u64 = 50;
+const LONGEST_PAUSE_MS: u64 = 1_000;
 
 enum Message {
     /// Send what the item has pending, if nobody has meanwhile.
@@ -51,7 +53,7 @@ impl Reporter {
 }
 
 /// Runs until the engine ends.
-pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
+pub async fn send_reports(bench: Arc<Bench>, Inbox(mut inbox): Inbox) {
     let mut messages = Vec::with_capacity(BATCH);
     while inbox.recv_many(&mut messages, BATCH).await > 0 {
         let mut reports = Vec::with_capacity(messages.len());
@@ -74,7 +76,7 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
         if reports.is_empty() {
             continue;
         }
-        let receipts = report_until_answered(&node, reports.into()).await;
+        let receipts = report_until_answered(&bench, reports.into()).await;
         for (sender, receipt) in senders.into_iter().zip(receipts) {
             match sender {
                 Ok(answer) => {
@@ -87,16 +89,18 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
     }
 }
 
-async fn report_until_answered(node: &Node, reports: Arc<[Report]>) -> Vec<Receipt> {
+async fn report_until_answered(bench: &Bench, reports: Arc<[Report]>) -> Vec<Receipt> {
+    let mut pause_ms = FIRST_PAUSE_MS;
     loop {
-        match node.store.report(reports.clone(), node.now()).await {
+        match bench.desk.report(reports.clone(), bench.now()).await {
             Ok(receipts) => return receipts,
             Err(error) if error.is_transient() => {
                 tracing::warn!(%error, reports = reports.len(), "reports not stored; trying again");
-                tokio::time::sleep(Duration::from_millis(RETRY_MS)).await;
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
             }
             Err(error) => {
-                node.give_up(error);
+                bench.give_up(error);
                 return vec![Receipt::Stale; reports.len()];
             }
         }

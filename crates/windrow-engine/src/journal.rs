@@ -7,18 +7,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use windrow_model::desk::Desk;
 use windrow_model::limit::{Demand, Permit};
-use windrow_model::record::{Run, Step};
-use windrow_model::state::StepState;
+use windrow_model::record::Step;
+use windrow_model::state::{Mode, StepState};
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
-use windrow_model::store::{Ending, Receipt, StepWrite, Store};
+use windrow_model::store::{Ending, Receipt, StepWrite};
 use windrow_model::workload::{Journal, StepNo, Stopped};
-use windrow_model::{Json, Lease, StepId, Time};
+use windrow_model::{AttemptId, Json, Lease, StepId, Time};
 
+use crate::bench::Bench;
 use crate::deadline::Stopwatch;
 use crate::hand_in::Reporter;
 use crate::limiter::Limiter;
-use crate::node::Node;
 
 /// The signals of one item in flight, shared by its worker, the heartbeat and the reporter.
 pub struct Flag {
@@ -96,24 +97,18 @@ impl Flag {
     }
 }
 
-pub struct ItemJournal {
-    flag: Arc<Flag>,
-    reporter: Reporter,
-    limiter: Arc<Limiter>,
-    store: Arc<dyn Store>,
-    /// A fresh run takes nothing over, from nobody.
-    fresh: bool,
-    /// A snapshot whose columns must stay shows nothing before the whole is there.
-    shows_parts: bool,
-    recalled: HashMap<ContentKey, Recalled>,
-    next: AtomicU32,
+/// What earlier steps mean to an attempt.
+#[derive(Default)]
+pub struct Past {
+    pub recalled: HashMap<ContentKey, Recalled>,
+    /// Number of its next own step.
+    pub next: u32,
 }
 
-impl ItemJournal {
+impl Past {
     /// `history` holds the steps of this and earlier attempts; of attempts before `first_try` nothing
     /// is recalled (a fresh run pays again).
-    pub fn new(flag: Arc<Flag>, node: &Node, run: &Run, history: Vec<Step>, first_try: u32) -> Self {
-        let current = flag.lease.attempt;
+    pub fn of(history: Vec<Step>, current: AttemptId, first_try: u32) -> Self {
         let own = history.iter().filter(|step| step.id.attempt() == current);
         let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
         let mut recalled = HashMap::new();
@@ -130,13 +125,33 @@ impl ItemJournal {
                 _ => {}
             }
         }
+        Self { recalled, next }
+    }
+}
+
+pub struct ItemJournal {
+    flag: Arc<Flag>,
+    reporter: Reporter,
+    limiter: Arc<Limiter>,
+    desk: Arc<dyn Desk>,
+    /// A fresh run takes nothing over, from nobody.
+    fresh: bool,
+    /// A snapshot whose columns must stay shows nothing before the whole is there.
+    shows_parts: bool,
+    recalled: HashMap<ContentKey, Recalled>,
+    next: AtomicU32,
+}
+
+impl ItemJournal {
+    pub fn new(flag: Arc<Flag>, bench: &Bench, mode: Mode, fresh: bool, past: Past) -> Self {
+        let Past { recalled, next } = past;
         Self {
             flag,
-            reporter: node.reporter.clone(),
-            limiter: node.limiter.clone(),
-            store: node.store.clone(),
-            fresh: run.fresh,
-            shows_parts: !run.mode.keeps_columns(),
+            reporter: bench.reporter.clone(),
+            limiter: bench.limiter.clone(),
+            desk: bench.desk.clone(),
+            fresh,
+            shows_parts: !mode.keeps_columns(),
             recalled,
             next: AtomicU32::new(next),
         }
@@ -172,7 +187,7 @@ impl Journal for ItemJournal {
         if self.fresh {
             return None;
         }
-        let found = self.store.shared_step(self.flag.lease.run, *key).await.unwrap_or_else(|error| {
+        let found = self.desk.shared_step(self.flag.lease, *key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for a shared result; making the call");
             None
         })?;

@@ -9,6 +9,7 @@ pub struct Settings {
     pub jobs: usize,
     pub quota: Quota,
     /// Items at work at the same time on this node (B1).
+    /// None: all items are done by workers elsewhere.
     pub workers: usize,
     /// Claimed items waiting for a worker, at most (B1).
     pub queue: usize,

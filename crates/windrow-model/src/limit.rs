@@ -134,6 +134,11 @@ pub enum Hold {
     Probing {
         failures: i64,
     },
+    /// Only workers elsewhere can do it.
+    NoWorker {
+        /// Those that are able to, and have no place free.
+        connected: i64,
+    },
 }
 
 /// Items of one run that wait for one resource.
@@ -166,6 +171,9 @@ impl Wait {
             Hold::Paused { asked: false } => format!("paused because it asked to slow down{}", then("on again")),
             Hold::CircuitOpen { failures } => format!("circuit open after {failures} failures{}", then("probe")),
             Hold::Probing { failures } => format!("circuit open after {failures} failures, a probe is under way"),
+            Hold::NoWorker { connected: 0 } => "none is connected".to_owned(),
+            Hold::NoWorker { connected: 1 } => "the one that is connected is busy".to_owned(),
+            Hold::NoWorker { connected } => format!("all {connected} that are connected are busy"),
         }
     }
 }

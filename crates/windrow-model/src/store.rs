@@ -320,7 +320,7 @@ pub struct JobFilter {
 }
 
 /// Whose work numbers are about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extent {
     All,
     Workspace(String),

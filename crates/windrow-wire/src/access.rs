@@ -1,6 +1,6 @@
 //! Keys, the caller, and the audit log, as they are shown.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Time;
 use windrow_model::access::{ApiKey, KeyState, Role};
@@ -9,7 +9,7 @@ use windrow_model::audit::AuditEntry;
 use crate::Timestamp;
 
 /// A key, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyView {
     pub id: String,
     pub name: String,
@@ -42,14 +42,14 @@ impl KeyView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyList {
     /// Oldest first.
     pub keys: Vec<KeyView>,
 }
 
 /// A new key: the only time that its secret is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CreatedKey {
     /// Send it as `Authorization: Bearer …`.
     pub secret: String,
@@ -57,7 +57,7 @@ pub struct CreatedKey {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CallerView {
     pub actor: String,
     pub role: Role,
@@ -66,7 +66,7 @@ pub struct CallerView {
 }
 
 /// One change, or an attempt at one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditLine {
     pub id: i64,
     pub at: Timestamp,
@@ -80,7 +80,7 @@ pub struct AuditLine {
     pub address: Option<String>,
     pub request: Option<String>,
     /// `done`, `refused`, `failed`, or `unknown` where the process ended before the change did.
-    pub outcome: &'static str,
+    pub outcome: String,
     pub detail: String,
 }
 
@@ -97,13 +97,13 @@ impl From<&AuditEntry> for AuditLine {
             resource: what.resource,
             address: what.address,
             request: what.request,
-            outcome: entry.verdict.map_or("unknown", |verdict| verdict.as_str()),
+            outcome: entry.verdict.map_or("unknown", |verdict| verdict.as_str()).to_owned(),
             detail: entry.detail.clone(),
         }
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditList {
     /// Newest first.
     pub entries: Vec<AuditLine>,

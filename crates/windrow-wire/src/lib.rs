@@ -8,6 +8,8 @@ pub mod access;
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+mod flat;
+pub mod grpc;
 pub mod item;
 pub mod job;
 pub mod log;
@@ -18,9 +20,12 @@ pub mod run;
 pub mod secret;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
-pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
+pub use answer::{
+    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+};
 pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
@@ -33,3 +38,4 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;
+pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};

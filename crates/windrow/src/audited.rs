@@ -2,18 +2,19 @@
 
 use rustix::process::getuid;
 use windrow_model::audit::{NewAudit, Verdict};
+use windrow_wire::DatasetImported;
 
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::{self, App};
 
 /// Does the work of a command that changes something.
-pub async fn change(
+pub async fn change<T: Ends>(
     app: &App,
     operation: &str,
     resource: impl Into<String>,
-    work: impl Future<Output = Result<Exit>>,
-) -> Result<Exit> {
+    work: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let entry = NewAudit {
         actor: wiring::actor(),
         via: "cli".to_owned(),
@@ -26,9 +27,24 @@ pub async fn change(
     let id = app.audit.begin_audit(entry, app.now()).await?;
     let done = Box::pin(work).await;
     let (verdict, exit) = match &done {
-        Ok(exit) => (Verdict::Done, *exit),
+        Ok(done) => (Verdict::Done, done.exit()),
         Err(error) => (Verdict::Refused, error.exit()),
     };
     app.audit.end_audit(id, verdict, &format!("exit {}", exit.code())).await?;
     done
 }
+
+/// How a command ends that did what it was asked.
+pub trait Ends {
+    fn exit(&self) -> Exit {
+        Exit::Passed
+    }
+}
+
+impl Ends for Exit {
+    fn exit(&self) -> Exit {
+        *self
+    }
+}
+
+impl Ends for DatasetImported {}

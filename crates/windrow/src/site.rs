@@ -5,12 +5,15 @@ use std::path::PathBuf;
 use windrow_model::store::Quota;
 use windrow_workloads::{Environment, forbidden, prices};
 
-use crate::data_dir;
 use crate::secrets::KeySource;
+use crate::{config, data_dir};
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Site {
+    /// File of settings (TOML); windrow.toml in the current folder if not given
+    #[arg(long, global = true, value_name = "FILE", env = config::VARIABLE)]
+    pub config: Option<PathBuf>,
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,
@@ -26,16 +29,10 @@ pub struct Site {
     /// File of the key that opens the secrets; `master.key` in the data folder if not given
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
-    /// What is logged on stderr: error, warn, info, debug or trace, or a filter such as `windrow=debug`
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILTER",
-        env = "WINDROW_LOG",
-        default_value = "error",
-        hide_short_help = true
-    )]
-    pub log: String,
+    /// What is logged on stderr: error (if not given), warn, info, debug, trace, or a filter such as
+    /// `windrow=debug`
+    #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
+    pub log_filter: Option<String>,
 }
 
 impl Site {

@@ -22,7 +22,7 @@ use windrow_model::limit::{Demand, Permit, Response, Wait};
 use windrow_model::workload::Stopped;
 use windrow_model::{RunId, Time};
 
-pub use note::note;
+pub use note::{OtherWaits, note};
 use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
 

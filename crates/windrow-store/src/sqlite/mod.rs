@@ -17,6 +17,7 @@ mod close;
 mod codes;
 mod compare;
 mod connection;
+mod copy;
 mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
@@ -24,6 +25,7 @@ mod datasets;
 mod delete_job;
 mod deliveries;
 mod ending;
+mod examine;
 mod fan_out;
 mod fault;
 mod hooks;
@@ -77,6 +79,9 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+pub use copy::copy;
+pub use examine::{Examination, Orphan, examine};
 
 use readers::Readers;
 use writer::{Footing, Writer};

@@ -36,6 +36,8 @@ pub fn session(n: i64) -> Session {
         host: "host".into(),
         pid: n,
         regions: vec!["eu".into()],
+        remote: None,
+        at_work: 0,
         started_at: T0,
         beat_at: T0,
         ended_at: None,
@@ -110,7 +112,7 @@ pub async fn claim(store: &dyn Store, run: RunId, want: usize, now: Time) -> Vec
 pub fn intent(name: &str) -> StepIntent {
     StepIntent {
         key: ContentKey::of(&[name.as_bytes()]),
-        kind: "target",
+        kind: "target".into(),
         name: name.into(),
         turn: 0,
         input: Json::of(name),

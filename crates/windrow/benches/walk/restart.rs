@@ -45,6 +45,8 @@ async fn interrupted(store: &dyn Store, items: u64) {
         host: "bench".into(),
         pid: 1,
         regions: Vec::new(),
+        remote: None,
+        at_work: 0,
         started_at: now,
         beat_at: now,
         ended_at: None,

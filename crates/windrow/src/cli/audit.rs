@@ -1,12 +1,12 @@
 //! `windrow audit`
 
 use windrow_model::audit::AuditFilter;
-use windrow_wire::{AuditLine, AuditList};
+use windrow_wire::AuditList;
 
 use super::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Who changed what, newest first: over HTTP and by commands, also what was turned away.
 #[derive(Debug, clap::Args)]
@@ -26,11 +26,9 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let Args { actor, workspace, before, limit, json } = args;
-    let found = app.audit.audit(AuditFilter { workspace, actor, before, limit }).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|entry| entry.id);
-    output::show(&AuditList { entries: found.iter().map(AuditLine::from).collect(), next }, json);
+    output::show(&desk.audit(AuditFilter { workspace, actor, before, limit }).await?, json);
     Ok(Exit::Passed)
 }
 
@@ -46,7 +44,7 @@ impl Show for AuditList {
                 entry.actor.clone(),
                 entry.operation.clone(),
                 entry.resource.clone(),
-                entry.outcome.to_owned(),
+                entry.outcome.clone(),
                 entry.detail.clone(),
                 entry.via.clone(),
                 entry.address.clone().unwrap_or_default(),

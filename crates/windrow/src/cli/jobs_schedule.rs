@@ -1,12 +1,9 @@
 //! `windrow jobs schedule`
 
-use windrow_wire::Timestamp;
-
-use super::{find, output};
+use super::output;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::start;
-use crate::wiring::{self, App};
 
 /// Let a job start by itself at these times, under a server or `run --scheduled`.
 #[derive(Debug, clap::Args)]
@@ -17,10 +14,10 @@ pub struct Args {
     cron: String,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, _) = find::job(app, &args.job).await?;
-    let schedule = start::schedule(app, &job, args.cron, &wiring::actor()).await?;
-    let next = schedule.next_at.map(|at| format!(", next at {}", Timestamp::from(at))).unwrap_or_default();
-    output::print(&format!("{} starts by itself ({}){next}", job.name, schedule.cron));
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let schedule = desk.schedule(&args.job, &args.cron).await?;
+    let name = desk.name_of(&args.job).await?;
+    let next = schedule.next_at.map(|at| format!(", next at {at}")).unwrap_or_default();
+    output::print(&format!("{name} starts by itself ({}){next}", schedule.cron));
     Ok(Exit::Passed)
 }

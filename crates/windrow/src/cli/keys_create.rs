@@ -1,15 +1,14 @@
 //! `windrow keys create`
 
 use windrow_model::access::Role;
-use windrow_wire::{CreatedKey, KeyView};
+use windrow_wire::CreatedKey;
 
-use super::output;
+use super::{At, output};
 use crate::api_key::{self, Wish};
-use crate::audited;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::site::Site;
-use crate::wiring::{self, App};
+use crate::wiring::App;
 
 /// Make a key for the server. Its secret is shown only this once: it goes to stdout, alone.
 ///
@@ -31,21 +30,24 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
-    let app = App::create(site).await?;
+pub async fn perform(at: At, args: Args) -> Result<Exit> {
+    let desk = match at.remote {
+        Some(remote) => Desk::Server(remote),
+        None => Desk::Folder(App::create(&at.site).await?),
+    };
     let name = args.name.clone();
-    audited::change(&app, "keys create", name, create(&app, args)).await
+    desk.change("keys create", name, create(&desk, args)).await
 }
 
-async fn create(app: &App, args: Args) -> Result<Exit> {
+async fn create(desk: &Desk, args: Args) -> Result<Exit> {
     let wish = Wish { name: args.name, role: args.role, workspace: args.workspace, lifetime_ms: args.expires };
-    let (secret, key) = api_key::create(app, wish, &wiring::actor()).await?;
-    let key = KeyView::of(&key, app.now());
+    let created = desk.create_key(wish).await?;
     if args.json {
-        output::print_json(&CreatedKey { secret: secret.to_string(), key });
+        output::print_json(&created);
         return Ok(Exit::Passed);
     }
-    output::print(&secret.to_string());
+    let CreatedKey { secret, key } = created;
+    output::print(&secret);
     let workspace = key.workspace.as_deref().map_or("all workspaces".to_owned(), |name| format!("workspace {name}"));
     let end = key.expires_at.map_or(String::new(), |at| format!(", until {at}"));
     eprintln!("made {} ({}, {workspace}{end}); it is not shown again", key.name, key.role);

@@ -1,11 +1,11 @@
 //! `windrow keys list`
 
-use windrow_wire::{KeyList, KeyView, Timestamp};
+use windrow_wire::{KeyList, Timestamp};
 
 use super::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// All keys, also those that let nobody in any more. Secrets are not kept, so they cannot be listed.
 #[derive(Debug, clap::Args)]
@@ -14,9 +14,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let keys = app.access.keys().await?.iter().map(|key| KeyView::of(key, app.now())).collect();
-    output::show(&KeyList { keys }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.keys().await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -3,10 +3,9 @@
 use windrow_wire::KeyView;
 
 use super::output::{self, Show};
-use crate::api_key;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Take a key back. A running server notices within a second.
 #[derive(Debug, clap::Args)]
@@ -17,10 +16,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let found = api_key::find(app, None, &args.key).await?;
-    let revoked = app.access.revoke_key(found.id, app.now()).await?;
-    output::show(&KeyView::of(&revoked, app.now()), args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.revoke_key(&args.key).await?, args.json);
     Ok(Exit::Passed)
 }
 

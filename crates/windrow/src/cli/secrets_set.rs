@@ -24,7 +24,7 @@ use crate::wiring::{self, App};
   pass show openai | windrow secrets set OPENAI_API_KEY
   windrow secrets set TLS_KEY --from-file client.pem")]
 pub struct Args {
-    /// Letters, digits, _ - and .
+    /// Letters, digits, underscores, hyphens and dots
     name: String,
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::connect_info::Connected;
 use axum::serve::{IncomingStream, Listener};
+use sd_notify::NotifyState;
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
@@ -22,9 +23,12 @@ use crate::http::rate_limit::{Rate, RateLimit};
 use crate::http::{self, Peer, Server};
 use crate::listen::{PlainListener, TlsListener};
 use crate::site::Site;
+use crate::webhooks;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
+/// How long a stopping server waits for its last answers to be taken.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -44,9 +48,13 @@ pub struct Args {
     /// Runs at work at the same time
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     jobs: usize,
-    /// Items at work at the same time, over all runs
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
+    /// Items at work at the same time in this process, over all runs; 0 leaves all to `windrow worker` and
+    /// other workers elsewhere
+    #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
+    /// How long a worker may be silent before its items are given to others
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
+    lease: Duration,
     /// Requests that one caller may send: by its key, or by its address where it has none
     #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
     rate_limit: Rate,
@@ -79,18 +87,19 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(site).await?;
+    let app = App::create(site).await?.serving_others();
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
     let retention = args.retention();
     let door = args.access.door(&app, address, certificate.is_some()).await?;
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
-    let load = Load { jobs: args.jobs, workers: args.workers, retention };
+    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease };
     let running = app.engine_of_all(load).await?;
     let server = Server::new(app, running, door).await?;
     println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
+    tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
     match certificate {
@@ -136,11 +145,19 @@ where
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);
+    let delivering = tokio::spawn(webhooks::deliver(
+        server.app.hooks.clone(),
+        server.app.clock(),
+        webhooks::Sender::new(&server.app)?,
+        server.tail.newest(),
+        server.clone().closing(),
+    ));
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
         () = signals.next() => None,
     };
+    tell_systemd(NotifyState::Stopping);
     server.close();
     if let Some(error) = trouble {
         server.engine().stop().await;
@@ -148,8 +165,10 @@ where
     }
     eprintln!("finishing {} running item(s); once more stops at once", server.engine().in_flight());
     let drained = async {
-        // Requests under way are answered while items finish.
-        tokio::join!(server.engine().drain(), async { drop(serving.await) });
+        // Requests under way are answered while items finish, but a stream that nobody reads never ends.
+        let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
+        let delivered = async { drop(delivering.await) };
+        tokio::join!(server.engine().drain(), answered, delivered);
     };
     let stopped = tokio::select! {
         () = drained => None,
@@ -163,6 +182,13 @@ where
     Ok(Exit::Passed)
 }
 
+/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere nobody listens.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd could not be told");
+    }
+}
+
 /// An engine that has given up does not come back; a new process can.
 async fn engine_trouble(server: &Server) -> Error {
     loop {
@@ -173,8 +199,14 @@ async fn engine_trouble(server: &Server) -> Error {
     }
 }
 
-fn duration(text: &str) -> std::result::Result<Duration, String> {
+pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+}
+
+fn lease(text: &str) -> std::result::Result<Duration, String> {
+    let lease = duration(text)?;
+    let fits = (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&lease);
+    fits.then_some(lease).ok_or_else(|| "write a length of time from 1s to 600s".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {

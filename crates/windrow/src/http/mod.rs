@@ -6,11 +6,13 @@ mod audit;
 mod audited;
 mod browser;
 mod caller;
+mod check;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
 mod datasets;
 mod delete_job;
+mod deliveries;
 mod door;
 mod etag;
 mod eval_tasks;
@@ -23,6 +25,7 @@ mod items;
 mod jobs;
 mod keyring;
 mod keys;
+mod live;
 mod logs;
 mod openapi;
 mod origin;
@@ -31,6 +34,7 @@ pub mod rate_limit;
 mod refusal;
 mod request_id;
 mod results;
+mod resume;
 mod rights;
 mod runs;
 mod schedules;
@@ -43,7 +47,10 @@ mod steer;
 mod streamed;
 mod submit;
 mod timeout;
+mod version;
+mod webhooks;
 mod workers;
+mod ws;
 
 use std::sync::Arc;
 
@@ -60,7 +67,11 @@ pub use door::Door;
 pub use keyring::Keyring;
 pub use peer::Peer;
 use rate_limit::RateLimit;
+
+pub use caller::Caller;
 pub use server::Server;
+
+use crate::grpc;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -74,6 +85,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/readyz", get(health::readyz))
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
+        .merge(grpc::router(&server))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server.clone())
@@ -84,7 +96,9 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn(etag::attach))
         .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(option_layer(server.door.cors()))
+        .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
+        .layer(from_fn(version::attach))
         .layer(from_fn(request_id::attach))
 }
 
@@ -92,6 +106,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
+        .routes(routes!(check::check))
         .routes(routes!(jobs::show, delete_job::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))
@@ -120,6 +135,17 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(stats::why))
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
+        .routes(routes!(ws::of_all))
+        .routes(routes!(ws::of_job))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::show, webhooks::delete))
+        .routes(routes!(webhooks::pause))
+        .routes(routes!(webhooks::resume))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::redeliver))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
         .routes(routes!(datasets::diff))

@@ -74,7 +74,7 @@ fn add_header(operation: &mut Operation, name: &str, description: &str) {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some("^\"[!-~]+\"$"))))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build();
     operation.parameters.get_or_insert_default().push(header.into());
 }

@@ -34,6 +34,7 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),
     (Code::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
     (Code::UnsupportedType, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    (Code::UpgradeRequired, StatusCode::UPGRADE_REQUIRED),
     (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
     (Code::RateLimited, StatusCode::TOO_MANY_REQUESTS),
     (Code::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
@@ -91,6 +92,10 @@ impl Refusal {
         });
         let head = [("content-type", "application/grpc"), ("grpc-status", status)];
         (head, [("grpc-message", message.collect::<String>())]).into_response()
+    }
+
+    pub fn problem(&self) -> &Problem {
+        &self.0
     }
 
     pub fn listing(mut self, problems: Vec<PlacedProblem>) -> Self {

@@ -7,7 +7,7 @@ use windrow_model::store::{ItemFilter, Selection};
 use crate::sqlite::{
     admit, aggregates, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read,
     delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
-    schedules, sessions, shared, standing, steps, submit, unblock,
+    schedules, scores, sessions, shared, standing, steps, submit, unblock,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -98,6 +98,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
         ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
         ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
+        ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
@@ -131,7 +132,7 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     let (_folder, conn) = open();
     let waiting = plan_of(&conn, &admit::WAITING);
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
-    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE] {
+    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),
