@@ -77,8 +77,8 @@ fn a_server_answers_every_question_as_its_folder_does() {
         "datasets diff numbers@1 numbers@2 --json --limit 1",
         "datasets export numbers -q",
         "datasets export numbers@1 --format csv -q",
+        "jobs unschedule counted",
         "jobs schedule counted @yearly",
-        "jobs unschedule other",
         "jobs clean-up --json",
     ] {
         let said = alike(&place, &server, command);
