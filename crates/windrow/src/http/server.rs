@@ -6,7 +6,7 @@ use std::time::Duration;
 use axum::extract::State;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
-use windrow_model::Time;
+use windrow_model::{KeyId, Time};
 
 use super::audited::Refused;
 use super::door::Door;
@@ -72,6 +72,14 @@ impl Server {
     /// As [`closed`](Self::closed), for a task of its own.
     pub async fn closing(self: Arc<Self>) {
         self.closed().await;
+    }
+
+    /// Waits until a key is of no use any more; for ever without one.
+    pub async fn over(&self, key: Option<KeyId>) {
+        match key {
+            Some(key) => self.door.keyring.over(key).await,
+            None => std::future::pending().await,
+        }
     }
 
     pub async fn closed(&self) {

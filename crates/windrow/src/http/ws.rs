@@ -72,8 +72,15 @@ fn open(
         Refusal::new(Code::UpgradeRequired, rejection.body_text(), "open it as a WebSocket, or read /api/v1/events")
     })?;
     let reader = Reader::new(server.clone(), whose, query.detail, query.after);
+    let (key, keys) = (caller.key, server.clone());
     let socket = Socket { server, caller, reader, heard: Instant::now() };
-    Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(|connection| socket.speak(connection)))
+    Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(move |connection| async move {
+        tokio::select! {
+            () = socket.speak(connection) => {}
+            // It ends with the key it was opened with.
+            () = keys.over(key) => {}
+        }
+    }))
 }
 
 struct Socket {
