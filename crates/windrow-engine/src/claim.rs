@@ -65,6 +65,7 @@ pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result
     let now = node.now();
     let claimed = node.store.claim(claim, now).await?;
     let n = claimed.len();
+    node.meters.claimed(n);
     for claimed in claimed {
         let registered = Registered::new(&node.registry, Arc::new(Flag::new(claimed.lease, now)));
         let task = Task { claimed, course: course.clone(), registered };

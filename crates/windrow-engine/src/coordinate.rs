@@ -21,6 +21,9 @@ use crate::claim::{self, Want};
 use crate::node::{Course, Node};
 use crate::{archive, close, plan};
 
+/// Of a run whose kind this node does not know.
+const UNKNOWN_KIND: &str = "unknown";
+
 pub async fn dispatch(node: Arc<Node>) {
     let mut dispatcher =
         Dispatcher { node, courses: BTreeMap::new(), planners: JoinSet::new(), beat_at: None, looked_at: None };
@@ -92,13 +95,13 @@ impl Dispatcher {
         let run = held.run.id;
         let known = self.courses.get(&run).filter(|course| course.held.ticket == held.ticket);
         if let Some(course) = known {
-            let program = course.program.clone();
-            self.courses.insert(run, Arc::new(Course { held, program }));
+            let (program, kind) = (course.program.clone(), course.kind);
+            self.courses.insert(run, Arc::new(Course { held, program, kind }));
             return;
         }
         match prepare(&self.node, &held).await {
-            Ok(program) => {
-                let course = Arc::new(Course { held, program });
+            Ok((program, kind)) => {
+                let course = Arc::new(Course { held, program, kind });
                 if !course.held.run.planned && course.held.run.mode != Mode::Online {
                     self.planners.spawn(plan::plan(self.node.clone(), course.clone()));
                 }
@@ -129,7 +132,8 @@ impl Dispatcher {
                     let course = self.courses[&run].clone();
                     busy |= course.held.run.state != state.state;
                     let held = Held { run: *state, ticket: course.held.ticket };
-                    self.courses.insert(run, Arc::new(Course { held, program: course.program.clone() }));
+                    let (program, kind) = (course.program.clone(), course.kind);
+                    self.courses.insert(run, Arc::new(Course { held, program, kind }));
                 }
                 Ok(Tick::Over) => {
                     self.courses.remove(&run);
@@ -153,11 +157,13 @@ fn is_time(last: Option<Instant>, every_ms: u64) -> bool {
     last.is_none_or(|last| last.elapsed() >= Duration::from_millis(every_ms))
 }
 
-/// The run's program. A run that can have none is failed, and needs none to come to its end.
-async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreError> {
+/// The run's program, and the kind it is of. A run that can have none is failed, and needs none to come to its end.
+async fn prepare(node: &Node, held: &Held) -> Result<(Arc<dyn Program>, &'static str), StoreError> {
     let job = node.store.job(held.run.job).await?;
     let spec = node.store.spec(&held.run.spec_hash).await?;
-    let prepared = match node.workloads.get(job.kind.as_str()) {
+    let workload = node.workloads.get(job.kind.as_str());
+    let kind = workload.map_or(UNKNOWN_KIND, |workload| workload.kind());
+    let prepared = match workload {
         Some(workload) => workload.prepare(&spec).await,
         None => {
             let kinds: Vec<&str> = node.workloads.keys().copied().collect();
@@ -166,12 +172,12 @@ async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreErro
         }
     };
     match prepared {
-        Ok(program) => Ok(program),
+        Ok(program) => Ok((program, kind)),
         Err(failure) => {
             if !held.run.state.is_stopping() {
                 fail_run(node, held, &failure).await?;
             }
-            Ok(Arc::new(close::NoProgram::default()))
+            Ok((Arc::new(close::NoProgram::default()), kind))
         }
     }
 }

@@ -10,10 +10,12 @@ use tokio::task::JoinSet;
 use windrow_model::limit::Wait;
 use windrow_model::record::{OutboxEvent, Run, Session};
 use windrow_model::store::{Ending, Store, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
 use crate::hand_in::{Reporter, send_reports};
+use crate::load::Load;
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
 use crate::{claim, clean_up, heartbeat, limiter, reap, relay, run, schedule, watchdog};
@@ -29,6 +31,8 @@ pub struct Parts {
     pub seed: u64,
     /// This life of this process; leases are in its name.
     pub session: Session,
+    /// Who is told of every item at work, step by step.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// Dropping it is a crash: everything stops where it is, and the store remembers.
@@ -40,11 +44,11 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(parts: Parts, settings: Settings) -> Result<Self, StoreError> {
-        let Parts { store, workloads, clock, seed, session } = parts;
+        let Parts { store, workloads, clock, seed, session, tracer } = parts;
         let id = session.id;
         store.open_session(session).await?;
         let (reporter, inbox) = Reporter::new();
-        let parts = NodeParts { store, clock, settings, session: id, workloads, reporter, seed };
+        let parts = NodeParts { store, clock, settings, session: id, workloads, reporter, seed, tracer };
         let node = Arc::new(Node::new(parts));
         let mut tasks = JoinSet::new();
         tasks.spawn(send_reports(node.clone(), inbox));
@@ -88,6 +92,11 @@ impl Engine {
     /// Items claimed by this engine and not yet handed in.
     pub fn in_flight(&self) -> usize {
         self.node.inflight().len()
+    }
+
+    /// How much of what it has this engine uses now.
+    pub fn load(&self) -> Load {
+        Load::of(&self.node)
     }
 
     /// What items here have been waiting for before their next call, per run and resource.
@@ -153,6 +162,7 @@ impl Engine {
         let held = node.store.beat(node.session, node.settings.lease_ms, node.now()).await.unwrap_or_default();
         for held in held {
             while let Ok(archived) = node.store.archive(held.ticket, node.settings.batch, node.now()).await {
+                node.meters.archived(&archived);
                 if !archived.more {
                     break;
                 }

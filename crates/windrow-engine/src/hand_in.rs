@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 
 use crate::journal::Flag;
+use crate::meters::Tally;
 use crate::node::Node;
 
 const BATCH: usize = 1024;
@@ -74,7 +76,11 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
         if reports.is_empty() {
             continue;
         }
-        let receipts = report_until_answered(&node, reports.into()).await;
+        let (reports, began): (Arc<[Report]>, _) = (reports.into(), Instant::now());
+        let receipts = report_until_answered(&node, reports.clone()).await;
+        node.meters.hand_in_seconds.record(began.elapsed().as_secs_f64());
+        node.meters.hand_in_reports.record(reports.len() as f64);
+        Tally::count(&node.meters, &reports, &receipts);
         for (sender, receipt) in senders.into_iter().zip(receipts) {
             match sender {
                 Ok(answer) => {

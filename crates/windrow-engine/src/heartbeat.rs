@@ -24,6 +24,7 @@ pub async fn keep_alive(node: Arc<Node>) {
         }
         match node.store.renew(old, node.settings.lease_ms, now).await {
             Ok(renewals) => {
+                node.meters.renewed(&renewals);
                 let inflight = node.inflight();
                 for renewal in renewals.iter().filter(|renewal| !renewal.alive || renewal.stop) {
                     let Some(flag) = inflight.get(renewal.lease.attempt) else { continue };

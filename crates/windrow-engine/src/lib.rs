@@ -36,13 +36,18 @@ mod deadline;
 mod engine;
 mod heartbeat;
 mod inflight;
+mod load;
+mod meters;
 mod node;
 mod pool;
 mod settings;
+mod spans;
 mod watchdog;
 
 pub use clock::SystemClock;
 pub use engine::{Engine, Parts};
+pub use load::Load;
+pub use meters::METRICS;
 pub use schedule::request as scheduled_request;
 pub use settings::Settings;
 pub use submit::{Request, submit};

@@ -1,18 +1,20 @@
 //! What all parts of one engine share.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
 use windrow_model::record::OutboxEvent;
 use windrow_model::store::{Claimed, Held, Store, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Clock, SessionId, Time};
 
 use crate::hand_in::Reporter;
 use crate::inflight::{self, Inflight, Registered};
 use crate::limiter::Limiter;
+use crate::meters::Meters;
 use crate::pool::Pool;
 use crate::settings::Settings;
 
@@ -27,6 +29,8 @@ pub struct Task {
 pub struct Course {
     pub held: Held,
     pub program: Arc<dyn Program>,
+    /// The kind of its job, as this node knows it.
+    pub kind: &'static str,
 }
 
 pub struct Node {
@@ -55,6 +59,10 @@ pub struct Node {
     fatal: OnceLock<StoreError>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
+    /// The newest event that was relayed.
+    pub relayed: AtomicI64,
+    pub meters: Arc<Meters>,
+    pub tracer: Option<Arc<dyn Tracer>>,
     pub registry: inflight::Shared,
     chance: Mutex<fastrand::Rng>,
 }
@@ -67,18 +75,20 @@ pub struct NodeParts {
     pub workloads: Vec<Arc<dyn Workload>>,
     pub reporter: Reporter,
     pub seed: u64,
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl Node {
     pub fn new(parts: NodeParts) -> Self {
-        let NodeParts { store, clock, settings, session, workloads, reporter, seed } = parts;
+        let NodeParts { store, clock, settings, session, workloads, reporter, seed, tracer } = parts;
+        let meters = Arc::new(Meters::default());
         Self {
             store,
             clock,
             session,
             workloads: workloads.into_iter().map(|workload| (workload.kind(), workload)).collect(),
             reporter,
-            limiter: Arc::new(Limiter::new(!seed)),
+            limiter: Arc::new(Limiter::new(!seed, meters.clone())),
             pool: Pool::new(settings.queue),
             wake: Notify::new(),
             freed: Notify::new(),
@@ -89,6 +99,9 @@ impl Node {
             draining: AtomicBool::new(false),
             fatal: OnceLock::new(),
             rounds: AtomicU64::new(0),
+            relayed: AtomicI64::new(0),
+            meters,
+            tracer,
             registry: inflight::Shared::default(),
             chance: Mutex::new(fastrand::Rng::with_seed(seed)),
             settings,

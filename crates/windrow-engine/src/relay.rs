@@ -2,6 +2,7 @@
 //! falls behind misses broadcasts but can read the store from the last event it saw.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::node::Node;
@@ -21,6 +22,7 @@ pub async fn relay(node: Arc<Node>) {
                     // An error only says that nobody listens.
                     let _ = node.events.send(Arc::new(event));
                 }
+                node.relayed.store(seen, Ordering::Relaxed);
                 // In strides, because forgetting is a write.
                 if seen - KEPT > forgotten + KEPT / 10 {
                     match node.store.forget_outbox(seen - KEPT).await {

@@ -8,7 +8,6 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::Instant;
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::record::Run;
 use windrow_model::retry::{Decision, Tried};
 use windrow_model::state::{Mode, Outcome, RunEvent};
 use windrow_model::step::Usage;
@@ -16,7 +15,8 @@ use windrow_model::store::{Claimed, Ending};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
 use crate::journal::ItemJournal;
-use crate::node::{Node, Task};
+use crate::node::{Course, Node, Task};
+use crate::spans::ItemTrace;
 
 /// One worker: takes items from the pool, one at a time, for the engine's whole life.
 pub async fn work(node: Arc<Node>) {
@@ -38,13 +38,44 @@ enum Verdict {
     Lost,
 }
 
+impl Verdict {
+    fn error(&self) -> Option<ErrorClass> {
+        match self {
+            Verdict::Failed(failure) => Some(failure.class),
+            Verdict::Done(_) | Verdict::Stopped | Verdict::Lost => None,
+        }
+    }
+}
+
+/// How a try ended, in one word for whoever counts and traces.
+fn word_of(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::HandIn { outcome, .. } => outcome.as_str(),
+        Ending::Release { .. } => Outcome::Retried.as_str(),
+        Ending::None | Ending::Partial { .. } | Ending::GiveBack => "given_back",
+    }
+}
+
+fn over(
+    node: &Node,
+    course: &Course,
+    began: Instant,
+    trace: Option<Arc<ItemTrace>>,
+    outcome: &'static str,
+    error: Option<ErrorClass>,
+) {
+    node.meters.item_took(course.kind, outcome, began.elapsed().as_secs_f64());
+    trace.inspect(|trace| trace.end(outcome, error));
+}
+
 async fn run_item(node: &Arc<Node>, task: Task) {
     let Task { claimed, course, registered } = task;
     let flag = &registered.flag;
+    let (began, trace) = (Instant::now(), ItemTrace::begin(node, &claimed, &course));
     let verdict = if flag.is_stopping() {
         Verdict::Stopped
     } else {
-        match journal(node, &claimed, flag, &course.held.run).await {
+        match journal(node, &claimed, flag, &course, trace.clone()).await {
             Ok(journal) => {
                 let item = work_item(&claimed, course.held.run.mode);
                 let timeout = Duration::from_millis(course.program.timeout_ms().max(1) as u64);
@@ -66,8 +97,12 @@ async fn run_item(node: &Arc<Node>, task: Task) {
         }
     };
     let policy = course.program.retry_policy();
+    let error = verdict.error();
     let ending = match verdict {
-        Verdict::Lost => return,
+        Verdict::Lost => {
+            over(node, &course, began, trace, "lost", error);
+            return;
+        }
         Verdict::Stopped => Ending::GiveBack,
         Verdict::Done(done) => hand_in_done(done),
         Verdict::Failed(failure) => match policy.decide(&failure, tried(&claimed), node.chance()) {
@@ -79,6 +114,7 @@ async fn run_item(node: &Arc<Node>, task: Task) {
             }
         },
     };
+    over(node, &course, began, trace, word_of(&ending), error);
     // A stale receipt means that the item was taken over: whoever has it now reports it.
     let _ = node.reporter.report(flag, Vec::new(), ending).await;
 }
@@ -87,7 +123,8 @@ async fn journal(
     node: &Node,
     claimed: &Claimed,
     flag: &Arc<crate::journal::Flag>,
-    run: &Run,
+    course: &Course,
+    trace: Option<Arc<ItemTrace>>,
 ) -> Result<ItemJournal, Failure> {
     let history = if claimed.has_history {
         let read = node.store.history(claimed.lease.attempt).await;
@@ -95,8 +132,8 @@ async fn journal(
     } else {
         Vec::new()
     };
-    let first_try = if run.fresh { first_try(claimed) } else { 0 };
-    Ok(ItemJournal::new(flag.clone(), node, run, history, first_try))
+    let first_try = if course.held.run.fresh { first_try(claimed) } else { 0 };
+    Ok(ItemJournal::new(flag.clone(), node, course, history, first_try, trace))
 }
 
 /// Number of the run's first attempt at the item.

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod aggregate;
+pub mod alert;
 pub mod compare;
 pub mod counters;
 pub mod cron;
@@ -14,10 +15,12 @@ pub mod dataset;
 pub mod docs;
 pub mod failure;
 pub mod gate;
+pub mod health;
 pub mod ids;
 pub mod json;
 pub mod limit;
 pub mod machine;
+pub mod metric;
 pub mod priority;
 pub mod record;
 pub mod retry;
@@ -26,12 +29,15 @@ pub mod state;
 pub mod step;
 pub mod store;
 pub mod time;
+pub mod trace;
 pub mod view;
 pub mod vocabulary;
 pub mod why;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
-pub use ids::{AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+pub use ids::{
+    AlertId, AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket,
+};
 pub use json::Json;
 pub use time::{Clock, Time};

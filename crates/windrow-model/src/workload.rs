@@ -12,6 +12,7 @@ use crate::limit::{Demand, Permit};
 use crate::retry::{RetryPolicy, Tried};
 use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use crate::store::NewItem;
+use crate::trace::CallSpan;
 
 #[async_trait]
 pub trait Workload: Send + Sync {
@@ -70,6 +71,10 @@ pub trait Journal: Send + Sync {
     /// Puts the intent on record. Only when this has returned may the call be made; everything
     /// finished before is then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
+    /// The span of a step that was begun, where somebody traces it.
+    fn span(&self, _no: StepNo) -> Option<Arc<dyn CallSpan>> {
+        None
+    }
     /// Records what came of it. Durable soon, and before any later `begin` or the hand-in.
     fn finish(&self, no: StepNo, result: StepResult);
     /// Records a harmless step that needs no intent.

@@ -6,7 +6,7 @@ use windrow_model::Json;
 use windrow_model::record::{OutboxEvent, Session};
 use windrow_model::store::Planned;
 
-use crate::{DatasetSummary, ItemRow, JobRow, LogLine, RunDetail, Timestamp};
+use crate::{DatasetSummary, HealthCheck, ItemRow, JobRow, LogLine, RunDetail, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobList {
@@ -128,7 +128,7 @@ impl From<&OutboxEvent> for Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` when something below is not.
+    /// `ok`; `attention` when a check found something; `degraded` when the server cannot work.
     pub status: &'static str,
     pub version: &'static str,
     /// `ok`, or what is wrong.
@@ -140,4 +140,6 @@ pub struct Health {
     /// Items at work here.
     pub items_at_work: usize,
     pub started_at: Timestamp,
+    /// What must not go on for long; empty while the database does not answer.
+    pub checks: Vec<HealthCheck>,
 }

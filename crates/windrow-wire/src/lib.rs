@@ -4,11 +4,13 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
-pub mod answer;
+pub mod alert;
+mod answer;
 pub mod bad_row;
 pub mod dataset;
+pub mod health;
 pub mod item;
-pub mod job;
+mod job;
 pub mod log;
 pub mod problem;
 pub mod request;
@@ -17,9 +19,11 @@ pub mod run;
 pub mod status;
 pub mod time;
 
+pub use alert::{AlertList, AlertView};
 pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
 pub use bad_row::BadRow;
 pub use dataset::{DatasetDetail, DatasetSummary, VersionView};
+pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
 pub use job::{JobDetail, JobRow, ScheduleView};
 pub use log::LogLine;

@@ -11,13 +11,13 @@ mod find;
 mod http;
 mod intake;
 mod mock_model;
+mod observe;
 mod retry;
 mod session_lock;
 mod start;
 mod wiring;
 
 use clap::Parser;
-use tracing_subscriber::EnvFilter;
 
 use crate::exit::Exit;
 
@@ -26,8 +26,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_from_env("WINDROW_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    observe::start_log(cli.log_format, cli.usual_log());
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

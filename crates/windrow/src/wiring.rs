@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::alert::AlertStore;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::store::{Retention, Scope, Store};
+use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -15,6 +17,7 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::observe::otlp::{Otlp, Sending, TraceArgs};
 use crate::session_lock::{self, SessionLock};
 
 /// The least number of items that a `windrow run` can have at work.
@@ -24,6 +27,8 @@ pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub alerts: Arc<dyn AlertStore>,
+    tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -54,7 +59,14 @@ impl App {
 
     async fn on(data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
-        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
+        let app = Self {
+            data,
+            store: store.clone(),
+            datasets: store.clone(),
+            alerts: store,
+            tracer: None,
+            clock: Arc::new(SystemClock),
+        };
         app.bury_the_dead().await?;
         Ok(app)
     }
@@ -75,6 +87,18 @@ impl App {
     /// Where the files lie that a job of the workspace, sent to the server, may name.
     pub fn files(&self, workspace: &str) -> PathBuf {
         self.data.files(workspace)
+    }
+
+    /// From now on items at work are told to the collector that was named, if one was.
+    pub fn trace(&mut self, args: &TraceArgs) -> Result<Option<Sending>> {
+        let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
+        self.tracer = Some(tracer);
+        Ok(Some(sending))
+    }
+
+    /// Where everything lies.
+    pub fn folder(&self) -> &Path {
+        self.data.path()
     }
 
     pub fn now(&self) -> Time {
@@ -145,6 +169,7 @@ impl App {
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
+            tracer: self.tracer.clone(),
         };
         let engine = Engine::start(parts, Settings { quota: quota()?, ..settings }).await?;
         Ok(Running { engine, _lock: lock })

@@ -16,6 +16,7 @@ mod results;
 mod schedule;
 mod session;
 mod submit;
+mod vitals;
 mod waits;
 mod world;
 
@@ -25,6 +26,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -206,5 +208,8 @@ impl Store for MemoryStore {
     }
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
         self.world().standing(run, now)
+    }
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        Ok(self.world().vitals(workspace.as_deref(), &patience, now))
     }
 }

@@ -13,8 +13,10 @@ macro_rules! cases {
     };
 }
 
+mod alerts;
 mod conformance;
 mod datasets;
 mod differential;
 mod fixture;
 mod steering;
+mod vitals;

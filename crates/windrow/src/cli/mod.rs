@@ -51,6 +51,7 @@ use clap::{Parser, Subcommand};
 
 use crate::error::Result;
 use crate::exit::{self, Exit};
+use crate::observe::LogFormat;
 use crate::wiring::App;
 use crate::{data_dir, dataset_named, find, start};
 
@@ -81,8 +82,21 @@ pub struct Cli {
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     data: PathBuf,
+    /// How lines of the log are written; WINDROW_LOG says which (error, info, windrow=debug ...)
+    #[arg(long, global = true, value_name = "FORMAT", env = "WINDROW_LOG_FORMAT", default_value = "pretty")]
+    pub log_format: LogFormat,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    /// What is logged unless WINDROW_LOG says otherwise: a server tells what it does, a command its errors.
+    pub fn usual_log(&self) -> &'static str {
+        match self.command {
+            Command::Serve(_) => "info",
+            _ => "error",
+        }
+    }
 }
 
 #[derive(Debug, Subcommand)]

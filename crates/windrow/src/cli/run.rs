@@ -15,6 +15,7 @@ use super::report::Target;
 use super::{dry_run, find, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::observe::otlp::TraceArgs;
 use crate::wiring::App;
 
 /// Run a job file, or continue it where it was interrupted.
@@ -55,6 +56,8 @@ pub struct Args {
     /// Write a report when the run has ended: junit=FILE, markdown=FILE or json=FILE; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     report: Vec<Target>,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 /// Which rows, and what of them.
@@ -107,10 +110,11 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
         return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));
     }
-    let app = match existing {
+    let mut app = match existing {
         Some(app) => app,
         None => App::create(data).await?,
     };
+    let sending = app.trace(&args.traces)?;
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
         find::run(&app, baseline).await?;
@@ -130,6 +134,9 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     };
     let exit = result::show(&app, ending, report).await?;
     if !args.scheduled || exit == Exit::Interrupted {
+        if let Some(sending) = sending {
+            sending.finish().await;
+        }
         return Ok(exit);
     }
     let job = app.store.run(course.run).await?.job;

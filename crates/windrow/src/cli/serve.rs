@@ -15,6 +15,8 @@ use super::execute::Signals;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::{self, Server};
+use crate::observe::otlp::TraceArgs;
+use crate::observe::{Exposition, Thresholds, Watch, thresholds};
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
@@ -47,6 +49,14 @@ pub struct Args {
     /// Delete all other jobs so many days after their end
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
+    /// When a health check finds something or an alert is raised, as in slow_run=30m; may be repeated
+    #[arg(long = "threshold", value_name = "NAME=VALUE", env = "WINDROW_THRESHOLDS", value_delimiter = ',')]
+    thresholds: Vec<thresholds::Setting>,
+    /// How often the server looks at its own health
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    watch_every: Duration,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 impl Args {
@@ -67,15 +77,23 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(data).await?;
+    // Before anything measures, so that nothing is measured in vain.
+    let exposition = Exposition::install()?;
+    let mut app = App::create(data).await?;
+    let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
     let running = app.engine_of_all(load).await?;
-    let server = Server::new(app, running).await?;
+    let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let server = Server::new(app, running, watch).await?;
     println!("http://{address}");
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
-    serve(server, listener, &mut signals, args.grace).await
+    let exit = serve(server, listener, &mut signals, args.grace).await;
+    if let Some(sending) = sending {
+        sending.finish().await;
+    }
+    exit
 }
 
 /// Whoever reaches the port can start programs as this user, so only this machine may.
@@ -108,6 +126,7 @@ async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
+        never = server.watch.go_on(&server.app, server.engine()) => match never {},
         () = signals.next() => None,
     };
     server.close();

@@ -23,6 +23,7 @@ use super::caller::Caller;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
+use crate::observe::streams::{Counted, SSE};
 
 const PAGE: usize = 256;
 /// Before the store is asked again when it did not answer, and before a client connects again.
@@ -84,6 +85,7 @@ fn stream(
         behind: after.is_some(),
         waiting: VecDeque::new(),
         whose,
+        _counted: Counted::new(SSE),
         server,
     };
     let events = futures::stream::unfold(reader, |mut reader| async move {
@@ -124,6 +126,7 @@ struct Reader {
     behind: bool,
     waiting: VecDeque<Arc<OutboxEvent>>,
     live: broadcast::Receiver<Arc<OutboxEvent>>,
+    _counted: Counted,
 }
 
 impl Reader {

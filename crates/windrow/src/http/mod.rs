@@ -2,6 +2,7 @@
 //! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
 //! nothing about jobs themselves.
 
+mod alerts;
 mod browser;
 mod caller;
 mod datasets;
@@ -13,6 +14,7 @@ mod health;
 mod items;
 mod jobs;
 mod logs;
+mod metrics;
 mod openapi;
 mod origin;
 mod refusal;
@@ -38,6 +40,8 @@ use utoipa_axum::routes;
 
 pub use server::Server;
 
+use crate::observe;
+
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
 
@@ -48,15 +52,18 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/api/docs", get(browser::page))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
         .nest("/api/eval-tasks", eval_tasks::router())
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
+        .layer(from_fn(request_id::name_caller))
         .layer(from_fn(caller::identify))
         .layer(from_fn(origin::check))
         .layer(CompressionLayer::new())
+        .layer(from_fn(observe::http::measure))
         .layer(from_fn(request_id::attach))
 }
 
@@ -87,4 +94,5 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(datasets::show))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
+        .routes(routes!(alerts::list))
 }

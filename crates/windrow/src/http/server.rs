@@ -8,6 +8,7 @@ use windrow_engine::Engine;
 use windrow_model::Time;
 
 use crate::error::Result;
+use crate::observe::Watch;
 use crate::wiring::{App, Running};
 
 /// Events read at once when looking for the newest one.
@@ -19,16 +20,17 @@ pub struct Server {
     pub started_at: Time,
     /// The newest event when the server started: streams that ask for no place begin behind it.
     pub born_after: i64,
+    pub watch: Watch,
     closing: watch::Sender<bool>,
 }
 
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
         let born_after = newest_event(&app).await?;
-        Ok(Arc::new(Self { app, running, started_at, born_after, closing: watch::Sender::new(false) }))
+        Ok(Arc::new(Self { app, running, started_at, born_after, watch, closing: watch::Sender::new(false) }))
     }
 
     pub fn engine(&self) -> &Engine {

@@ -110,6 +110,10 @@ impl Served {
         wait_until(&format!("{job} to be {state}"), || self.state(job) == state);
     }
 
+    pub fn wait_for_stderr(&self, part: &str) {
+        self.process.as_ref().unwrap().wait_for_stderr(part);
+    }
+
     pub fn signal(&self, signal: Signal) {
         self.process.as_ref().unwrap().signal(signal);
     }

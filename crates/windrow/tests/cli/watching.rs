@@ -1,0 +1,98 @@
+//! Health checks (I10) and alerts (T12) of the real server, and the log it writes.
+
+use rustix::process::Signal;
+use serde_json::Value;
+
+use crate::client::Served;
+use crate::endpoint::Endpoint;
+use crate::place::{Place, wait_until};
+
+/// A run of eight items of which none can end.
+fn stuck(place: &Place, endpoint: &Endpoint, arguments: &[&str]) -> Served {
+    let server = Served::start(place, arguments);
+    server.submit(&place.served_job("stuck", endpoint, 8, 2)).with_status(201);
+    wait_until("two calls", || endpoint.calls() >= 2);
+    server
+}
+
+#[test]
+fn health_tells_what_stands_still_and_what_to_do() {
+    let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
+    let patient = stuck(&place, &endpoint, &[]);
+    let health = patient.get("/api/v1/health").with_status(200).json();
+    assert_eq!((&health["status"], health["checks"].as_array().unwrap().len()), (&"ok".into(), 5));
+    patient.kill();
+    let server = Served::start(&place, &["--threshold", "run.stall=1ms,batch.stall=1ms"]);
+    wait_until("the calls to be made again", || endpoint.calls() >= 4);
+    let mut health = Value::Null;
+    wait_until("a stall", || {
+        health = server.get("/api/v1/health").with_status(200).json();
+        health["checks"][1]["count"] == 2
+    });
+    assert_eq!(health["status"], "attention");
+    let run = &health["checks"][2];
+    assert_eq!((&run["name"], &run["status"], &run["count"]), (&"run.stall".into(), &"attention".into(), &1.into()));
+    assert_eq!((&run["threshold_ms"], &run["examples"][0]["job"]), (&1.into(), &"stuck".into()));
+    assert!(run["remedy"].as_str().unwrap().contains("windrow jobs why"), "{run}");
+    assert_eq!(server.get("/readyz").with_status(200).body, "ok", "it can work all the same");
+    let metrics = server.get("/metrics").body;
+    assert!(metrics.contains("windrow_health_findings{check=\"run.stall\"} 1\n"), "{metrics}");
+}
+
+#[test]
+fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_over() {
+    let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
+    let quick = ["--threshold", "slow_run=100ms", "--watch-every", "50ms"];
+    let server = stuck(&place, &endpoint, &quick);
+    let alerts = |server: &Served| server.get("/api/v1/alerts").with_status(200).json();
+    wait_until("an alert", || alerts(&server)["active"].as_array().unwrap().len() == 1);
+    server.wait_for_stderr("alert raised");
+    wait_until("it to be stored", || !alerts(&server)["recent"].as_array().unwrap().is_empty());
+    let raised = alerts(&server)["recent"][0].clone();
+    assert_eq!((&raised["rule"], &raised["severity"]), (&"slow_run".into(), &"warning".into()));
+    assert!(raised["message"].as_str().unwrap().contains("nothing has moved in stuck"), "{raised}");
+    server.kill();
+
+    let server = Served::start(&place, &quick);
+    let active = || alerts(&server)["active"].clone();
+    assert_eq!(active()[0]["id"], raised["id"], "the same one");
+    assert!(server.get("/metrics").body.contains("windrow_alerts_active{rule=\"slow_run\"} 1\n"));
+    endpoint.open_gate();
+    server.wait_for_state("stuck", "completed");
+    wait_until("it to be cleared", || !alerts(&server)["recent"][0]["cleared_at"].is_null());
+    let now = alerts(&server);
+    assert_eq!((now["active"].as_array().unwrap().len(), now["recent"].as_array().unwrap().len()), (0, 1));
+    let log = server.get("/api/v1/jobs/stuck/logs").with_status(200).json();
+    let events: Vec<&str> =
+        log["lines"].as_array().unwrap().iter().map(|line| line["event"].as_str().unwrap()).collect();
+    for event in ["alert_raised", "alert_cleared"] {
+        assert_eq!(events.iter().filter(|found| **found == event).count(), 1, "{event} in {events:?}");
+    }
+}
+
+#[test]
+fn the_log_is_written_for_machines_when_asked_for() {
+    let place = Place::empty();
+    let server = Served::start(&place, &["--log-format", "json"]);
+    server.ask("GET", "/api/v1/jobs/nothing", &["x-request-id: asked-by-me"], "").with_status(404);
+    server.wait_for_stderr("asked-by-me");
+    server.signal(Signal::TERM);
+    let said = server.finish().ended_with(0).stderr;
+    let lines = said.lines().filter(|line| line.starts_with('{'));
+    let lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused = lines.iter().find(|line| line["message"] == "request refused").unwrap();
+    assert_eq!((&refused["level"], &refused["status"]), (&"INFO".into(), &404.into()));
+    assert_eq!(refused["route"], "/api/v1/jobs/{job}");
+    assert_eq!((&refused["span"]["request_id"], &refused["span"]["caller"]), (&"asked-by-me".into(), &"http".into()));
+    assert!(
+        refused["timestamp"].is_string() && refused["target"].is_string() && refused["ms"].is_number(),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_threshold_that_does_not_exist_is_refused_with_those_that_do() {
+    let place = Place::empty();
+    let said = place.windrow(&["serve", "--listen", "127.0.0.1:0", "--threshold", "slow=1m"]).ended_with(2);
+    assert!(said.stderr.contains("slow_run") && said.stderr.contains("task.zombie"), "{}", said.stderr);
+}
