@@ -164,7 +164,7 @@ async fn prepare(node: &Node, held: &Held) -> Result<(Arc<dyn Program>, &'static
     let workload = node.workloads.get(job.kind.as_str());
     let kind = workload.map_or(UNKNOWN_KIND, |workload| workload.kind());
     let prepared = match workload {
-        Some(workload) => workload.prepare(&spec).await,
+        Some(workload) => workload.prepare(&job.workspace, &spec).await,
         None => {
             let kinds: Vec<&str> = node.workloads.keys().copied().collect();
             let text = format!("this node knows no kind {:?}, only {}", job.kind, kinds.join(", "));

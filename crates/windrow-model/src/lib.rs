@@ -2,7 +2,7 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`] and [`dataset::DatasetStore`] (the database) and [`workload::Workload`] (what an
+//! [`store::Store`], [`dataset::DatasetStore`] and [`secret::SecretStore`] (the database) and [`workload::Workload`] (what an
 //! item of a kind means).
 
 pub mod access;
@@ -17,6 +17,7 @@ pub mod failure;
 pub mod gate;
 pub mod health;
 pub mod ids;
+pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;
@@ -24,6 +25,7 @@ pub mod metric;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod secret;
 pub mod selection;
 pub mod state;
 pub mod step;

@@ -17,6 +17,7 @@ use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::health::{Patience, Vitals};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
 use crate::limit::Wait;
 use crate::machine::Forbidden;
@@ -292,6 +293,8 @@ pub struct JobFilter {
     pub kind: Option<String>,
     pub state: Option<RunState>,
     pub name_contains: Option<String>,
+    /// Only jobs that start by themselves.
+    pub scheduled: bool,
     /// Newest first; continue below this one.
     pub before: Option<JobId>,
     pub limit: usize,
@@ -399,6 +402,12 @@ pub trait Store: Send + Sync {
     // housekeeping
     /// Deletes jobs whose latest run ended long enough ago, a bounded number at a time. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
+    /// Takes a job out of sight with its runs; refused while one of them is not over. What it leaves behind
+    /// is for `sweep_jobs`.
+    async fn delete_job(&self, job: JobId) -> Result<()>;
+    /// Deletes items, log and events of deleted jobs, at most so many rows. Returns how many; 0 when nothing
+    /// is left.
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64>;
 
     // reads
     async fn job(&self, id: JobId) -> Result<Job>;
@@ -410,6 +419,8 @@ pub trait Store: Send + Sync {
     async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
     async fn spec(&self, hash: &str) -> Result<Json>;
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>>;
+    /// By any condition, in any order.
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;

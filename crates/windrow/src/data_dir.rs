@@ -1,7 +1,7 @@
 //! The folder of the embedded database, and what lies where in it:
 //! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process,
 //! `files/` what jobs sent to a server may name, and `workspaces/<name>/files/` the same for every other
-//! workspace than the default one.
+//! workspace than the default one, `uploads/` what is being sent to it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,6 +63,10 @@ impl DataDir {
             DEFAULT_WORKSPACE => self.path.join("files"),
             other => self.path.join("workspaces").join(folder_name(other)).join("files"),
         }
+    }
+
+    pub fn uploads(&self) -> PathBuf {
+        self.path.join("uploads")
     }
 
     pub fn path(&self) -> &Path {

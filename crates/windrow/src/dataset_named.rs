@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use windrow_model::dataset::{Dataset, DatasetVersion};
+use windrow_wire::DatasetDeleted;
 
 use crate::error::{Code, Error, Result};
 use crate::wiring::App;
@@ -60,6 +61,18 @@ pub fn unknown(app: &App, name: &str) -> Error {
 
 fn missing(name: &str, remedy: String) -> Error {
     Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound)
+}
+
+/// Takes the version named, or all of them, out of sight; what is left of them is to be swept away.
+pub async fn drop(app: &App, workspace: &str, named: &Named) -> Result<DatasetDeleted> {
+    let (dataset, mut versions) = self::dataset(app, workspace, &named.name).await?;
+    if named.version.is_some() {
+        versions = vec![choose(named, &versions)?];
+    }
+    for version in &versions {
+        app.datasets.drop_version(version.id).await?;
+    }
+    Ok(DatasetDeleted { name: dataset.name, versions: versions.iter().map(|version| version.version).collect() })
 }
 
 pub fn choose(named: &Named, versions: &[DatasetVersion]) -> Result<DatasetVersion> {

@@ -48,31 +48,30 @@ pub async fn job_within(app: &App, workspace: Option<&str>, text: &str) -> Resul
 
 /// `JOB`, `JOB#3` or the id of a run: without a number the job's latest run.
 pub async fn run(app: &App, text: &str) -> Result<(Job, Run)> {
+    run_within(app, None, text).await
+}
+
+/// As [`run`], of a job in one workspace only if one is given.
+pub async fn run_within(app: &App, workspace: Option<&str>, text: &str) -> Result<(Job, Run)> {
     if let Ok(id) = text.parse::<RunId>() {
         let run = app.store.run(id).await?;
-        return Ok((app.store.job(run.job).await?, run));
+        let job = app.store.job(run.job).await?;
+        return match workspace {
+            Some(workspace) if workspace != job.workspace => {
+                Err(StoreError::NotFound { what: "run", id: id.to_string() }.into())
+            }
+            _ => Ok((job, run)),
+        };
     }
     let numbered = text.rsplit_once('#').and_then(|(name, no)| Some((name, no.parse::<i64>().ok()?)));
-    let Some((name, no)) = numbered else { return job(app, text).await };
-    let (job, latest) = job(app, name).await?;
+    let Some((name, no)) = numbered else { return job_within(app, workspace, text).await };
+    let (job, latest) = job_within(app, workspace, name).await?;
     match app.store.runs(job.id).await?.into_iter().find(|run| run.no == no) {
         Some(run) => Ok((job, run)),
         None => Err(Error::new(
             format!("job {name:?} has no run {no}"),
             format!("its runs are 1 to {}; see `{}`", latest.no, app.command(&format!("jobs show {name}"))),
         )),
-    }
-}
-
-/// The run with this id and its job, as [`job_within`].
-pub async fn run_within(app: &App, workspace: Option<&str>, id: RunId) -> Result<(Job, Run)> {
-    let run = app.store.run(id).await?;
-    let job = app.store.job(run.job).await?;
-    match workspace {
-        Some(workspace) if workspace != job.workspace => {
-            Err(StoreError::NotFound { what: "run", id: id.to_string() }.into())
-        }
-        _ => Ok((job, run)),
     }
 }
 

@@ -1,19 +1,27 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod assess;
+mod baseline;
 mod cli;
 mod code;
 mod data_dir;
 mod dataset_named;
+mod delete;
 mod detail;
 mod error;
 mod exit;
 mod find;
 mod http;
+mod import;
 mod intake;
+mod items;
 mod mock_model;
 mod observe;
+mod report;
 mod retry;
+mod secrets;
 mod session_lock;
+mod site;
 mod start;
 mod wiring;
 
@@ -26,7 +34,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
-    observe::start_log(cli.log_format, cli.usual_log());
+    let (format, filter) = cli.log();
+    observe::start_log(format, filter);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

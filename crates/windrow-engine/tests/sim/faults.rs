@@ -11,6 +11,7 @@ use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::health::{Patience, Vitals};
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
@@ -296,6 +297,12 @@ impl Store for FaultyStore {
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         pass_on!(self, self.inner.clean_up(retention, limit, now))
     }
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.inner.delete_job(job).await
+    }
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.inner.sweep_jobs(limit).await
+    }
     async fn job(&self, id: JobId) -> Result<Job> {
         pass_on!(self, self.inner.job(id))
     }
@@ -319,6 +326,9 @@ impl Store for FaultyStore {
     }
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         pass_on!(self, self.inner.items(filter))
+    }
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        self.inner.search_items(query).await
     }
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.item(id))

@@ -7,6 +7,7 @@ mod claim;
 mod clean_up;
 mod close;
 mod datasets;
+mod delete_job;
 mod intend;
 mod plan;
 mod read;
@@ -14,6 +15,7 @@ mod reap;
 mod report;
 mod results;
 mod schedule;
+mod search;
 mod session;
 mod submit;
 mod vitals;
@@ -27,6 +29,7 @@ use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::health::{Patience, Vitals};
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -152,6 +155,12 @@ impl Store for MemoryStore {
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         Ok(self.world().clean_up(retention, limit, now))
     }
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.world().take_out_of_sight(job)
+    }
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        Ok(self.world().sweep_jobs(limit))
+    }
     async fn job(&self, id: JobId) -> Result<Job> {
         self.world().job(id)
     }
@@ -175,6 +184,9 @@ impl Store for MemoryStore {
     }
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         Ok(self.world().list_items(&filter))
+    }
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        Ok(self.world().search_items(&query))
     }
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().item_detail(id)

@@ -25,6 +25,7 @@ impl World {
                 && f.kind.as_ref().is_none_or(|kind| *kind == job.kind)
                 && f.state.is_none_or(|state| state == run.state)
                 && f.name_contains.as_ref().is_none_or(|part| job.name.contains(part.as_str()))
+                && (!f.scheduled || job.schedule.is_some())
                 && f.before.is_none_or(|before| job.id < before)
         };
         let newest_first = self.jobs.values().rev().map(|row| (&row.job, &self.runs[&row.job.latest_run]));
@@ -48,7 +49,7 @@ impl World {
             .collect()
     }
 
-    fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
+    pub(super) fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
         Item {
             id,
             job: row.job,

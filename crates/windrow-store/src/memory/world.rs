@@ -63,6 +63,8 @@ pub(super) struct World {
     pub leased_by_run: BTreeMap<RunId, BTreeSet<AttemptId>>,
     pub held: BTreeMap<String, AttemptId>,
     pub logged: BTreeSet<(RunId, AttemptId)>,
+    /// Deleted, with something left to be swept away.
+    pub doomed: BTreeSet<JobId>,
     pub item_seq: i64,
     pub outbox_seq: i64,
     pub log_seq: i64,

@@ -20,9 +20,11 @@ mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
 mod datasets;
+mod delete_job;
 mod ending;
 mod fault;
 mod intend;
+mod item_search;
 mod items;
 mod jobs;
 mod journal;
@@ -39,6 +41,7 @@ mod results;
 mod runs;
 mod schedules;
 mod scores;
+mod secrets;
 mod sessions;
 mod shared;
 mod standing;
@@ -61,6 +64,7 @@ use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::health::{Patience, Vitals};
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -233,6 +237,14 @@ impl Store for SqliteStore {
         self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
     }
 
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.write("delete_job", move |tx| delete_job::delete_job(tx, job)).await
+    }
+
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
+    }
+
     async fn job(&self, id: JobId) -> Result<Job> {
         self.read("job", move |conn| jobs::job(conn, id)).await
     }
@@ -265,6 +277,10 @@ impl Store for SqliteStore {
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         self.read("items", move |conn| items::items(conn, &filter)).await
+    }
+
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        self.read("search_items", move |conn| item_search::search_items(conn, &query)).await
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {

@@ -83,6 +83,15 @@ fn default_timeout() -> Duration {
     DEFAULT_TIMEOUT
 }
 
+fn is_name(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
+}
+
+/// A name that a job may have.
+pub fn check_name(text: &str) -> Result<(), String> {
+    is_name(text).then_some(()).ok_or_else(|| format!("a name must be 1 to {MAX_NAME} characters on one line"))
+}
+
 impl Header {
     /// Takes the common fields out of the file's root; `workspace` is where one belongs that names none.
     pub fn take(root: &mut Section, workspace: &str, problems: &mut Problems) -> Option<Header> {
@@ -108,8 +117,7 @@ impl Header {
             if own.clone().take(field).is_none_or(|given| given.text().is_none()) {
                 continue;
             }
-            let bad = text.trim().is_empty() || text.chars().count() > MAX_NAME || text.chars().any(char::is_control);
-            if bad {
+            if !is_name(text) {
                 let message = format!("`{field}` must be 1 to {MAX_NAME} characters on one line");
                 problems.add(own.span_of(field), message, "choose a short name");
             }

@@ -13,8 +13,8 @@ use windrow_model::Json;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 
-pub use base::Base;
-pub use header::{FIELDS as HEADER_FIELDS, Header};
+pub use base::{Base, Depth};
+pub use header::{FIELDS as HEADER_FIELDS, Header, check_name};
 pub use node::{Content, Node};
 pub use section::Section;
 
@@ -40,7 +40,7 @@ pub struct LoadedJob {
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.
     pub spec_hash: String,
-    /// Items the source gives now: its rows, times the trials of each.
+    /// Items the source gives now, as far as it was looked at: its rows, times the trials of each.
     pub rows: u64,
     pub warnings: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub fn load_with(path: &Path, environment: &Environment, library: Option<&Librar
     load_text(Excerpt::whole(name, text), Base::of_file(path), environment, library)
 }
 
-/// A job file that is at hand as text, whose paths are relative to `base`.
+/// A job file that is at hand as text and comes from `base`.
 pub fn load_text(
     file: Excerpt,
     base: Base<'_>,

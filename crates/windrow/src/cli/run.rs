@@ -1,9 +1,8 @@
 //! `windrow run FILE`: load, decide what running it means now, execute it here, show the result.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use windrow_workloads::dataset::Library;
-use windrow_workloads::{Environment, LoadedJob, experiment, job_file};
+use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use super::assess::Wish;
 use super::budget::Budget;
@@ -16,6 +15,7 @@ use super::{dry_run, find, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::observe::otlp::TraceArgs;
+use crate::site::Site;
 use crate::wiring::App;
 
 /// Run a job file, or continue it where it was interrupted.
@@ -91,10 +91,10 @@ impl How {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     // A folder is made only for a file that is in order, but what is there may hold its dataset.
-    let existing = App::open_if_there(data).await?;
-    let mut job = load(args.file.clone(), existing.as_ref().map(App::library)).await?;
+    let existing = App::open_if_there(site).await?;
+    let mut job = load(site, args.file.clone(), existing.as_ref()).await?;
     if let Some(rows) = args.first {
         job = experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
@@ -104,7 +104,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         eprintln!("warning: {warning}");
     }
     if args.dry_run {
-        return Box::pin(dry_run::perform(existing.as_ref(), &job, args.how.new, args.json)).await;
+        return Box::pin(dry_run::perform(site, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
     if args.scheduled && job.schedule.is_none() {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
@@ -112,7 +112,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     }
     let mut app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
     let sending = app.trace(&args.traces)?;
     if let Some(baseline) = &args.baseline {
@@ -129,7 +129,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         json: args.json,
         aside: args.how.online,
         continue_with: app.command(&args.again()),
-        wish: Wish { baseline: args.baseline, worst: args.worst },
+        wish: Wish { baseline: args.baseline, within: None, worst: args.worst },
         targets: args.report,
     };
     let exit = result::show(&app, ending, report).await?;
@@ -170,8 +170,10 @@ async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Res
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-pub async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
-    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+pub async fn load(site: &Site, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
+    let environment = app.map_or_else(|| site.environment(), App::environment);
+    let library = app.map(App::library);
+    let load = move || job_file::load_with(&file, &environment, library.as_ref());
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?

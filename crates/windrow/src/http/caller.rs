@@ -7,9 +7,9 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use windrow_model::ItemId;
 use windrow_model::access::{DEFAULT_WORKSPACE, Role};
 use windrow_model::record::{ItemDetail, Job, Run};
-use windrow_model::{ItemId, RunId};
 
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
@@ -53,13 +53,22 @@ impl Caller {
         Ok(self)
     }
 
+    /// The same caller, in the workspace that the request names, if it names one.
+    pub fn within(self, named: Option<&str>) -> std::result::Result<Self, Refusal> {
+        match named {
+            Some(workspace) => self.confined_to(workspace),
+            None => Ok(self),
+        }
+    }
+
     /// The job of this name or id, with its latest run.
     pub async fn job(&self, app: &App, text: &str) -> Result<(Job, Run)> {
         find::job_within(app, self.workspace.as_deref(), text).await
     }
 
-    pub async fn run(&self, app: &App, id: RunId) -> Result<(Job, Run)> {
-        find::run_within(app, self.workspace.as_deref(), id).await
+    /// `JOB`, `JOB#3` or the id of a run.
+    pub async fn run(&self, app: &App, text: &str) -> Result<(Job, Run)> {
+        find::run_within(app, self.workspace.as_deref(), text).await
     }
 
     pub async fn item(&self, app: &App, id: ItemId) -> Result<(Job, ItemDetail)> {

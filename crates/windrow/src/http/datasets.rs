@@ -4,9 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_wire::{DatasetDetail, DatasetList, DatasetSummary};
+use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, DatasetSummary};
+use windrow_workloads::dataset::import;
 
 use super::caller::Caller;
+use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
@@ -14,6 +16,8 @@ use crate::{dataset_named, detail};
 
 const SAMPLE: usize = 5;
 const MAX_SAMPLE: usize = 100;
+const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 1000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -34,6 +38,31 @@ pub struct DatasetQuery {
     /// How many of its first rows to give
     #[param(maximum = 100, default = 5)]
     rows: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct DiffQuery {
+    /// `default` if not given
+    workspace: Option<String>,
+    /// The older version
+    old: i64,
+    /// The newest if not given
+    new: Option<i64>,
+    /// How many rows of each kind to give
+    #[param(minimum = 0, maximum = 1000, default = 20)]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteQuery {
+    /// `default` if not given
+    workspace: Option<String>,
+    /// All of them if not given
+    version: Option<i64>,
 }
 
 /// All datasets and their newest versions
@@ -72,4 +101,51 @@ pub async fn show(
     }
     let named = dataset_named::Named { name, version: query.version };
     Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
+}
+
+/// What one version has that another has not
+///
+/// Rows with the same field `id` are one row that changed.
+#[utoipa::path(get, operation_id = "diff_dataset", path = "/datasets/{name}/diff", tag = "datasets",
+    params(("name" = String, Path, description = "Name of the dataset"), DiffQuery),
+    responses((status = 200, description = "The differences", body = DatasetDiff)))]
+pub async fn diff(
+    State(server): Shared,
+    caller: Caller,
+    Named(name): Named,
+    Asked(query): Asked<DiffQuery>,
+) -> Result<Json<DatasetDiff>, Refusal> {
+    let limit = query.limit.unwrap_or(SHOWN);
+    if limit > MAX_SHOWN {
+        return Err(Refusal::bad("limit", format!("limit is {limit}"), format!("use 0 to {MAX_SHOWN}")));
+    }
+    let caller = caller.within(query.workspace.as_deref())?;
+    let versions = (Some(query.old), query.new);
+    let _turn = server.turn().await?;
+    Ok(Json(detail::of_versions(&server.app, caller.home(), &name, versions, limit).await?))
+}
+
+/// Delete a dataset, or one version of it
+///
+/// Jobs keep the rows they have planned.
+#[utoipa::path(delete, operation_id = "delete_dataset", path = "/datasets/{name}", tag = "datasets",
+    params(("name" = String, Path, description = "Name of the dataset"), DeleteQuery),
+    responses((status = 200, description = "What is gone", body = DatasetDeleted)))]
+pub async fn delete(
+    State(server): Shared,
+    caller: Caller,
+    Named(name): Named,
+    Asked(query): Asked<DeleteQuery>,
+    if_match: IfMatch,
+) -> Result<Json<DatasetDeleted>, Refusal> {
+    let named = dataset_named::Named { name, version: query.version };
+    let caller = caller.within(query.workspace.as_deref())?;
+    if_match.holds(&detail::of_dataset(&server.app, caller.home(), &named, SAMPLE).await?)?;
+    let deleted = dataset_named::drop(&server.app, caller.home(), &named).await?;
+    tokio::spawn(async move {
+        if let Err(error) = import::sweep(&*server.app.datasets).await {
+            tracing::warn!(%error, "could not sweep a deleted dataset; the next import or deletion does it");
+        }
+    });
+    Ok(Json(deleted))
 }

@@ -23,6 +23,7 @@ const PAGE: usize = 50;
 pub struct JobsQuery {
     /// Only jobs whose latest run is in this state
     #[param(inline)]
+    #[serde(alias = "status")]
     state: Option<RunState>,
     /// Only jobs of this kind
     kind: Option<String>,
@@ -55,6 +56,7 @@ pub async fn list(
         kind: query.kind,
         state: query.state,
         name_contains: query.name,
+        scheduled: false,
         before: query.before,
         limit,
     };

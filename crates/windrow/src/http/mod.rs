@@ -5,7 +5,12 @@
 mod alerts;
 mod browser;
 mod caller;
+mod clean_up;
+mod dataset_export;
+mod dataset_import;
 mod datasets;
+mod delete_job;
+mod etag;
 mod eval_tasks;
 mod events;
 mod extract;
@@ -17,13 +22,18 @@ mod logs;
 mod metrics;
 mod openapi;
 mod origin;
+pub mod rate_limit;
 mod refusal;
 mod request_id;
+mod results;
 mod runs;
+mod schedules;
+mod secrets;
 mod server;
 mod start_run;
 mod stats;
 mod steer;
+mod streamed;
 mod submit;
 mod timeout;
 mod workers;
@@ -32,12 +42,13 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
-use axum::routing::get;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use rate_limit::RateLimit;
 pub use server::Server;
 
 use crate::observe;
@@ -45,7 +56,7 @@ use crate::observe;
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
 
-pub fn router(server: Arc<Server>) -> Router {
+pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
     let (api, document) = OpenApiRouter::new().nest("/api/v1", api()).split_for_parts();
     let document = openapi::complete(document);
     api.route("/api/v1/openapi.json", get(move || openapi::serve(document.clone())))
@@ -54,6 +65,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/readyz", get(health::readyz))
         .route("/metrics", get(metrics::show))
         .nest("/api/eval-tasks", eval_tasks::router())
+        .route("/api/batch", post(submit::submit))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server)
@@ -61,7 +73,9 @@ pub fn router(server: Arc<Server>) -> Router {
         .layer(from_fn(timeout::limit))
         .layer(from_fn(request_id::name_caller))
         .layer(from_fn(caller::identify))
+        .layer(from_fn(etag::attach))
         .layer(from_fn(origin::check))
+        .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(CompressionLayer::new())
         .layer(from_fn(observe::http::measure))
         .layer(from_fn(request_id::attach))
@@ -71,7 +85,7 @@ pub fn router(server: Arc<Server>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
-        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::show, delete_job::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))
         .routes(routes!(steer::cancel))
@@ -80,8 +94,17 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(start_run::retry))
         .routes(routes!(start_run::rescore))
         .routes(routes!(start_run::append))
+        .routes(routes!(start_run::rollback))
+        .routes(routes!(start_run::clone))
+        .routes(routes!(schedules::set, schedules::unset))
+        .routes(routes!(schedules::list))
+        .routes(routes!(clean_up::clean_up))
         .routes(routes!(runs::list))
         .routes(routes!(runs::show))
+        .routes(routes!(results::result))
+        .routes(routes!(results::gates))
+        .routes(routes!(results::report))
+        .routes(routes!(results::compare))
         .routes(routes!(items::list, feed::feed))
         .routes(routes!(items::show))
         .routes(routes!(logs::list))
@@ -91,7 +114,11 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
         .routes(routes!(datasets::list))
-        .routes(routes!(datasets::show))
+        .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
+        .routes(routes!(datasets::diff))
+        .routes(routes!(dataset_export::export))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::delete))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
         .routes(routes!(alerts::list))

@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::State;
-use windrow_model::RunId;
 use windrow_wire::{RunDetail, RunList};
 
 use super::caller::Caller;
@@ -23,12 +22,9 @@ pub async fn list(State(server): Shared, caller: Caller, Named(job): Named) -> R
 
 /// One run, with its numbers so far
 #[utoipa::path(get, operation_id = "get_run", path = "/runs/{run}", tag = "runs",
-    params(("run" = String, Path, description = "Id of the run", pattern = "^run_[0-9a-hjkmnp-tv-z]{13}$")),
+    params(("run" = String, Path, description = "Id of the run, or `JOB` for its latest, or `JOB#3`")),
     responses((status = 200, description = "The run", body = RunDetail)))]
 pub async fn show(State(server): Shared, caller: Caller, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
-    let id: RunId = run.parse().map_err(|error: windrow_model::ids::BadId| {
-        Refusal::bad("run", error.to_string(), "list the runs of a job: GET /api/v1/jobs/{job}/runs")
-    })?;
-    let (job, run) = caller.run(&server.app, id).await?;
+    let (job, run) = caller.run(&server.app, &run).await?;
     Ok(Json(detail::of_run(&server.app, &job, &run).await?))
 }

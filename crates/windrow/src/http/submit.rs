@@ -1,5 +1,6 @@
-//! `POST /jobs`: a job file becomes a run. The file is checked whole, with its dataset, before anything
-//! is stored (E4); an `Idempotency-Key` seen before is answered with the first run (T9).
+//! `POST /jobs`: a job file becomes a run. The file and the first rows of its dataset are checked before
+//! anything is stored (E4), so that a million rows take no longer than a thousand; the others are read while
+//! they are planned. An `Idempotency-Key` seen before is answered with the first run (T9).
 
 use axum::Json;
 use axum::extract::State;
@@ -11,9 +12,9 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
-use windrow_workloads::job_file::{self, Base};
+use windrow_workloads::LoadedJob;
+use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
-use windrow_workloads::{Environment, LoadedJob};
 
 use super::caller::Caller;
 use super::extract::Sent;
@@ -44,6 +45,7 @@ pub async fn submit(
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
+    let _turn = server.turn().await?;
     let mut file = load(&server, &caller, wish.file).await?;
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
@@ -65,15 +67,15 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     }
 }
 
-/// Reads the whole dataset once to check it, so it must not block the runtime. The workspace is looked at
+/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at
 /// first: what is wrong with a file must not tell what datasets another workspace has.
 pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
-    let (files, library) = (server.app.files(&workspace), server.app.library());
+    let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
-        let base = Base { folder: &files, closed: true, workspace: &workspace };
-        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;

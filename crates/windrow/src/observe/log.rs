@@ -12,9 +12,9 @@ pub enum LogFormat {
     Json,
 }
 
-/// `WINDROW_LOG` says what is logged; without it, what is `usual`.
-pub fn start_log(format: LogFormat, usual: &str) {
-    let filter = EnvFilter::try_from_env("WINDROW_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+/// A filter that cannot be read lets errors through.
+pub fn start_log(format: LogFormat, filter: &str) {
+    let filter = EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("error"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     // Colours are for a screen, not for a file.
     let log = log.with_ansi(std::io::stderr().is_terminal());
