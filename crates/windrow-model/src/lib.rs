@@ -2,8 +2,8 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`], [`dataset::DatasetStore`] and [`secret::SecretStore`] (the database) and [`workload::Workload`] (what an
-//! item of a kind means).
+//! [`store::Store`], [`dataset::DatasetStore`], [`secret::SecretStore`] and [`hook::HookStore`] (the database) and
+//! [`workload::Workload`] (what an item of a kind means).
 
 pub mod access;
 pub mod aggregate;
@@ -16,6 +16,7 @@ pub mod docs;
 pub mod failure;
 pub mod gate;
 pub mod health;
+pub mod hook;
 pub mod ids;
 pub mod item_query;
 pub mod json;
@@ -39,7 +40,7 @@ pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
 pub use ids::{
-    AlertId, AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket,
+    AlertId, AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket,
 };
 pub use json::Json;
 pub use time::{Clock, Time};

@@ -328,6 +328,15 @@ pub struct NewLog {
     pub message: String,
 }
 
+/// Which events the outbox has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OutboxReach {
+    /// Whoever has not read this one has missed it: it and all before it are gone.
+    pub forgotten: i64,
+    /// The newest there ever was.
+    pub newest: i64,
+}
+
 /// T10: how long what is over is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Retention {
@@ -396,7 +405,9 @@ pub trait Store: Send + Sync {
 
     // the outbox
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>>;
-    /// Forgets events up to and including this one.
+    async fn outbox_reach(&self) -> Result<OutboxReach>;
+    /// Forgets events up to and including this one, but for what a webhook has still to read
+    /// ([`crate::hook::HELD`]).
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping

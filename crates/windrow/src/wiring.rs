@@ -7,6 +7,7 @@ use std::sync::Arc;
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::alert::AlertStore;
 use windrow_model::dataset::DatasetStore;
+use windrow_model::hook::HookStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::secret::SecretStore;
 use windrow_model::store::{Retention, Scope, Store};
@@ -32,6 +33,7 @@ pub struct App {
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
     pub alerts: Arc<dyn AlertStore>,
+    pub hooks: Arc<dyn HookStore>,
     secrets: Arc<dyn SecretStore>,
     tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
@@ -70,6 +72,7 @@ impl App {
             store: store.clone(),
             datasets: store.clone(),
             alerts: store.clone(),
+            hooks: store.clone(),
             secrets: store,
             tracer: None,
             clock: Arc::new(SystemClock),

@@ -291,6 +291,9 @@ impl Store for FaultyStore {
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         pass_on!(self, self.inner.outbox(after, limit))
     }
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        pass_on!(self, self.inner.outbox_reach())
+    }
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         pass_on!(self, self.inner.forget_outbox(up_to))
     }

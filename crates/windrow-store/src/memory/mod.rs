@@ -148,6 +148,9 @@ impl Store for MemoryStore {
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         Ok(self.world().outbox_after(after, limit))
     }
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        Ok(self.world().outbox_reach())
+    }
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         self.world().forget_outbox(up_to);
         Ok(())

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use windrow_model::aggregate::Stats;
 use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
 use windrow_model::state::Outcome;
-use windrow_model::store::{Extent, ItemFilter, JobFilter, Result, StoreError};
+use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
 
@@ -96,7 +96,13 @@ impl World {
         self.outbox.range(after + 1..).take(limit).map(|(_, event)| event.clone()).collect()
     }
 
+    pub fn outbox_reach(&self) -> OutboxReach {
+        OutboxReach { forgotten: self.outbox_forgotten, newest: self.outbox_seq }
+    }
+
     pub fn forget_outbox(&mut self, up_to: i64) {
+        let up_to = up_to.min(self.outbox_seq);
+        self.outbox_forgotten = self.outbox_forgotten.max(up_to);
         self.outbox = self.outbox.split_off(&(up_to + 1));
     }
 

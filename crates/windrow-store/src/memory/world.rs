@@ -67,6 +67,7 @@ pub(super) struct World {
     pub doomed: BTreeSet<JobId>,
     pub item_seq: i64,
     pub outbox_seq: i64,
+    pub outbox_forgotten: i64,
     pub log_seq: i64,
 }
 

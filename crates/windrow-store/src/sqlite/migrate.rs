@@ -14,7 +14,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0005_runs.sql"),
     include_str!("migrations/0006_doomed_jobs.sql"),
     include_str!("migrations/0007_secrets.sql"),
-    include_str!("migrations/0008_vitals.sql"),
+    include_str!("migrations/0008_webhooks.sql"),
+    include_str!("migrations/0009_vitals.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

@@ -21,8 +21,11 @@ mod dataset_import;
 mod dataset_read;
 mod datasets;
 mod delete_job;
+mod deliveries;
 mod ending;
+mod fan_out;
 mod fault;
+mod hooks;
 mod intend;
 mod item_search;
 mod items;
@@ -43,6 +46,7 @@ mod schedules;
 mod scores;
 mod secrets;
 mod sessions;
+mod settle;
 mod shared;
 mod standing;
 mod stats;
@@ -53,6 +57,7 @@ mod tests;
 mod unblock;
 mod vitals;
 mod waits;
+mod webhooks;
 mod writer;
 
 use std::path::Path;
@@ -227,6 +232,10 @@ impl Store for SqliteStore {
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         self.read("outbox", move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.read("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {

@@ -416,7 +416,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for name in ["a", "c"] {
         lines.push(format!("{:?}", store.shared_step(intent(name).key).await));
     }
-    lines.push(format!("{:?}", store.outbox(0, 10_000).await));
+    lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
     for patience_ms in [0, 5_000, 60_000] {
         let mut patience = Patience::default();
         Check::ALL.iter().for_each(|check| patience.set(*check, patience_ms));

@@ -18,6 +18,7 @@ mod conformance;
 mod datasets;
 mod differential;
 mod fixture;
+mod hooks;
 mod searching;
 mod secrets;
 mod steering;

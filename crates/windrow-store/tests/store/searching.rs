@@ -133,7 +133,7 @@ async fn a_deleted_job_is_gone_at_once_and_swept_away_in_parts(store: &dyn Store
     while store.sweep_jobs(4).await.unwrap() > 0 {}
     assert!(store.logs(JobId(100), 0, 10).await.unwrap().is_empty());
     assert!(store.outbox(0, 100).await.unwrap().iter().all(|event| event.job != JobId(100)));
-    let stats = store.stats(None).await.unwrap();
+    let stats = store.stats(Extent::All).await.unwrap();
     assert_eq!((stats.jobs, stats.items), (1, 1));
     assert_eq!(store.run(ticket.run).await.unwrap().counters.total, 1);
 }

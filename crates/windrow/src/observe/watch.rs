@@ -5,10 +5,12 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windrow_engine::Engine;
-use windrow_model::Time;
 use windrow_model::alert::Alert;
+use windrow_model::hook::Announcement;
 use windrow_model::record::LogLevel;
 use windrow_model::store::{NewLog, StoreError};
+use windrow_model::{Json, Time};
+use windrow_wire::AlertView;
 
 use super::alert::{Change, Machine, Pace, signals};
 use super::{Exposition, Reading, Thresholds, gauges};
@@ -115,20 +117,22 @@ fn tell(change: &Change) {
     }
 }
 
-/// Into the table of alerts, and into the log of the job it is about (T7).
+/// Into the table of alerts, to webhooks, and into the log of the job it is about (T7).
 async fn store(app: &App, change: &Change) -> Result<(), StoreError> {
-    let (alert, level, event, now) = match change {
+    let (alert, level, topic, event, now) = match change {
         Change::Raised(alert) => {
             app.alerts.raise_alert(alert.clone()).await?;
-            (alert, LogLevel::Warn, "alert_raised", alert.raised_at)
+            (alert, LogLevel::Warn, "alert.raised", "alert_raised", alert.raised_at)
         }
         Change::Cleared(alert) => {
             let now = alert.cleared_at.unwrap_or(alert.raised_at);
             app.alerts.clear_alert(alert.id, now).await?;
             app.alerts.forget_alerts(KEPT).await?;
-            (alert, LogLevel::Info, "alert_cleared", now)
+            (alert, LogLevel::Info, "alert.cleared", "alert_cleared", now)
         }
     };
+    let (workspace, data) = (alert.workspace.clone(), Json::of(&AlertView::from(alert)));
+    app.hooks.announce(Announcement { topic: topic.into(), workspace, data }, now).await?;
     let Some(job) = alert.job else { return Ok(()) };
     let message = format!("{}: {}", alert.rule, alert.message);
     let entry = NewLog { job, run: alert.run, item: None, level, event: event.into(), actor: "system".into(), message };

@@ -1,7 +1,11 @@
 //! Health checks (I10) and alerts (T12) of the real server, and the log it writes.
 
+use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::Value;
+use windrow_model::hook::{HookStore, NewHook};
+use windrow_model::{HookId, Time};
+use windrow_store::SqliteStore;
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;
@@ -13,6 +17,30 @@ fn stuck(place: &Place, endpoint: &Endpoint, arguments: &[&str]) -> Served {
     server.submit(&place.served_job("stuck", endpoint, 8, 2)).with_status(201);
     wait_until("two calls", || endpoint.calls() >= 2);
     server
+}
+
+/// A webhook that wants to know of alerts.
+fn subscribe(place: &Place) {
+    let hook = NewHook {
+        id: HookId(1),
+        workspace: None,
+        job: None,
+        url: "http://127.0.0.1:9/".into(),
+        topics: "alert.*".parse().unwrap(),
+        batch: 1,
+        timeout_ms: 1_000,
+        secret: "signed".into(),
+        actor: "test".into(),
+    };
+    let store = SqliteStore::open(&place.database()).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(store.add_hook(hook, Time(0))).unwrap();
+}
+
+fn announced(place: &Place) -> Vec<String> {
+    let store = Connection::open(place.database()).unwrap();
+    let mut topics = store.prepare("SELECT topic FROM deliveries ORDER BY id").unwrap();
+    topics.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
 }
 
 #[test]
@@ -42,6 +70,7 @@ fn health_tells_what_stands_still_and_what_to_do() {
 #[test]
 fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_over() {
     let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
+    subscribe(&place);
     let quick = ["--threshold", "slow_run=100ms", "--watch-every", "50ms"];
     let server = stuck(&place, &endpoint, &quick);
     let alerts = |server: &Served| server.get("/api/v1/alerts").with_status(200).json();
@@ -65,6 +94,7 @@ fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_ove
     let log = server.get("/api/v1/jobs/stuck/logs").with_status(200).json();
     let events: Vec<&str> =
         log["lines"].as_array().unwrap().iter().map(|line| line["event"].as_str().unwrap()).collect();
+    assert_eq!(announced(&place), ["alert.raised", "alert.cleared"], "and webhooks are told");
     for event in ["alert_raised", "alert_cleared"] {
         assert_eq!(events.iter().filter(|found| **found == event).count(), 1, "{event} in {events:?}");
     }

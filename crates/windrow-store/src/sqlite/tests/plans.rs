@@ -6,8 +6,8 @@ use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
     admit, aggregates, alerts, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
-    dataset_read, delete_job, item_search, items, jobs, journal, plan, reap, recount, requeue, results, schedules,
-    sessions, shared, standing, steps, submit, unblock, vitals,
+    dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
+    results, schedules, sessions, shared, standing, steps, submit, unblock, vitals,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -97,6 +97,12 @@ fn every_hot_statement_is_served_by_an_index() {
         ("steps of the stalled", vitals::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND priority=? AND due_at<?)"),
         ("logged", vitals::LOGGED.clone(), "attempts_logged (run_id=?)"),
+        ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
+        ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
+        ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
+        ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
+        ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
