@@ -12,8 +12,8 @@ use windrow_model::state::{Outcome, RunState};
 use windrow_model::store::{Closing, StoreError};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
-use crate::claim;
 use crate::coordinate::Tick;
+use crate::crew;
 use crate::node::{Course, Node};
 use crate::schedule;
 
@@ -42,8 +42,8 @@ pub async fn leave(node: &Arc<Node>, course: &Arc<Course>) -> Result<Tick, Store
 /// A run that somebody paused, cancelled or terminated, or that cannot go on.
 pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     // "No item starts" holds also for those claimed ahead of the workers.
-    for task in node.pool.withdraw(|task| task.claimed.lease.run == run.id) {
-        claim::give_back(node, task).await;
+    for task in node.pool.withdraw(|task| task.order.claimed.lease.run == run.id) {
+        crew::give_back(node, task).await;
     }
     // Nor does it start a call it has only waited for.
     node.limiter.dismiss(run.id);

@@ -1,6 +1,7 @@
 //! What an executing item writes down. A paid call is on record before it is made; a finished one
 //! is sent to the store at once, without holding up what needs no call.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,20 +9,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
+use windrow_model::desk::Desk;
 use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
-use windrow_model::store::{Ending, Receipt, StepWrite, Store};
+use windrow_model::store::{Ending, Receipt, StepWrite};
 use windrow_model::trace::CallSpan;
 use windrow_model::workload::{Journal, StepNo, Stopped};
-use windrow_model::{Clock, Json, Lease, StepId, Time};
+use windrow_model::{AttemptId, Clock, Json, Lease, StepId, Time};
 
+use crate::bench::{Bench, Order};
 use crate::deadline::Stopwatch;
 use crate::hand_in::Reporter;
 use crate::limiter::Limiter;
 use crate::meters::Meters;
-use crate::node::{Course, Node};
 use crate::spans::{ItemTrace, StepSpan};
 
 /// The signals of one item in flight, shared by its worker, the heartbeat and the reporter.
@@ -100,11 +102,43 @@ impl Flag {
     }
 }
 
+/// What earlier steps mean to an attempt.
+#[derive(Default)]
+pub struct Past {
+    pub recalled: HashMap<ContentKey, Recalled>,
+    /// Number of its next own step.
+    pub next: u32,
+}
+
+impl Past {
+    /// `history` holds the steps of this and earlier attempts; of attempts before `first_try` nothing
+    /// is recalled (a fresh run pays again).
+    pub fn of(history: Vec<Step>, current: AttemptId, first_try: u32) -> Self {
+        let own = history.iter().filter(|step| step.id.attempt() == current);
+        let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
+        let mut recalled = HashMap::new();
+        for step in history.into_iter().filter(|step| step.id.attempt().no() >= first_try) {
+            match (step.state, step.output) {
+                (StepState::Done | StepState::Reused, Some(output)) => {
+                    recalled.insert(step.key, Recalled::Done { from: step.id, output, usage: step.usage });
+                }
+                // A later unknown does not hide an earlier result.
+                (StepState::Unknown, _) => {
+                    let unknown = Recalled::Unknown { from: step.id, on_unknown: step.on_unknown };
+                    recalled.entry(step.key).or_insert(unknown);
+                }
+                _ => {}
+            }
+        }
+        Self { recalled, next }
+    }
+}
+
 pub struct ItemJournal {
     flag: Arc<Flag>,
     reporter: Reporter,
     limiter: Arc<Limiter>,
-    store: Arc<dyn Store>,
+    desk: Arc<dyn Desk>,
     /// A fresh run takes nothing over, from nobody.
     fresh: bool,
     /// A snapshot whose columns must stay shows nothing before the whole is there.
@@ -128,46 +162,20 @@ struct Begun {
 }
 
 impl ItemJournal {
-    /// `history` holds the steps of this and earlier attempts; of attempts before `first_try` nothing
-    /// is recalled (a fresh run pays again).
-    pub fn new(
-        flag: Arc<Flag>,
-        node: &Node,
-        course: &Course,
-        history: Vec<Step>,
-        first_try: u32,
-        trace: Option<Arc<ItemTrace>>,
-    ) -> Self {
-        let run = &course.held.run;
-        let current = flag.lease.attempt;
-        let own = history.iter().filter(|step| step.id.attempt() == current);
-        let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
-        let mut recalled = HashMap::new();
-        for step in history.into_iter().filter(|step| step.id.attempt().no() >= first_try) {
-            match (step.state, step.output) {
-                (StepState::Done | StepState::Reused, Some(output)) => {
-                    recalled.insert(step.key, Recalled::Done { from: step.id, output, usage: step.usage });
-                }
-                // A later unknown does not hide an earlier result.
-                (StepState::Unknown, _) => {
-                    let unknown = Recalled::Unknown { from: step.id, on_unknown: step.on_unknown };
-                    recalled.entry(step.key).or_insert(unknown);
-                }
-                _ => {}
-            }
-        }
+    pub fn new(flag: Arc<Flag>, bench: &Bench, order: &Order, past: Past, trace: Option<Arc<ItemTrace>>) -> Self {
+        let Past { recalled, next } = past;
         Self {
             flag,
-            reporter: node.reporter.clone(),
-            limiter: node.limiter.clone(),
-            store: node.store.clone(),
-            fresh: run.fresh,
-            shows_parts: !run.mode.keeps_columns(),
+            reporter: bench.reporter.clone(),
+            limiter: bench.limiter.clone(),
+            desk: bench.desk.clone(),
+            fresh: order.fresh,
+            shows_parts: !order.mode.keeps_columns(),
             recalled,
             next: AtomicU32::new(next),
-            kind: course.kind,
-            meters: node.meters.clone(),
-            clock: node.clock.clone(),
+            kind: order.program.kind(),
+            meters: bench.meters.clone(),
+            clock: bench.clock.clone(),
             trace,
             begun: Mutex::default(),
         }
@@ -211,7 +219,7 @@ impl Journal for ItemJournal {
         if self.fresh {
             return None;
         }
-        let found = self.store.shared_step(*key).await.unwrap_or_else(|error| {
+        let found = self.desk.shared_step(self.flag.lease, *key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for a shared result; making the call");
             None
         })?;
@@ -232,7 +240,7 @@ impl Journal for ItemJournal {
             return Err(Stopped);
         }
         let (no, shared) = (self.next_no(), intent.shared);
-        let (action, span) = (intent.kind, self.span_of(no, &intent));
+        let (action, span) = (action_of(&intent), self.span_of(no, &intent));
         self.send(vec![StepWrite::Begin { no, intent }], Ending::None).await?;
         self.begun().push(Begun { no, action, at: Instant::now(), span });
         Ok(StepNo { no, shared })
@@ -256,13 +264,13 @@ impl Journal for ItemJournal {
 
     fn whole(&self, intent: StepIntent, result: StepResult) {
         let no = self.next_no();
-        self.meters.step(intent.kind, word_of(&result));
+        self.meters.step(action_of(&intent), word_of(&result));
         self.span_of(no, &intent).inspect(|span| span.end_at_once(&result));
         self.flag.push(StepWrite::Whole { no, intent, result });
     }
 
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>) {
-        self.meters.step(intent.kind, "reused");
+        self.meters.step(action_of(&intent), "reused");
         self.flag.push(StepWrite::Reuse { no: self.next_no(), intent, from, taken });
     }
 
@@ -275,6 +283,14 @@ impl Journal for ItemJournal {
 
     fn stopping(&self) -> bool {
         self.flag.is_stopping()
+    }
+}
+
+/// Labels are a closed list: a word that came from elsewhere is not in it.
+fn action_of(intent: &StepIntent) -> &'static str {
+    match &intent.kind {
+        Cow::Borrowed(own) => own,
+        Cow::Owned(_) => "other",
     }
 }
 

@@ -1,32 +1,32 @@
 //! The trace of an item at work: a span for the attempt, one below it for every step that was made. Made
 //! only for items that somebody samples; to all others it costs nothing.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 use windrow_model::step::{StepIntent, StepResult};
-use windrow_model::store::Claimed;
 use windrow_model::trace::{Attribute, CallSpan, Span, SpanId, TraceId, Tracer, Value, traceparent};
 use windrow_model::{ErrorClass, JobId, Json, Lease, StepId, Time};
 
-use crate::node::{Course, Node};
+use crate::bench::{Bench, Order};
 
 pub struct ItemTrace {
     tracer: Arc<dyn Tracer>,
     id: TraceId,
     span: SpanId,
     lease: Lease,
-    job: JobId,
+    job: Option<JobId>,
     kind: &'static str,
     started_at: Time,
     began: Instant,
 }
 
 impl ItemTrace {
-    pub fn begin(node: &Node, claimed: &Claimed, course: &Course) -> Option<Arc<Self>> {
-        let tracer = node.tracer.as_ref()?;
-        let lease = claimed.lease;
+    pub fn begin(bench: &Bench, order: &Order) -> Option<Arc<Self>> {
+        let tracer = bench.tracer.as_ref()?;
+        let lease = order.claimed.lease;
         let id = TraceId::of(lease.run, lease.attempt.item());
         tracer.samples(id).then(|| {
             Arc::new(Self {
@@ -34,9 +34,9 @@ impl ItemTrace {
                 id,
                 span: SpanId::of_attempt(lease.attempt, lease.fence),
                 lease,
-                job: course.held.run.job,
-                kind: course.kind,
-                started_at: node.now(),
+                job: order.job,
+                kind: order.program.kind(),
+                started_at: bench.now(),
                 began: Instant::now(),
             })
         })
@@ -64,7 +64,7 @@ impl ItemTrace {
         Arc::new(StepSpan {
             item: self.clone(),
             id: SpanId::of_step(StepId::new(self.lease.attempt, no)),
-            action: intent.kind,
+            action: intent.kind.clone(),
             name: intent.name.clone(),
             turn: intent.turn,
             input: content.then(|| intent.input.clone()),
@@ -75,20 +75,21 @@ impl ItemTrace {
     }
 
     fn attributes(&self) -> Vec<Attribute> {
-        vec![
-            ("windrow.job.id", self.job.to_string().into()),
+        let mut attributes: Vec<Attribute> = vec![
             ("windrow.job.kind", self.kind.into()),
             ("windrow.run.id", self.lease.run.to_string().into()),
             ("windrow.item.id", self.lease.attempt.item().0.into()),
             ("windrow.attempt", i64::from(self.lease.attempt.no()).into()),
-        ]
+        ];
+        attributes.extend(self.job.map(|job| ("windrow.job.id", Value::from(job.to_string()))));
+        attributes
     }
 }
 
 pub struct StepSpan {
     item: Arc<ItemTrace>,
     id: SpanId,
-    action: &'static str,
+    action: Cow<'static, str>,
     name: String,
     turn: u32,
     /// Only where the tracer takes content.
@@ -110,7 +111,7 @@ impl StepSpan {
 
     fn end_after(&self, result: &StepResult, took: Duration, is_call: bool) {
         let mut attributes = self.item.attributes();
-        attributes.push(("windrow.step.action", self.action.into()));
+        attributes.push(("windrow.step.action", self.action.as_ref().into()));
         attributes.push(("windrow.step.turn", i64::from(self.turn).into()));
         if !self.name.is_empty() {
             attributes.push(("windrow.step.name", self.name.as_str().into()));
@@ -159,7 +160,7 @@ impl StepSpan {
         };
         match (text("gen_ai.operation.name"), text("gen_ai.request.model")) {
             (Some(operation), Some(model)) => format!("{operation} {model}"),
-            _ if self.name.is_empty() => self.action.to_owned(),
+            _ if self.name.is_empty() => self.action.clone().into_owned(),
             _ => format!("{} {}", self.action, self.name),
         }
     }

@@ -2,16 +2,18 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`], [`dataset::DatasetStore`], [`secret::SecretStore`] and [`hook::HookStore`] (the database) and
-//! [`workload::Workload`] (what an item of a kind means).
+//! [`store::Store`], [`dataset::DatasetStore`], [`access::AccessStore`], [`audit::AuditLog`], [`secret::SecretStore`] and
+//! [`hook::HookStore`] (the database) and [`workload::Workload`] (what an item of a kind means).
 
 pub mod access;
 pub mod aggregate;
 pub mod alert;
+pub mod audit;
 pub mod compare;
 pub mod counters;
 pub mod cron;
 pub mod dataset;
+pub mod desk;
 pub mod docs;
 pub mod failure;
 pub mod gate;
@@ -40,7 +42,8 @@ pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
 pub use ids::{
-    AlertId, AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket,
+    AlertId, AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, KeyId, Lease, RunId, SessionId, StepId,
+    Ticket,
 };
 pub use json::Json;
 pub use time::{Clock, Time};

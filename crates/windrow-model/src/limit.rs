@@ -134,12 +134,17 @@ pub enum Hold {
     Probing {
         failures: i64,
     },
+    /// Only workers elsewhere can do it.
+    NoWorker {
+        /// Those that are able to, and have no place free.
+        connected: i64,
+    },
 }
 
 impl Hold {
     /// Every reason there is, in one word.
-    pub const REASONS: [&'static str; 7] =
-        ["requests", "tokens", "concurrency", "slowed_down", "paused", "circuit_open", "probing"];
+    pub const REASONS: [&'static str; 8] =
+        ["requests", "tokens", "concurrency", "slowed_down", "paused", "circuit_open", "probing", "no_worker"];
 
     pub const fn reason(&self) -> &'static str {
         let place = match self {
@@ -150,6 +155,7 @@ impl Hold {
             Hold::Paused { .. } => 4,
             Hold::CircuitOpen { .. } => 5,
             Hold::Probing { .. } => 6,
+            Hold::NoWorker { .. } => 7,
         };
         Self::REASONS[place]
     }
@@ -185,6 +191,9 @@ impl Wait {
             Hold::Paused { asked: false } => format!("paused because it asked to slow down{}", then("on again")),
             Hold::CircuitOpen { failures } => format!("circuit open after {failures} failures{}", then("probe")),
             Hold::Probing { failures } => format!("circuit open after {failures} failures, a probe is under way"),
+            Hold::NoWorker { connected: 0 } => "none is connected".to_owned(),
+            Hold::NoWorker { connected: 1 } => "the one that is connected is busy".to_owned(),
+            Hold::NoWorker { connected } => format!("all {connected} that are connected are busy"),
         }
     }
 }

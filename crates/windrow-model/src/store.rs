@@ -7,6 +7,7 @@
 //! - counters, snapshot, attempt and outbox change together;
 //! - repeating a verb whose answer was lost is recognised, not an error.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,6 +56,8 @@ pub enum StoreError {
     Unsettled { run: RunId, unsettled: i64 },
     #[error("item {item} has used up all {max} tries it may ever have")]
     TriesExhausted { item: ItemId, max: u32 },
+    #[error("there is {what} {name:?} already; choose another name")]
+    NameTaken { what: &'static str, name: String },
     #[error("another import of the same dataset has begun, or this one was dropped; nothing of it is kept")]
     StaleImport,
     /// The database cannot be reached or did not answer; the verb may or may not have happened.
@@ -123,10 +126,27 @@ pub struct Admission {
     pub scope: Scope,
     /// Places for runs that still have work to dispatch. Stopping runs need none.
     pub places: usize,
-    /// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live
-    /// leases, so that a crash gives the place back.
-    pub quota: Option<usize>,
+    pub quota: Quota,
     pub lease_ms: i64,
+}
+
+/// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live leases, so
+/// that a crash gives the place back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// Of every workspace that is not named; `None`: as many as there are.
+    pub each: Option<usize>,
+    pub named: BTreeMap<String, usize>,
+}
+
+impl Quota {
+    pub fn each(runs: usize) -> Self {
+        Self { each: Some(runs), named: BTreeMap::new() }
+    }
+
+    pub fn of(&self, workspace: &str) -> Option<usize> {
+        self.named.get(workspace).copied().or(self.each)
+    }
 }
 
 /// A run under this coordinator, as it stands now.
@@ -377,8 +397,8 @@ pub trait Store: Send + Sync {
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>>;
     /// All steps of the item's attempts up to and including this one, oldest first.
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>>;
-    /// A shared step with this key that was done, in whatever job.
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>>;
+    /// A shared step with this key that was done, in whatever job of the run's workspace.
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>>;
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
     /// Record steps, hand in, release: one verb, because they share the guard and the commit.
     /// One receipt per report, in order.

@@ -40,6 +40,51 @@ pub trait Program: Send + Sync {
     fn retry_policy(&self) -> &RetryPolicy;
     /// Hard limit for one attempt.
     fn timeout_ms(&self) -> i64;
+    /// The kind of the jobs it is for, for whoever counts.
+    fn kind(&self) -> &'static str {
+        "unknown"
+    }
+    /// Who may do its items.
+    fn place(&self) -> Place {
+        Place::Here
+    }
+    /// The columns its scores go into, each with its version. A worker that does not know the versions
+    /// leaves them out.
+    fn columns(&self) -> Vec<Column> {
+        Vec::new()
+    }
+}
+
+/// Who may do the items of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The workers of the process that coordinates the run.
+    Here,
+    /// Those, and workers elsewhere that are able to do all of this.
+    Anywhere { needs: Vec<String> },
+    /// Workers elsewhere only.
+    Elsewhere { needs: Vec<String> },
+}
+
+impl Place {
+    pub fn is_here(&self) -> bool {
+        !matches!(self, Place::Elsewhere { .. })
+    }
+
+    /// What a worker elsewhere must be able to do; `None` where none may have it.
+    pub fn needs(&self) -> Option<&[String]> {
+        match self {
+            Place::Here => None,
+            Place::Anywhere { needs } | Place::Elsewhere { needs } => Some(needs),
+        }
+    }
+}
+
+/// What one evaluator finds, over all items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub version: String,
 }
 
 /// The item as its worker sees it.

@@ -4,10 +4,13 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod access;
 pub mod alert;
-mod answer;
+pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+mod flat;
+pub mod grpc;
 pub mod health;
 pub mod item;
 mod job;
@@ -20,8 +23,11 @@ pub mod secret;
 pub mod status;
 pub mod time;
 
+pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use alert::{AlertList, AlertView};
-pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
+pub use answer::{
+    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+};
 pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,

@@ -1,6 +1,6 @@
 //! A run as it is shown.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
@@ -11,7 +11,7 @@ use windrow_model::store::Selection;
 
 use crate::{Timestamp, status};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ItemCounts {
     pub total: i64,
     pub succeeded: i64,
@@ -22,6 +22,17 @@ pub struct ItemCounts {
     pub running: i64,
     /// Tries beyond the first.
     pub retries: i64,
+}
+
+impl ItemCounts {
+    pub fn settled(&self) -> i64 {
+        self.succeeded + self.failed + self.cancelled + self.skipped
+    }
+
+    /// Settled by work, not by the end of the run.
+    pub fn executed(&self) -> i64 {
+        self.settled() - self.cancelled
+    }
 }
 
 impl From<Counters> for ItemCounts {
@@ -40,20 +51,20 @@ impl From<Counters> for ItemCounts {
 }
 
 /// What a run may use up; null: as much as it takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Budget {
     pub tokens: Option<i64>,
     pub cost_nanos: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunDetail {
     pub id: String,
     pub job: String,
     pub no: i64,
     pub mode: Mode,
     /// In the words of the job's kind.
-    pub status: &'static str,
+    pub status: String,
     /// In the words of the kernel.
     pub state: RunState,
     pub items: ItemCounts,
@@ -84,7 +95,7 @@ impl RunDetail {
             job: run.job.to_string(),
             no: run.no,
             mode: run.mode,
-            status: status::of_run(kind, run),
+            status: status::of_run(kind, run).to_owned(),
             state: run.state,
             items: run.counters.into(),
             concurrency: run.limits.concurrency,
@@ -103,6 +114,14 @@ impl RunDetail {
             reason: run.reason.clone(),
             aggregates: run.summary.as_ref().and_then(|summary| summary.parse().ok()),
         }
+    }
+}
+
+impl RunDetail {
+    pub fn spent_its_budget(&self) -> bool {
+        let (Budget { tokens, cost_nanos }, spent) = (self.budget, &self.spent);
+        tokens.is_some_and(|max| spent.tokens_in + spent.tokens_out >= max)
+            || cost_nanos.is_some_and(|max| spent.cost_nanos >= max)
     }
 }
 

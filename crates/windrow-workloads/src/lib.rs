@@ -19,5 +19,5 @@ pub mod template;
 
 pub use environment::Environment;
 pub use job_file::LoadedJob;
-pub use kind::workloads;
+pub use kind::{workloads, workloads_of_worker};
 pub use report::{Problem, Report};

@@ -26,6 +26,8 @@ windrow_model::vocabulary! {
         NothingToUndo = "nothing_to_undo",
         #[doc = "The request itself is wrong."]
         BadRequest = "bad_request",
+        #[doc = "No API key was sent, or it lets nobody in."]
+        Unauthenticated = "unauthenticated",
         #[doc = "The workspace is not the caller's, or its role does not suffice."]
         Forbidden = "forbidden",
         #[doc = "The request comes from a page of another origin, or for another host."]

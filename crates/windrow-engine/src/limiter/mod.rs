@@ -23,7 +23,7 @@ use windrow_model::workload::Stopped;
 use windrow_model::{RunId, Time};
 
 use crate::meters::Meters;
-pub use note::note;
+pub use note::{OtherWaits, note};
 use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
 

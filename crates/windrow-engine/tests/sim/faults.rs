@@ -240,8 +240,8 @@ impl Store for FaultyStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.history(attempt))
     }
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
-        pass_on!(self, self.inner.shared_step(key))
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        pass_on!(self, self.inner.shared_step(run, key))
     }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         pass_on!(self, self.inner.renew(leases, lease_ms, now))

@@ -156,6 +156,8 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             host: "sim".into(),
             pid: 0,
             regions: Vec::new(),
+            remote: None,
+            at_work: 0,
             started_at: now,
             beat_at: now,
             ended_at: None,

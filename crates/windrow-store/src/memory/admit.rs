@@ -23,8 +23,9 @@ impl World {
         for (_, id) in waiting {
             if !self.runs[&id].state.is_stopping() {
                 let workspace = self.jobs[&self.runs[&id].job].job.workspace.clone();
+                let quota = a.quota.of(&workspace);
                 let of_workspace = at_work.entry(workspace).or_default();
-                if places == 0 || a.quota.is_some_and(|quota| *of_workspace >= quota) {
+                if places == 0 || quota.is_some_and(|quota| *of_workspace >= quota) {
                     continue;
                 }
                 places -= 1;

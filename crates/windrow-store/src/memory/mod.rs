@@ -102,9 +102,11 @@ impl Store for MemoryStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         Ok(self.world().history(attempt))
     }
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
         let world = self.world();
-        let found = world.shared.get(&key).and_then(|id| world.steps.get(id));
+        let Some(run) = world.runs.get(&run) else { return Ok(None) };
+        let workspace = &world.jobs[&run.job].job.workspace;
+        let found = world.shared.get(&(workspace.clone(), key)).and_then(|id| world.steps.get(id));
         Ok(found.filter(|step| step.state == StepState::Done).cloned())
     }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {

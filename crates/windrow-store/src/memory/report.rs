@@ -71,7 +71,8 @@ impl World {
         }
         self.run_mut(run).spent += usage;
         if shared {
-            self.shared.insert(key, id);
+            let workspace = self.jobs[&self.runs[&run].job].job.workspace.clone();
+            self.shared.insert((workspace, key), id);
         }
     }
 
@@ -235,7 +236,7 @@ fn new_step(id: StepId, intent: StepIntent, now: Time) -> Step {
     Step {
         id,
         key: intent.key,
-        kind: intent.kind.to_owned(),
+        kind: intent.kind.clone().into_owned(),
         name: intent.name,
         turn: intent.turn,
         state: StepState::Intent,

@@ -53,7 +53,7 @@ pub(super) struct World {
     pub items: BTreeMap<ItemId, ItemRow>,
     pub attempts: BTreeMap<AttemptId, AttemptRow>,
     pub steps: BTreeMap<StepId, Step>,
-    pub shared: HashMap<ContentKey, StepId>,
+    pub shared: HashMap<(String, ContentKey), StepId>,
     pub outbox: BTreeMap<i64, OutboxEvent>,
     pub log: BTreeMap<i64, LogEntry>,
     pub keys: HashMap<(JobId, ContentKey), ItemId>,

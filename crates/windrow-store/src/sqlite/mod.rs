@@ -2,12 +2,14 @@
 //! connections read. Each verb is a plain function over a connection, one file per verb or noun;
 //! this module only carries calls to the right side.
 
+mod access;
 mod admit;
 mod aggregates;
 mod alerts;
 mod amend;
 mod archive;
 mod attempts;
+mod audit;
 mod cancel;
 mod cells;
 mod claim;
@@ -16,6 +18,7 @@ mod close;
 mod codes;
 mod compare;
 mod connection;
+mod copy;
 mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
@@ -23,6 +26,7 @@ mod datasets;
 mod delete_job;
 mod deliveries;
 mod ending;
+mod examine;
 mod fan_out;
 mod fault;
 mod hooks;
@@ -79,6 +83,9 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+pub use copy::copy;
+pub use examine::{Examination, Orphan, examine};
 
 use crate::meters::Meters;
 use readers::Readers;
@@ -179,8 +186,8 @@ impl Store for SqliteStore {
         self.read("history", move |conn| steps::history(conn, attempt)).await
     }
 
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
-        self.read("shared_step", move |conn| shared::shared_step(conn, key)).await
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        self.read("shared_step", move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {

@@ -111,7 +111,7 @@ fn delete(tx: &Connection, workspace: &str, name: &str) -> fault::Result<()> {
     }
 }
 
-fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
+pub(super) fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
     let mut stmt = conn.prepare_cached("SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id")?;
     let found = stmt.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)

@@ -13,6 +13,7 @@ macro_rules! cases {
     };
 }
 
+mod access;
 mod alerts;
 mod conformance;
 mod datasets;

@@ -60,6 +60,10 @@ fn meaning(name: &str) -> &'static str {
         "experiment_3x.retry_first_call_ms" => {
             "`windrow jobs retry` with 100 failed of 200k rows: from the command to the first call, ms; at most 2,000"
         }
+        "server.submit_ms_file" | "server.submit_ms_imported" => {
+            "a job of 1M rows is submitted to a server: to the answer, ms; at most 1,000"
+        }
+        "server.first_item_ms_file" | "server.first_item_ms_imported" => "the same, to its first item in the list, ms",
         _ => "",
     }
 }

@@ -99,6 +99,8 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         host: "bench".into(),
         pid: i64::from(std::process::id()),
         regions: Vec::new(),
+        remote: None,
+        at_work: 0,
         started_at: now,
         beat_at: now,
         ended_at: None,

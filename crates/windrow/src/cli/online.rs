@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunEvent};
 use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, RunId};
@@ -18,6 +17,7 @@ use windrow_workloads::experiment::Arrivals;
 
 use super::output;
 use crate::error::{Error, Result};
+use crate::find;
 use crate::intake::{self, AHEAD, BATCH};
 use crate::wiring::{self, App};
 
@@ -25,17 +25,18 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PAGE: usize = 256;
 
 /// Feeding and printing, in the background while the run is executed.
-pub struct Stream {
+pub struct NearStream {
     feeding: JoinHandle<Result<()>>,
     printing: JoinHandle<Result<Results>>,
     stop: Arc<tokio::sync::Notify>,
 }
 
-impl Stream {
-    pub async fn open(app: &App, run: &Run, kind: &str, resumed: bool) -> Result<Self> {
-        let arrivals = intake::arrivals(app, run).await?;
+impl NearStream {
+    pub async fn open(app: &App, run: &str, resumed: bool) -> Result<Self> {
+        let (job, run) = find::run(app, run).await?;
+        let arrivals = intake::arrivals(app, &run).await?;
         let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
-        let mut results = Results { store: app.store.clone(), run: run.id, kind: kind.to_owned(), after: 0 };
+        let mut results = Results { store: app.store.clone(), run: run.id, kind: job.kind, after: 0 };
         if !resumed {
             results.skip_what_was().await?;
         }
@@ -66,7 +67,7 @@ impl Stream {
 }
 
 /// On a thread of its own that nobody waits for: a read that never ends must not hold up the exit.
-fn lines_of_stdin() -> mpsc::Receiver<String> {
+pub fn lines_of_stdin() -> mpsc::Receiver<String> {
     let (lines, received) = mpsc::channel(BATCH);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(std::io::Result::ok) {

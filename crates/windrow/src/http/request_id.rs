@@ -12,11 +12,17 @@ use super::caller::Caller;
 const HEADER: &str = "x-request-id";
 const LONGEST: usize = 128;
 
-pub async fn attach(request: Request, next: Next) -> Response {
+/// For whoever writes down what the request did.
+#[derive(Clone)]
+pub struct RequestId(pub String);
+
+pub async fn attach(mut request: Request, next: Next) -> Response {
     let given = request.headers().get(HEADER).filter(|id| id.len() <= LONGEST && id.to_str().is_ok());
     let id = given.cloned().unwrap_or_else(mint);
     let shown = id.to_str().unwrap_or_default();
     let span = tracing::info_span!("request", request_id = shown, method = %request.method(), path = request.uri().path(), caller = Empty);
+    let shown = RequestId(shown.to_owned());
+    request.extensions_mut().insert(shown);
     let mut response = next.run(request).instrument(span).await;
     response.headers_mut().insert(HEADER, id);
     response

@@ -8,6 +8,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
 use windrow_model::Time;
 
+use super::audited::Refused;
+use super::door::Door;
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
 use crate::observe::Watch;
@@ -24,6 +26,8 @@ const TURN_PATIENCE: Duration = Duration::from_secs(20);
 pub struct Server {
     pub app: App,
     running: Running,
+    pub door: Door,
+    pub refused: Refused,
     pub started_at: Time,
     /// The newest event when the server started: streams that ask for no place begin behind it.
     pub born_after: i64,
@@ -35,11 +39,12 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running, watch: Watch) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
         let born_after = newest_event(&app).await?;
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        Ok(Arc::new(Self { app, running, started_at, born_after, watch, closing, turns }))
+        let refused = Refused::default();
+        Ok(Arc::new(Self { app, running, door, refused, started_at, born_after, watch, closing, turns }))
     }
 
     pub fn engine(&self) -> &Engine {

@@ -9,6 +9,7 @@ use windrow_model::state::Mode;
 use windrow_model::store::Selection;
 use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
+use windrow_workloads::job_file::Depth;
 use windrow_workloads::kind;
 
 use super::caller::Caller;
@@ -82,7 +83,7 @@ async fn of_changed_file(
     latest: &Run,
     text: String,
 ) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
-    let file = submit::load(server, caller, text).await?;
+    let file = submit::load(server, caller, text, None, Depth::First).await?;
     if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));

@@ -11,14 +11,15 @@ use windrow_engine::Request;
 use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
-use windrow_wire::request::{BudgetRequest, Submit};
-use windrow_workloads::LoadedJob;
+use windrow_wire::request::{BudgetRequest, Rows, Submit};
 use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
+use windrow_workloads::{LoadedJob, experiment};
 
 use super::caller::Caller;
 use super::extract::Sent;
 use super::refusal::Refusal;
+use super::resume;
 use super::server::{Server, Shared};
 use crate::error::Code;
 use crate::start;
@@ -46,9 +47,16 @@ pub async fn submit(
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
     let _turn = server.turn().await?;
-    let mut file = load(&server, &caller, wish.file).await?;
+    let mut file = load(&server, &caller, wish.file, wish.dataset, Depth::First).await?;
+    if let Some(rows) = wish.first {
+        file = experiment::first_rows(file, rows)
+            .map_err(|error| Refusal::bad("first", format!("this file has no first rows: {error}"), "leave it out"))?;
+    }
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
+    if wish.resume {
+        return resume::submit(&server, &caller, file, mode, wish.fresh).await;
+    }
     check_mode(&server, &file, mode).await?;
     let mut request = start::of_file(&file, mode);
     request.fresh = wish.fresh;
@@ -59,22 +67,29 @@ pub async fn submit(
 fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     if sent.is_one_of(YAML) {
         let file = sent.text()?.to_owned();
-        return Ok(Submit { file, mode: None, fresh: false, budget: BudgetRequest::default() });
+        return Ok(Submit::of(file));
     }
     match sent.is_one_of(&["application/json"]) {
-        true => sent.json(),
+        true => sent.object(),
         false => Err(sent.unsupported("text/yaml or application/json")),
     }
 }
 
-/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at
-/// first: what is wrong with a file must not tell what datasets another workspace has.
-pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
+/// Reads rows of the dataset, so it must not block the runtime. The workspace is looked at first: what is
+/// wrong with a file must not tell what datasets another workspace has.
+pub async fn load(
+    server: &Server,
+    caller: &Caller,
+    text: String,
+    rows: Option<Rows>,
+    depth: Depth,
+) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
     let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
-        let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
+        let rows = rows.as_ref().map(|rows| (rows.name.as_str(), rows.version));
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth, rows };
         job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
@@ -145,6 +160,8 @@ pub async fn answer(
         run: submitted.run.to_string(),
         existing: submitted.existing,
         warnings,
+        resumed: false,
+        notes: Vec::new(),
     };
     Ok((status, [(LOCATION, format!("/api/v1/jobs/{}", answer.job))], Json(answer)).into_response())
 }

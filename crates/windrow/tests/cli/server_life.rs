@@ -97,6 +97,42 @@ fn what_does_not_finish_in_time_is_given_back() {
 }
 
 #[test]
+fn a_second_signal_stops_at_once_and_nothing_is_lost() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &["--grace", "10m"]);
+    server.submit(&place.served_job("hurried", &endpoint, 8, 4)).with_status(201);
+    wait_until("four calls", || endpoint.calls() == 4);
+    server.signal(Signal::TERM);
+    server.wait_for_stderr("once more stops at once");
+    server.signal(Signal::TERM);
+    let said = server.finish().ended_with(0);
+    assert!(said.stderr.contains("asked again"), "{}", said.stderr);
+    let server = Served::start(&place, &[]);
+    endpoint.open_gate();
+    server.wait_for_state("hurried", "completed");
+}
+
+#[test]
+fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
+    let place = Place::empty();
+    let socket = std::os::unix::net::UnixDatagram::bind(place.path("notify")).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let path = place.path("notify").display().to_string();
+    let process = place.start_with(&[("NOTIFY_SOCKET", &path)], &["serve", "--listen", "127.0.0.1:0"]);
+    let server = Served::of(process);
+    let told = || {
+        let mut message = [0; 256];
+        let read = socket.recv(&mut message).unwrap();
+        String::from_utf8_lossy(&message[..read]).into_owned()
+    };
+    assert!(told().contains("READY=1"));
+    server.signal(Signal::TERM);
+    assert!(told().contains("STOPPING=1"));
+    server.finish().ended_with(0);
+}
+
+#[test]
 fn a_scheduled_job_starts_by_itself() {
     let endpoint = Endpoint::open();
     let place = Place::empty();

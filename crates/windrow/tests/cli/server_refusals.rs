@@ -95,7 +95,7 @@ fn a_bad_request_names_the_field() {
     about(server.get("/api/v1/jobs?limit=0"), "limit");
     about(server.get("/api/v1/jobs?limit=many"), "limit");
     about(server.get("/api/v1/jobs?before=yesterday"), "before");
-    about(server.get("/api/v1/runs/first"), "run");
+    about(server.get("/api/v1/runs/first/result?worst=many"), "worst");
     about(server.get("/api/v1/items/first"), "item");
     about(server.ask("GET", "/api/v1/events", &["Last-Event-ID: newest"], ""), "Last-Event-ID");
     about(server.post_json("/api/v1/jobs", &json!({ "file": 7 })), "file");

@@ -5,7 +5,7 @@ use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, alerts, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
+    admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
     dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
     results, schedules, sessions, shared, standing, steps, submit, unblock, vitals,
 };
@@ -75,10 +75,12 @@ fn every_hot_statement_is_served_by_an_index() {
         ("job by name", jobs::BY_NAME.clone(), "(workspace=? AND name=?)"),
         ("jobs", jobs::PAGE.clone(), "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)"),
         ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
+        ("audit", audit::page_sql(false), "INTEGER PRIMARY KEY (rowid<?)"),
+        ("audit of a workspace", audit::page_sql(true), "audit_by_workspace (workspace=? AND id<?)"),
         ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
         ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
         ("due jobs", schedules::DUE.clone(), "jobs_due (next_at<?)"),
-        ("shared step", shared::FIND.clone(), "PRIMARY KEY (key=?)"),
+        ("shared step", shared::FIND.clone(), "PRIMARY KEY (workspace=? AND key=?)"),
         ("draft", dataset_import::DRAFT_OF.into(), "dataset_versions_draft (dataset_id=?)"),
         ("row by key", dataset_import::ROW_BY_KEY.into(), "dataset_rows_by_key (dataset_id=? AND key=?)"),
         ("versions", dataset_read::VERSIONS.clone(), "dataset_versions_ready (dataset_id=?)"),
@@ -139,7 +141,7 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     assert!(
         plan_of(&conn, vitals::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
     );
-    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE] {
+    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),

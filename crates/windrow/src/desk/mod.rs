@@ -1,0 +1,59 @@
+//! Who answers a command: the data folder right here, or a server that has one. Every question and every
+//! wish is one method with both ways side by side. The answers have the same shapes, so that what a command
+//! shows does not depend on who gave them.
+
+mod access;
+mod datasets;
+mod items;
+mod jobs;
+mod results;
+mod steering;
+
+use crate::audited;
+use crate::error::Result;
+use crate::exit::Exit;
+use crate::remote::Remote;
+use crate::site::Site;
+use crate::wiring::App;
+
+pub use steering::MORE;
+
+/// What a server gives at most in one answer.
+const PAGE: usize = 1000;
+
+pub enum Desk {
+    Folder(App),
+    Server(Remote),
+}
+
+impl Desk {
+    /// On a folder that exists, unless a server is meant.
+    pub async fn open(site: &Site, remote: Option<Remote>) -> Result<Self> {
+        match remote {
+            Some(remote) => Ok(Desk::Server(remote)),
+            None => App::open(site).await.map(Desk::Folder),
+        }
+    }
+
+    /// Does the work of a command that changes something. What changes here is written down here; a server
+    /// does so itself.
+    pub async fn change(
+        &self,
+        operation: &str,
+        resource: impl Into<String>,
+        work: impl Future<Output = Result<Exit>>,
+    ) -> Result<Exit> {
+        match self {
+            Desk::Folder(app) => audited::change(app, operation, resource, work).await,
+            Desk::Server(_) => Box::pin(work).await,
+        }
+    }
+
+    /// A command line for the same folder or server, to be shown as a hint.
+    pub fn command(&self, arguments: &str) -> String {
+        match self {
+            Desk::Folder(app) => app.command(arguments),
+            Desk::Server(remote) => remote.command(arguments),
+        }
+    }
+}
