@@ -13,6 +13,7 @@ use super::door::Door;
 use super::live::Tail;
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
+use crate::observe::Watch;
 use crate::wiring::{App, Running};
 
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
@@ -26,6 +27,7 @@ pub struct Server {
     pub door: Door,
     pub refused: Refused,
     pub started_at: Time,
+    pub watch: Watch,
     /// The newest events, for streams.
     pub tail: Tail,
     closing: watch::Sender<bool>,
@@ -35,14 +37,14 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running, door: Door) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
         // Listening comes first, so that nothing is missed between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
-        let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        let server =
-            Arc::new(Self { app, running, door, refused: Refused::default(), started_at, tail, closing, turns });
+        let (closing, turns) = (tokio::sync::watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
+        let refused = Refused::default();
+        let server = Arc::new(Self { app, running, door, refused, started_at, watch, tail, closing, turns });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)
