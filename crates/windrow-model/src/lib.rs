@@ -15,6 +15,7 @@ pub mod cron;
 pub mod dataset;
 pub mod desk;
 pub mod docs;
+pub mod event;
 pub mod failure;
 pub mod gate;
 pub mod health;

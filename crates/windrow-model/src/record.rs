@@ -277,7 +277,7 @@ pub struct OutboxEvent {
     pub workspace: String,
     pub job: JobId,
     pub run: RunId,
-    /// `run_submitted`, `run_state`, `items_archived`.
+    /// One of [`crate::event`].
     pub kind: String,
     pub body: Json,
 }

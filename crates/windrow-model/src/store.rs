@@ -321,7 +321,7 @@ pub struct JobFilter {
 }
 
 /// Whose work numbers are about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extent {
     All,
     Workspace(String),

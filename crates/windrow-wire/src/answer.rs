@@ -124,10 +124,13 @@ pub struct Event {
     /// Ascending; a stream goes on behind it.
     pub id: i64,
     pub at: Timestamp,
-    pub job: String,
-    pub run: String,
-    /// `run_submitted`, `run_state` or `items_archived`.
+    /// Null where it is about the stream itself (`gap`).
+    pub job: Option<String>,
+    pub run: Option<String>,
+    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; `run_progress` and `gap` of a
+    /// stream.
     pub kind: String,
+    /// What it says; see `docs/live.md`.
     pub body: Json,
 }
 
@@ -136,8 +139,8 @@ impl From<&OutboxEvent> for Event {
         Self {
             id: event.id,
             at: event.at.into(),
-            job: event.job.to_string(),
-            run: event.run.to_string(),
+            job: Some(event.job.to_string()),
+            run: Some(event.run.to_string()),
             kind: event.kind.clone(),
             body: event.body.clone(),
         }

@@ -22,6 +22,7 @@ pub mod run;
 pub mod secret;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use alert::{AlertList, AlertView};
@@ -41,3 +42,4 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;
+pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};

@@ -40,6 +40,8 @@ windrow_model::vocabulary! {
         TooLarge = "too_large",
         #[doc = "The body is of a type that is not understood here."]
         UnsupportedType = "unsupported_type",
+        #[doc = "The address speaks WebSocket only."]
+        UpgradeRequired = "upgrade_required",
         #[doc = "So much waits already that no more is taken for now."]
         QueueFull = "queue_full",
         #[doc = "The caller asks more often than is allowed."]

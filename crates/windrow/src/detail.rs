@@ -28,7 +28,7 @@ pub async fn of_job(app: &App, job: &Job, latest: &Run) -> Result<JobDetail> {
 pub async fn of_run(app: &App, job: &Job, run: &Run) -> Result<RunDetail> {
     let mut detail = RunDetail::of(&job.kind, run);
     if detail.aggregates.is_none() {
-        detail.aggregates = Some(app.store.aggregates(run.id).await?);
+        detail.aggregates = Some(app.aggregates(run.id).await?.as_ref().clone());
     }
     Ok(detail)
 }

@@ -113,6 +113,9 @@ impl From<StoreError> for Error {
                 let what = "another process took this one for dead (was its lock file in the data folder removed?)";
                 return Error::new(what, "nothing is lost: run the same file again to go on");
             }
+            StoreError::NotFound { what: "webhook" | "delivery", .. } => {
+                (Code::NotFound, "list what there is with `windrow webhooks list`")
+            }
             StoreError::NotFound { .. } => (Code::NotFound, "list what there is with `windrow jobs list`"),
             StoreError::Forbidden(_) => {
                 (Code::ForbiddenTransition, "look where it stands with `windrow jobs show JOB`")

@@ -27,6 +27,7 @@ mod listen;
 mod listing;
 mod mock_model;
 mod observe;
+mod recent;
 mod remote;
 mod report;
 mod retry;
@@ -35,6 +36,7 @@ mod session_lock;
 mod site;
 mod start;
 mod steer;
+mod webhooks;
 mod wiring;
 mod worker;
 

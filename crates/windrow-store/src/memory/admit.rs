@@ -39,7 +39,7 @@ impl World {
                 run.state = RUN.next(run.state, RunEvent::Admit).expect("pending runs are admitted");
                 run.started_at.get_or_insert(now);
                 let message = format!("run {} started", run.no);
-                self.emit_state(id, now);
+                self.emit_state(id, "system", None, now);
                 self.log_system(id, None, LogLevel::Info, "started", message, now);
             }
             let run = self.runs[&id].clone();

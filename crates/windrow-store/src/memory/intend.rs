@@ -56,7 +56,7 @@ impl World {
         if reason.is_some() || event == RunEvent::Resume {
             run.reason = reason.map(str::to_owned);
         }
-        self.emit_state(id, now);
+        self.emit_state(id, actor, reason, now);
         let log = NewLog {
             job,
             run: Some(id),

@@ -115,7 +115,7 @@ impl Store for MemoryStore {
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut world = self.world();
         let receipts: Vec<Receipt> = reports.iter().map(|report| world.report(report.clone(), now)).collect();
-        world.pause_spent(&reports, &receipts, now);
+        world.conclude(&reports, &receipts, now);
         Ok(receipts)
     }
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use windrow_model::event::{self, PartialItem};
 use windrow_model::failure::ErrorClass;
 use windrow_model::limit::Wait;
 use windrow_model::priority::Priority;
@@ -68,6 +69,8 @@ pub(super) struct World {
     pub item_seq: i64,
     pub outbox_seq: i64,
     pub outbox_forgotten: i64,
+    /// Items at work that showed something in the reports being received.
+    pub shown: BTreeMap<RunId, Vec<PartialItem>>,
     pub log_seq: i64,
 }
 
@@ -188,9 +191,9 @@ impl World {
         self.outbox.insert(event.id, event);
     }
 
-    pub fn emit_state(&mut self, run: RunId, now: Time) {
-        let body = Json::of(&serde_json::json!({ "state": self.runs[&run].state }));
-        self.emit(run, "run_state", body, now);
+    pub fn emit_state(&mut self, run: RunId, actor: &str, reason: Option<&str>, now: Time) {
+        let Run { state, counters, .. } = self.runs[&run];
+        self.emit(run, event::RUN_STATE, event::state(state, actor, reason, counters), now);
     }
 
     pub fn log(&mut self, entry: NewLog, now: Time) {

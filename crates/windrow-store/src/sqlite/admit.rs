@@ -104,7 +104,7 @@ fn take(tx: &Connection, run: Run, session: SessionId, until: Time, now: Time) -
         )?
         .execute(params![run.id.0, run.state.as_str(), state.as_str(), now.0])?;
     expect_rows(changed, 1, "state of a run")?;
-    journal::emit_state(tx, &run, state, now)?;
+    journal::emit_state(tx, &run, state, ("system", None), now)?;
     let message = format!("run {} started", run.no);
     let (job, run) = (run.job, run.id);
     journal::note(tx, Note { job, run, item: None, level: LogLevel::Info, event: "started", message }, now)

@@ -5,6 +5,9 @@ use std::path::Path;
 
 use crate::Figures;
 
+/// Where the section begins that `make bench-serve` writes.
+const SERVER: &str = "\n## The server";
+
 pub fn write(mut figures: Figures, complete: bool) {
     derive(&mut figures);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -14,7 +17,10 @@ pub fn write(mut figures: Figures, complete: bool) {
     println!("{table}");
     // A partial run would leave a page that mixes machines and days.
     if complete {
-        std::fs::write(root.join("docs/benchmarks.md"), page(&table)).expect("docs/benchmarks.md");
+        let path = root.join("docs/benchmarks.md");
+        let before = std::fs::read_to_string(&path).unwrap_or_default();
+        let of_server = before.find(SERVER).map_or("", |at| &before[at..]);
+        std::fs::write(&path, format!("{}{of_server}", page(&table))).expect("docs/benchmarks.md");
     }
 }
 

@@ -146,7 +146,7 @@ impl Results {
     async fn print_connected(&mut self) -> Result<bool> {
         let mut events = self.remote.events(&self.job, Some(self.after)).await?;
         while let Happened::Event(event) = events.next().await? {
-            if event.run == self.run {
+            if event.run.as_deref() == Some(&self.run) {
                 self.print_items(&event).await?;
                 if ends_run(&event) {
                     return Ok(true);

@@ -65,6 +65,7 @@ pub mod tables;
 pub mod text;
 mod upload;
 mod watch;
+mod webhooks;
 mod worker;
 
 use clap::{Parser, Subcommand};
@@ -141,6 +142,9 @@ enum Command {
     Audit(audit::Args),
     /// Do items for a server, on this machine
     Worker(worker::Args),
+    /// Have events sent to URLs, signed
+    #[command(subcommand, arg_required_else_help = true)]
+    Webhooks(webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// Keep datasets under a name, in versions that never change
@@ -286,6 +290,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
+        Command::Webhooks(command) => webhooks::perform(&App::open(&at.here("webhooks")?).await?, command).await,
         Command::Worker(_) => unreachable!("performed above"),
     }
 }

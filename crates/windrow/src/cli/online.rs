@@ -38,7 +38,7 @@ impl NearStream {
         let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
         let mut results = Results { store: app.store.clone(), run: run.id, kind: job.kind, after: 0 };
         if !resumed {
-            results.skip_what_was().await?;
+            results.after = app.store.outbox_reach().await?.newest;
         }
         let stop = Arc::new(tokio::sync::Notify::new());
         let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
@@ -129,14 +129,6 @@ struct Results {
 }
 
 impl Results {
-    async fn skip_what_was(&mut self) -> Result<()> {
-        loop {
-            let page = self.store.outbox(self.after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            self.after = last.id;
-        }
-    }
-
     async fn print_until(mut self, stop: Arc<tokio::sync::Notify>) -> Result<Self> {
         loop {
             self.print_new().await?;

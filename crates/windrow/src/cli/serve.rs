@@ -25,9 +25,12 @@ use crate::listen::{PlainListener, TlsListener};
 use crate::observe::otlp::TraceArgs;
 use crate::observe::{Exposition, Thresholds, Watch, thresholds};
 use crate::site::Site;
+use crate::webhooks;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
+/// How long a stopping server waits for its last answers to be taken.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -160,6 +163,13 @@ where
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);
+    let delivering = tokio::spawn(webhooks::deliver(
+        server.app.hooks.clone(),
+        server.app.clock(),
+        webhooks::Sender::new(&server.app)?,
+        server.tail.newest(),
+        server.clone().closing(),
+    ));
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
@@ -174,8 +184,10 @@ where
     }
     eprintln!("finishing {} running item(s); once more stops at once", server.engine().in_flight());
     let drained = async {
-        // Requests under way are answered while items finish.
-        tokio::join!(server.engine().drain(), async { drop(serving.await) });
+        // Requests under way are answered while items finish, but a stream that nobody reads never ends.
+        let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
+        let delivered = async { drop(delivering.await) };
+        tokio::join!(server.engine().drain(), answered, delivered);
     };
     let stopped = tokio::select! {
         () = drained => None,

@@ -13,6 +13,7 @@ mod dataset_export;
 mod dataset_import;
 mod datasets;
 mod delete_job;
+mod deliveries;
 mod door;
 mod etag;
 mod eval_tasks;
@@ -25,6 +26,7 @@ mod items;
 mod jobs;
 mod keyring;
 mod keys;
+mod live;
 mod logs;
 mod metrics;
 mod openapi;
@@ -48,7 +50,9 @@ mod streamed;
 mod submit;
 mod timeout;
 mod version;
+mod webhooks;
 mod workers;
+mod ws;
 
 use std::sync::Arc;
 
@@ -137,6 +141,17 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(stats::why))
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
+        .routes(routes!(ws::of_all))
+        .routes(routes!(ws::of_job))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::show, webhooks::delete))
+        .routes(routes!(webhooks::pause))
+        .routes(routes!(webhooks::resume))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::redeliver))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
         .routes(routes!(datasets::diff))

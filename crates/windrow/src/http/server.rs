@@ -10,13 +10,11 @@ use windrow_model::Time;
 
 use super::audited::Refused;
 use super::door::Door;
+use super::live::Tail;
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
 use crate::observe::Watch;
 use crate::wiring::{App, Running};
-
-/// Events read at once when looking for the newest one.
-const PAGE: usize = 1000;
 
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
 const TURNS: usize = 4;
@@ -29,8 +27,8 @@ pub struct Server {
     pub door: Door,
     pub refused: Refused,
     pub started_at: Time,
-    /// The newest event when the server started: streams that ask for no place begin behind it.
-    pub born_after: i64,
+    /// The newest events, for streams.
+    pub tail: Tail,
     pub watch: Watch,
     closing: watch::Sender<bool>,
     turns: Arc<Semaphore>,
@@ -41,10 +39,15 @@ pub type Shared = State<Arc<Server>>;
 impl Server {
     pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
-        let born_after = newest_event(&app).await?;
+        // Listening comes first, so that nothing is missed between.
+        let events = running.engine.subscribe();
+        let tail = Tail::behind(app.store.outbox_reach().await?.newest);
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
         let refused = Refused::default();
-        Ok(Arc::new(Self { app, running, door, refused, started_at, born_after, watch, closing, turns }))
+        let server = Arc::new(Self { app, running, door, refused, started_at, tail, watch, closing, turns });
+        let following = server.clone();
+        tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
+        Ok(server)
     }
 
     pub fn engine(&self) -> &Engine {
@@ -68,19 +71,13 @@ impl Server {
         self.closing.send_replace(true);
     }
 
+    /// As [`closed`](Self::closed), for a task of its own.
+    pub async fn closing(self: Arc<Self>) {
+        self.closed().await;
+    }
+
     pub async fn closed(&self) {
         // The sender lives as long as `self`.
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
-    }
-}
-
-async fn newest_event(app: &App) -> Result<i64> {
-    let mut newest = 0;
-    loop {
-        let page = app.store.outbox(newest, PAGE).await?;
-        newest = page.last().map_or(newest, |event| event.id);
-        if page.len() < PAGE {
-            return Ok(newest);
-        }
     }
 }

@@ -17,7 +17,7 @@ use crate::detail;
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_all(State(server): Shared, caller: Caller) -> Result<Json<Stats>, Refusal> {
     let extent = caller.workspace.map_or(Extent::All, Extent::Workspace);
-    Ok(Json(server.app.store.stats(extent).await?))
+    Ok(Json(server.app.stats(extent).await?.as_ref().clone()))
 }
 
 /// How the work has gone in one job
@@ -26,7 +26,7 @@ pub async fn of_all(State(server): Shared, caller: Caller) -> Result<Json<Stats>
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_job(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<Stats>, Refusal> {
     let (job, _) = caller.job(&server.app, &job).await?;
-    Ok(Json(server.app.store.stats(Extent::Job(job.id)).await?))
+    Ok(Json(server.app.stats(Extent::Job(job.id)).await?.as_ref().clone()))
 }
 
 /// Why is the job not progressing?

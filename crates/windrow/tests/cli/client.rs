@@ -147,6 +147,13 @@ impl Served {
         self.process.as_ref().unwrap().wait_for_stderr(part);
     }
 
+    /// Memory of the process.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.as_ref().unwrap().pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     pub fn signal(&self, signal: Signal) {
         self.process.as_ref().unwrap().signal(signal);
     }

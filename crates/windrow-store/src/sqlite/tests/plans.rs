@@ -7,7 +7,7 @@ use windrow_model::store::{ItemFilter, Selection};
 use crate::sqlite::{
     admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
     dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
-    results, schedules, sessions, shared, standing, steps, submit, unblock, vitals,
+    results, schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -105,6 +105,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
         ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
         ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
+        ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
