@@ -48,6 +48,7 @@ async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
         // An error only says that nobody listens.
         let _ = node.events.send(Arc::new(event));
     }
+    node.relayed.store(relay.seen, Ordering::Relaxed);
     if let Some(up_to) = relay.superfluous() {
         node.store.forget_outbox(up_to).await?;
         relay.forget(up_to);

@@ -60,7 +60,7 @@ async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
         course.notes.iter().for_each(|note| eprintln!("{note}"));
     }
     let started = Started { name: job.name, run: course.run.to_string(), resumed: course.resumed, rows: job.rows };
-    let desk = Desk::Folder(app.clone());
+    let desk = Desk::Folder(Box::new(app.clone()));
     let exit = run::finish(&desk, &started, &args).await?;
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);

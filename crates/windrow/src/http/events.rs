@@ -17,7 +17,7 @@ use super::extract::{Asked, Named};
 use super::live::{Detail, Reader, Whose};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
-use crate::observe::streams::{Counted, SSE};
+use crate::observe::streams::SSE;
 
 /// A comment is sent when nothing else is, so that whoever stands between does not give up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -71,14 +71,13 @@ pub async fn of_job(
 
 fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &EventsQuery) -> Result<Response, Refusal> {
     let after = last_seen(headers)?.or(query.after);
-    let reader = Reader::new(server, whose, query.detail, after);
-    let counted = Counted::new(SSE);
-    let frames = futures::stream::unfold((reader, counted), |(mut reader, counted)| async move {
+    let reader = Reader::new(server, whose, query.detail, after, SSE);
+    let frames = futures::stream::unfold(reader, |mut reader| async move {
         let frame = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
             Ok(event) => event?.server_sent(),
             Err(_) => Bytes::from_static(b":\n\n"),
         };
-        Some((Ok::<_, std::convert::Infallible>(frame), (reader, counted)))
+        Some((Ok::<_, std::convert::Infallible>(frame), reader))
     });
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),

@@ -27,9 +27,9 @@ pub struct Server {
     pub door: Door,
     pub refused: Refused,
     pub started_at: Time,
-    pub watch: Watch,
     /// The newest events, for streams.
     pub tail: Tail,
+    pub watch: Watch,
     closing: watch::Sender<bool>,
     turns: Arc<Semaphore>,
 }
@@ -42,9 +42,9 @@ impl Server {
         // Listening comes first, so that nothing is missed between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
-        let (closing, turns) = (tokio::sync::watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
+        let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
         let refused = Refused::default();
-        let server = Arc::new(Self { app, running, door, refused, started_at, watch, tail, closing, turns });
+        let server = Arc::new(Self { app, running, door, refused, started_at, tail, watch, closing, turns });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)

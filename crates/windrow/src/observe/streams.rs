@@ -9,7 +9,8 @@ const READERS: Metric =
 pub const METRICS: &[Metric] = &[READERS];
 
 pub const SSE: &str = "sse";
-const KINDS: &[&str] = &[SSE];
+pub const WEBSOCKET: &str = "websocket";
+const KINDS: &[&str] = &[SSE, WEBSOCKET];
 
 /// Counted as long as it lives.
 pub struct Counted(Gauge);
