@@ -21,7 +21,7 @@ pub(super) static ZOMBIES: Sql = Sql::new(|| {
 });
 /// Only of attempts that are old enough themselves; those whose lease ran out are zombies already.
 pub(super) static STALLED: Sql = Sql::new(|| {
-    let (running, open) = (in_states(&[AttemptState::Running]), guard(&STEP, StepEvent::Finish));
+    let (running, open) = (in_states(&[AttemptState::Running]), guard(&STEP, StepEvent::LoseSight));
     let (first, last) = (StepId::new(AttemptId(1), 0).0, AttemptId(0).last_step().0);
     format!(
         "SELECT a.id, s.started_at FROM attempts a CROSS JOIN steps s \

@@ -10,6 +10,7 @@ use crate::fixture::*;
 cases![
     a_lease_that_nobody_reaps_is_a_zombie,
     a_step_that_does_not_end_is_stalled,
+    a_step_that_was_lost_sight_of_is_not_stalled,
     items_that_could_start_and_do_not_are_pending,
     a_run_without_movement_is_stalled_until_something_is_archived,
     what_is_handed_in_waits_to_be_archived,
@@ -56,6 +57,18 @@ async fn a_step_that_does_not_end_is_stalled(store: &dyn Store) {
     let finish = StepWrite::Finish { no: 0, result: done("slow"), shared: false };
     let _ = report(store, lease, vec![finish], Ending::None, late).await;
     assert_eq!(count(store, Check::BatchStall, late).await, 0);
+}
+
+async fn a_step_that_was_lost_sight_of_is_not_stalled(store: &dyn Store) {
+    let run = three_items(store).await.run;
+    let lease = claim(store, run, 1, T0).await[0].lease;
+    let begin = StepWrite::Begin { no: 0, intent: intent("lost") };
+    let _ = report(store, lease, vec![begin], Ending::GiveBack, T0).await;
+    let late = T0 + Check::BatchStall.default_ms();
+    for claimed in claim(store, run, 3, T0).await {
+        store.renew(vec![claimed.lease], LEASE_MS, late).await.unwrap();
+    }
+    assert_eq!(count(store, Check::BatchStall, late).await, 0, "nobody is at it");
 }
 
 async fn items_that_could_start_and_do_not_are_pending(store: &dyn Store) {
