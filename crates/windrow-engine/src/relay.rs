@@ -86,9 +86,8 @@ impl Relay {
 
     fn forget(&mut self, up_to: i64) {
         self.forgotten = up_to;
-        while let Some((_, size)) = self.kept.pop_front_if(|(id, _)| *id <= up_to) {
-            self.bytes -= size;
-        }
+        let kept = self.kept.partition_point(|(id, _)| *id <= up_to);
+        self.bytes -= self.kept.drain(..kept).map(|(_, size)| size).sum::<usize>();
     }
 }
 

@@ -71,7 +71,7 @@ pub struct AuditLine {
     pub id: i64,
     pub at: Timestamp,
     pub actor: String,
-    /// `http` or `cli`.
+    /// `http`, `grpc` or `cli`.
     pub via: String,
     /// Where somebody acted who was confined to it.
     pub workspace: Option<String>,

@@ -10,7 +10,7 @@ const SOURCES: &[(&str, Source)] = &[("${env:", Source::Variable), (SECRET, Sour
 pub const SHORTEST_SECRET: usize = 8;
 pub const SECRET: &str = "${secret:";
 /// Variables of the program itself that no job may read, however it comes by its references.
-const HIDDEN: &[&str] = &["WINDROW_MASTER_KEY"];
+const HIDDEN: &[&str] = &["WINDROW_MASTER_KEY", "WINDROW_API_KEY"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {

@@ -34,7 +34,7 @@ impl HookStore for SqliteStore {
     }
 
     async fn claim_deliveries(&self, limit: usize, now: Time) -> Result<Vec<(Hook, Delivery)>> {
-        if !self.read(deliveries::next_at).await?.is_some_and(|next| next <= now) {
+        if self.read(deliveries::next_at).await?.is_none_or(|next| next > now) {
             return Ok(Vec::new());
         }
         self.write(move |tx| deliveries::claim(tx, limit, now)).await

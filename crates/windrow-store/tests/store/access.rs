@@ -98,7 +98,7 @@ async fn an_entry_that_was_never_ended_is_of_unknown_outcome(store: &dyn AuditLo
     assert_eq!((found[1].at, &found[1].what), (T0, &entry("a", None)));
 }
 
-async fn an_ended_entry_cannot_be_changed(store: &SqliteStore) {
+async fn an_ended_entry_cannot_be_changed(store: &dyn AuditLog) {
     let id = store.begin_audit(entry("a", None), T0).await.unwrap();
     store.end_audit(id, Verdict::Refused, "409").await.unwrap();
     store.end_audit(id, Verdict::Done, "200").await.unwrap();
@@ -130,4 +130,15 @@ async fn only_old_entries_are_forgotten(store: &dyn AuditLog) {
     assert_eq!(store.forget_audit(T0 + 3, 2).await.unwrap(), 1);
     assert_eq!(store.forget_audit(T0 + 3, 2).await.unwrap(), 0);
     assert_eq!(store.audit(AuditFilter { limit: 9, ..Default::default() }).await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn not_even_by_hand_is_an_entry_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("windrow.db");
+    let store = SqliteStore::open(&path).unwrap();
+    store.begin_audit(entry("a", None), T0).await.unwrap();
+    let conn = rusqlite::Connection::open(&path).unwrap();
+    let refused = conn.execute("UPDATE audit SET actor = 'eve'", []).unwrap_err();
+    assert!(refused.to_string().contains("only ever added to"), "{refused}");
 }

@@ -23,7 +23,7 @@ async fn a_job_says_who_may_do_its_items() {
     let both = [needs, vec!["gpu-box".to_owned()]].concat();
     assert_eq!(program(&named, ROWS).await.1.place(), Place::Elsewhere { needs: both });
     assert_eq!(program(OWN, ROWS).await.1.place(), Place::Elsewhere { needs: vec!["gpu-box".to_owned()] });
-    let bound = plain.replace("- exact: {", "- not: { evaluator: { command: { run: [true] } } }\n  - exact: {");
+    let bound = plain.replace("- exact: {", "- not: { command: { run: ['true'] } }\n  - exact: {");
     assert_eq!(program(&bound, ROWS).await.1.place(), Place::Here, "its files are on this machine");
 }
 

@@ -9,6 +9,8 @@ mod jobs;
 mod results;
 mod steering;
 
+use std::pin::Pin;
+
 use crate::audited;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -37,15 +39,15 @@ impl Desk {
 
     /// Does the work of a command that changes something. What changes here is written down here; a server
     /// does so itself.
-    pub async fn change(
-        &self,
-        operation: &str,
+    pub fn change<'a>(
+        &'a self,
+        operation: &'a str,
         resource: impl Into<String>,
-        work: impl Future<Output = Result<Exit>>,
-    ) -> Result<Exit> {
+        work: impl Future<Output = Result<Exit>> + 'a,
+    ) -> Pin<Box<dyn Future<Output = Result<Exit>> + 'a>> {
         match self {
-            Desk::Folder(app) => audited::change(app, operation, resource, work).await,
-            Desk::Server(_) => Box::pin(work).await,
+            Desk::Folder(app) => Box::pin(audited::change(app, operation, resource, work)),
+            Desk::Server(_) => Box::pin(work),
         }
     }
 

@@ -20,7 +20,7 @@ pub use speak::speak;
 
 use crate::http::Server;
 
-/// A method that there is not falls through to HTTP, whose 404 is UNIMPLEMENTED to every gRPC client.
+/// A service that there is not falls through to HTTP, whose 404 becomes UNIMPLEMENTED.
 pub fn router<S: Clone + Send + Sync + 'static>(server: &Arc<Server>) -> Router<S> {
     let worker = WorkerServer::new(worker::Workers::new(server.clone()))
         .max_decoding_message_size(MAX_MESSAGE)

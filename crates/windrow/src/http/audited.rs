@@ -5,9 +5,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
+use axum::http::Method;
 use axum::http::header::LOCATION;
 use axum::http::request::Parts;
-use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use windrow_model::Time;
@@ -20,7 +20,8 @@ use super::request_id::RequestId;
 use super::server::{Server, Shared};
 
 /// Workers report to these all the time; what they report is in the history of every item.
-const OF_WORKERS: &str = "/windrow.";
+const OF_WORKERS: &str = "/windrow.v1.Worker/";
+const GRPC: &str = "/windrow.";
 /// Refused attempts that are written down in one minute; a flood of them must not fill the disk.
 const REFUSED_PER_MINUTE: i64 = 60;
 const MINUTE_MS: i64 = 60_000;
@@ -46,7 +47,7 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
         // Rows may be sent again, and then there is an entry.
         Err(error) => return Refusal::from(error).into_response(),
     };
-    let end = end(server.clone(), id, verdict_of(response.status()), detail_of(&response));
+    let end = end(server.clone(), id, verdict_of(&response), detail_of(&response));
     if is_feed {
         tokio::spawn(end);
     } else {
@@ -70,7 +71,7 @@ fn entry_of(request: &Parts, actor: &str, workspace: Option<String>) -> NewAudit
     let route = request.extensions.get::<MatchedPath>().map_or(path, MatchedPath::as_str);
     NewAudit {
         actor: actor.to_owned(),
-        via: "http".to_owned(),
+        via: if path.starts_with(GRPC) { "grpc" } else { "http" }.to_owned(),
         workspace,
         operation: format!("{} {route}", request.method),
         resource: path.to_owned(),
@@ -79,8 +80,12 @@ fn entry_of(request: &Parts, actor: &str, workspace: Option<String>) -> NewAudit
     }
 }
 
-fn verdict_of(status: StatusCode) -> Verdict {
-    match status.as_u16() {
+fn verdict_of(response: &Response) -> Verdict {
+    // An answer of gRPC that is no says so in its head, under a status of success.
+    if response.headers().get("grpc-status").is_some_and(|status| status != "0") {
+        return Verdict::Refused;
+    }
+    match response.status().as_u16() {
         ..400 => Verdict::Done,
         400..500 => Verdict::Refused,
         500.. => Verdict::Failed,

@@ -54,8 +54,7 @@ pub async fn identify(State(server): Shared, request: Request, next: Next) -> Re
         }
         Err(Denied { actor, refusal }) => {
             audited::note_refused(&server, &head, actor, &refusal);
-            let is_grpc = media_type(&head.headers).starts_with("application/grpc");
-            if is_grpc { refusal.as_grpc() } else { refusal.into_response() }
+            refusal.into_response()
         }
     }
 }

@@ -78,22 +78,6 @@ impl Refusal {
         &self.0.code
     }
 
-    /// For a caller that speaks gRPC, where an answer without a body says no in its head.
-    pub fn as_grpc(&self) -> Response {
-        let status = match self.status() {
-            StatusCode::UNAUTHORIZED => "16",
-            StatusCode::FORBIDDEN => "7",
-            StatusCode::BAD_REQUEST => "3",
-            _ => "14",
-        };
-        let message = self.0.detail.bytes().map(|byte| match byte {
-            b' '..=b'~' if byte != b'%' => char::from(byte).to_string(),
-            other => format!("%{other:02X}"),
-        });
-        let head = [("content-type", "application/grpc"), ("grpc-status", status)];
-        (head, [("grpc-message", message.collect::<String>())]).into_response()
-    }
-
     pub fn problem(&self) -> &Problem {
         &self.0
     }

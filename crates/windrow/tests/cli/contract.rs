@@ -18,7 +18,7 @@ fn schemathesis() -> PathBuf {
     let environment = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-env");
     let pinned = std::fs::read_to_string(Path::new(FOLDER).join("requirements.txt")).unwrap();
     assert!(
-        std::fs::read_to_string(environment.join("installed.txt")).is_ok_and(|installed| installed.ends_with(&pinned)),
+        std::fs::read_to_string(environment.join("installed.txt")).is_ok_and(|installed| installed.contains(&pinned)),
         "schemathesis is not installed as pinned; run scripts/python-env (`make test` does)"
     );
     environment.join("bin/schemathesis")

@@ -77,14 +77,15 @@ fn a_server_answers_every_question_as_its_folder_does() {
         "datasets diff numbers@1 numbers@2 --json --limit 1",
         "datasets export numbers -q",
         "datasets export numbers@1 --format csv -q",
-        "jobs schedule counted @yearly",
         "jobs unschedule counted",
-        "jobs unschedule other",
+        "jobs schedule counted @yearly",
         "jobs clean-up --json",
     ] {
         let said = alike(&place, &server, command);
         assert!(!said.stdout.is_empty(), "{command} says nothing: {}", said.stderr);
     }
+    let said = place.windrow_at(&server, &["jobs", "unschedule", "counted"]).ended_with(0);
+    assert!(said.stdout.contains("it did at @yearly"), "{}", said.stdout);
 }
 
 #[test]

@@ -113,14 +113,14 @@ fn a_job_that_names_a_capability_is_left_to_workers_that_have_it() {
     place.write("job.yaml", &file);
     std::fs::copy(place.data().join("files/particular.jsonl"), place.path("particular.jsonl")).unwrap();
     let said = place.windrow(&["run", "job.yaml"]).ended_with(1);
-    assert!(said.stderr.contains("`gpu-box`") && said.stderr.contains("windrow serve"), "{}", said.stderr);
+    assert!(said.stderr.contains("`gpu-box`") && said.stderr.contains("windrow --server"), "{}", said.stderr);
 }
 
 #[test]
 fn a_server_that_is_none_is_refused_with_a_remedy() {
     let place = Place::empty();
-    let said = place.windrow(&["worker", "--server", "ftp://somewhere"]).ended_with(1);
-    assert!(said.stderr.contains("neither http:// nor https://"), "{}", said.stderr);
+    let said = place.windrow(&["worker", "--server", "ftp://somewhere"]).ended_with(2);
+    assert!(said.stderr.contains("write it with its scheme"), "{}", said.stderr);
     let said = place.windrow(&["worker", "--server", "http://x", "--capability", "a/b"]).ended_with(2);
     assert!(said.stderr.contains("letters"), "{}", said.stderr);
 }

@@ -111,7 +111,7 @@ def refusals(session):
     refused(grpc.StatusCode.INVALID_ARGUMENT, report, item, hand_in=pb.HandIn(outcome="splendid"))
     refused(grpc.StatusCode.INVALID_ARGUMENT, worker.Register, pb.RegisterRequest(name="none"))
     refused(grpc.StatusCode.NOT_FOUND, worker.Lease, pb.LeaseRequest(session="ses_0ahxb8y7mm6fe", want=1))
-    missing = channel.unary_unary("/windrow.v1.Worker/Dance", lambda raw: raw, lambda raw: raw)
+    missing = channel.unary_unary("/windrow.v1.Nobody/Dance", lambda raw: raw, lambda raw: raw)
     refused(grpc.StatusCode.UNIMPLEMENTED, missing, b"")
     worker.Goodbye(pb.GoodbyeRequest(session=session), timeout=10)
     refused(grpc.StatusCode.NOT_FOUND, worker.Lease, pb.LeaseRequest(session=session, want=1))
