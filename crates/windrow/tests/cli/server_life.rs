@@ -1,7 +1,7 @@
 //! The life of a server: killed and started again it goes on by itself (E2, T1), stopped it finishes
 //! what it can (B13).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
