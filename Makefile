@@ -3,7 +3,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test check docs sim bench bench-serve nextest python-env
+.PHONY: menu demo test check docs sim bench bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -18,7 +18,7 @@ demo:
 	cargo build --locked -p windrow
 	python3 scripts/demo.py
 
-test: nextest python-env
+test: nextest python-env promtool
 	cargo nextest run --workspace --locked
 
 check: nextest
@@ -43,3 +43,6 @@ nextest:
 
 python-env:
 	@scripts/python-env
+
+promtool:
+	@scripts/promtool

@@ -7,12 +7,14 @@ use tokio::sync::Notify;
 use windrow_model::desk::Desk;
 use windrow_model::state::Mode;
 use windrow_model::store::{Claimed, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::workload::Program;
-use windrow_model::{Clock, Time};
+use windrow_model::{Clock, JobId, Time};
 
 use crate::hand_in::Reporter;
 use crate::inflight::{self, Inflight, Registered};
 use crate::limiter::Limiter;
+use crate::meters::Meters;
 use crate::pool::Pool;
 
 /// A claimed item, and what it is to its run.
@@ -22,6 +24,8 @@ pub struct Order {
     pub mode: Mode,
     /// The run takes nothing over.
     pub fresh: bool,
+    /// Where it is known.
+    pub job: Option<JobId>,
 }
 
 /// An order on its way to a worker.
@@ -37,6 +41,8 @@ pub struct Bench {
     pub beat_ms: u64,
     pub reporter: Reporter,
     pub limiter: Arc<Limiter>,
+    pub meters: Arc<Meters>,
+    pub tracer: Option<Arc<dyn Tracer>>,
     pub pool: Pool<Task>,
     /// Something changed that whoever hands out work should look at.
     pub wake: Notify,
@@ -61,17 +67,21 @@ pub struct BenchParts {
     /// Items waiting for a worker, at most.
     pub queue: usize,
     pub seed: u64,
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 impl Bench {
     pub fn new(parts: BenchParts) -> Self {
-        let BenchParts { desk, clock, beat_ms, reporter, queue, seed } = parts;
+        let BenchParts { desk, clock, beat_ms, reporter, queue, seed, tracer } = parts;
+        let meters = Arc::new(Meters::default());
         Self {
             desk,
             clock,
             beat_ms,
             reporter,
-            limiter: Arc::new(Limiter::new(!seed)),
+            limiter: Arc::new(Limiter::new(!seed, meters.clone())),
+            meters,
+            tracer,
             pool: Pool::new(queue),
             wake: Notify::new(),
             freed: Notify::new(),

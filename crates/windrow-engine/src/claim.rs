@@ -64,9 +64,11 @@ pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result
         Claim { run: course.held.run.id, session: node.session, want: want.0, lease_ms: node.settings.lease_ms };
     let claimed = node.store.claim(claim, node.now()).await?;
     let n = claimed.len();
+    node.meters.claimed(n);
+    let job = Some(course.job.id);
     let (mode, fresh) = (course.held.run.mode, course.held.run.fresh);
     for claimed in claimed {
-        crew::take_on(node, Order { claimed, program: course.program.clone(), mode, fresh }).await;
+        crew::take_on(node, Order { claimed, program: course.program.clone(), mode, fresh, job }).await;
     }
     Ok(n)
 }

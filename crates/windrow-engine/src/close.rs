@@ -8,7 +8,7 @@ use windrow_model::Json;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::Run;
 use windrow_model::retry::RetryPolicy;
-use windrow_model::state::RunState;
+use windrow_model::state::{Outcome, RunState};
 use windrow_model::store::{Closing, StoreError};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
@@ -24,6 +24,7 @@ pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<T
     match node.store.close_run(course.held.ticket, Closing { summary, next_at }, node.now()).await {
         Ok(closed) => {
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
+            node.meters.run_ended(closed.state);
             Ok(Tick::Over)
         }
         // Something arrived in between, or somebody paused it: look again.
@@ -53,6 +54,7 @@ pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Resu
         return if run.counters.running > 0 { Ok(Tick::Idle(Box::new(run))) } else { leave(node, course).await };
     }
     let cancelled = node.store.cancel_items(course.held.ticket, node.settings.batch, node.now()).await?;
+    node.meters.settled(Outcome::Cancelled, cancelled);
     match run.counters.unsettled() {
         _ if cancelled > 0 => Ok(Tick::Moved),
         0 => close(node, course, run).await,

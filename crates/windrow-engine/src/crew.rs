@@ -9,6 +9,7 @@ use futures::future::join_all;
 use tokio::task::JoinSet;
 use windrow_model::desk::Desk;
 use windrow_model::store::{Ending, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::{Clock, Lease};
 
 use crate::bench::{Bench, BenchParts, Order, Task};
@@ -34,6 +35,8 @@ pub struct CrewParts {
     pub queue: usize,
     /// How often signs of life are given.
     pub beat_ms: u64,
+    /// Who is told of every item at work, step by step.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// Dropping it is a crash: everything stops where it is.
@@ -45,9 +48,9 @@ pub struct Crew {
 
 impl Crew {
     pub fn start(parts: CrewParts) -> Self {
-        let CrewParts { desk, clock, seed, workers, queue, beat_ms } = parts;
+        let CrewParts { desk, clock, seed, workers, queue, beat_ms, tracer } = parts;
         let (reporter, inbox) = Reporter::new();
-        let bench = Arc::new(Bench::new(BenchParts { desk, clock, beat_ms, reporter, queue, seed }));
+        let bench = Arc::new(Bench::new(BenchParts { desk, clock, beat_ms, reporter, queue, seed, tracer }));
         let mut tasks = JoinSet::new();
         tasks.spawn(send_reports(bench.clone(), inbox));
         tasks.spawn(heartbeat::keep_alive(bench.clone()));

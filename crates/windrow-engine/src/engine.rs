@@ -9,11 +9,13 @@ use tokio::task::JoinSet;
 use windrow_model::limit::Wait;
 use windrow_model::record::{OutboxEvent, Run, Session};
 use windrow_model::store::{Store, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
 use crate::crew::{Crew, CrewParts};
 use crate::desk::StoreDesk;
+use crate::load::Load;
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
 use crate::{clean_up, limiter, reap, relay, remote, schedule, watchdog};
@@ -26,6 +28,8 @@ pub struct Parts {
     pub seed: u64,
     /// This life of this process; leases are in its name.
     pub session: Session,
+    /// Who is told of every item at work, step by step.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// Dropping it is a crash: everything stops where it is, and the store remembers.
@@ -37,7 +41,7 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(parts: Parts, settings: Settings) -> Result<Self, StoreError> {
-        let Parts { store, workloads, clock, seed, session } = parts;
+        let Parts { store, workloads, clock, seed, session, tracer } = parts;
         let id = session.id;
         store.open_session(session).await?;
         let desk = StoreDesk { store: store.clone(), session: id, lease_ms: settings.lease_ms };
@@ -48,6 +52,7 @@ impl Engine {
             workers: settings.workers,
             queue: settings.queue,
             beat_ms: settings.beat_ms(),
+            tracer,
         });
         let bench = crew.bench().clone();
         let node = Arc::new(Node::new(NodeParts { bench, store, settings, session: id, workloads }));
@@ -99,6 +104,11 @@ impl Engine {
         self.crew.in_flight()
     }
 
+    /// How much of what it has this engine uses now.
+    pub fn load(&self) -> Load {
+        Load::of(&self.node)
+    }
+
     /// What items here have been waiting for before their next call, per run and resource.
     pub fn waits(&self) -> Vec<Wait> {
         self.node.limiter.waits(self.node.now())
@@ -141,6 +151,7 @@ impl Engine {
         let held = node.store.beat(node.session, node.settings.lease_ms, node.now()).await.unwrap_or_default();
         for held in held {
             while let Ok(archived) = node.store.archive(held.ticket, node.settings.batch, node.now()).await {
+                node.meters.archived(&archived);
                 if !archived.more {
                     break;
                 }

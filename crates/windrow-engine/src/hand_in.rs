@@ -6,10 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 
 use crate::bench::Bench;
 use crate::journal::Flag;
+use crate::meters::Tally;
 
 const BATCH: usize = 1024;
 /// Between tries to reach whoever takes the reports.
@@ -76,7 +78,11 @@ pub async fn send_reports(bench: Arc<Bench>, Inbox(mut inbox): Inbox) {
         if reports.is_empty() {
             continue;
         }
-        let receipts = report_until_answered(&bench, reports.into()).await;
+        let (reports, began): (Arc<[Report]>, _) = (reports.into(), Instant::now());
+        let receipts = report_until_answered(&bench, reports.clone()).await;
+        bench.meters.hand_in_seconds.record(began.elapsed().as_secs_f64());
+        bench.meters.hand_in_reports.record(reports.len() as f64);
+        Tally::count(&bench.meters, &reports, &receipts);
         for (sender, receipt) in senders.into_iter().zip(receipts) {
             match sender {
                 Ok(answer) => {

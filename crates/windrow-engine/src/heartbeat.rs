@@ -24,6 +24,7 @@ pub async fn keep_alive(bench: Arc<Bench>) {
         }
         match bench.desk.renew(old, now).await {
             Ok(renewals) => {
+                bench.meters.renewed(&renewals);
                 let inflight = bench.inflight();
                 for renewal in renewals.iter().filter(|renewal| !renewal.alive || renewal.stop) {
                     let Some(flag) = inflight.get(renewal.lease.attempt) else { continue };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
@@ -34,6 +34,8 @@ pub struct Node {
     pub claims: AtomicUsize,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
+    /// The newest event that was relayed.
+    pub relayed: AtomicI64,
     /// The runs coordinated here, as the dispatcher saw them last.
     board: Mutex<Arc<BTreeMap<RunId, Arc<Course>>>>,
     /// There may be something new for workers elsewhere.
@@ -70,6 +72,7 @@ impl Node {
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
             rounds: AtomicU64::new(0),
+            relayed: AtomicI64::new(0),
             board: Mutex::default(),
             offered: Notify::new(),
         }

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use windrow_model::record::OutboxEvent;
@@ -43,9 +44,11 @@ async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
     let found = !events.is_empty();
     for event in events {
         relay.note(&event);
+        node.relayed.store(event.id, Ordering::Relaxed);
         // An error only says that nobody listens.
         let _ = node.events.send(Arc::new(event));
     }
+    node.relayed.store(relay.seen, Ordering::Relaxed);
     if let Some(up_to) = relay.superfluous() {
         node.store.forget_outbox(up_to).await?;
         relay.forget(up_to);

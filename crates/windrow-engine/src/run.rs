@@ -16,6 +16,7 @@ use windrow_model::workload::{Done, Halt, WorkItem};
 
 use crate::bench::{Bench, Order, Task};
 use crate::journal::{Flag, ItemJournal, Past};
+use crate::spans::ItemTrace;
 
 /// One worker: takes items from the pool, one at a time, for the engine's whole life.
 pub async fn work(bench: Arc<Bench>) {
@@ -37,13 +38,44 @@ enum Verdict {
     Lost,
 }
 
+impl Verdict {
+    fn error(&self) -> Option<ErrorClass> {
+        match self {
+            Verdict::Failed(failure) => Some(failure.class),
+            Verdict::Done(_) | Verdict::Stopped | Verdict::Lost => None,
+        }
+    }
+}
+
+/// How a try ended, in one word for whoever counts and traces.
+fn word_of(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::HandIn { outcome, .. } => outcome.as_str(),
+        Ending::Release { .. } => Outcome::Retried.as_str(),
+        Ending::None | Ending::Partial { .. } | Ending::GiveBack => "given_back",
+    }
+}
+
+fn over(
+    bench: &Bench,
+    order: &Order,
+    began: Instant,
+    trace: Option<Arc<ItemTrace>>,
+    outcome: &'static str,
+    error: Option<ErrorClass>,
+) {
+    bench.meters.item_took(order.program.kind(), outcome, began.elapsed().as_secs_f64());
+    trace.inspect(|trace| trace.end(outcome, error));
+}
+
 async fn run_item(bench: &Bench, task: Task) {
     let Task { order, registered } = task;
     let (claimed, program, flag) = (&order.claimed, &order.program, &registered.flag);
+    let (began, trace) = (Instant::now(), ItemTrace::begin(bench, &order));
     let verdict = if flag.is_stopping() {
         Verdict::Stopped
     } else {
-        match journal(bench, &order, flag).await {
+        match journal(bench, &order, flag, trace.clone()).await {
             Ok(journal) => {
                 let item = work_item(claimed, order.mode);
                 let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
@@ -65,8 +97,12 @@ async fn run_item(bench: &Bench, task: Task) {
         }
     };
     let policy = program.retry_policy();
+    let error = verdict.error();
     let ending = match verdict {
-        Verdict::Lost => return,
+        Verdict::Lost => {
+            over(bench, &order, began, trace, "lost", error);
+            return;
+        }
         Verdict::Stopped => Ending::GiveBack,
         Verdict::Done(done) => hand_in_done(done),
         Verdict::Failed(failure) => match policy.decide(&failure, tried(claimed), bench.chance()) {
@@ -78,11 +114,17 @@ async fn run_item(bench: &Bench, task: Task) {
             }
         },
     };
+    over(bench, &order, began, trace, word_of(&ending), error);
     // A stale receipt means that the item was taken over: whoever has it now reports it.
     let _ = bench.reporter.report(flag, Vec::new(), ending).await;
 }
 
-async fn journal(bench: &Bench, order: &Order, flag: &Arc<Flag>) -> Result<ItemJournal, Failure> {
+async fn journal(
+    bench: &Bench,
+    order: &Order,
+    flag: &Arc<Flag>,
+    trace: Option<Arc<ItemTrace>>,
+) -> Result<ItemJournal, Failure> {
     let claimed = &order.claimed;
     let past = if claimed.has_history {
         let read = bench.desk.history(claimed.lease).await;
@@ -92,7 +134,7 @@ async fn journal(bench: &Bench, order: &Order, flag: &Arc<Flag>) -> Result<ItemJ
     } else {
         Past::default()
     };
-    Ok(ItemJournal::new(flag.clone(), bench, order.mode, order.fresh, past))
+    Ok(ItemJournal::new(flag.clone(), bench, order, past, trace))
 }
 
 /// Number of the run's first attempt at the item.

@@ -95,6 +95,8 @@ born_id!(/// One pass over a job's items.
     RunId, "run", "a run");
 born_id!(/// One life of one engine process; leases belong to a session.
     SessionId, "ses", "a session");
+born_id!(/// One time that an alert was raised.
+    AlertId, "alr", "an alert");
 born_id!(/// A named dataset.
     DatasetId, "ds", "a dataset");
 born_id!(/// One version of a dataset, also while it is being imported.

@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod aggregate;
+pub mod alert;
 pub mod audit;
 pub mod compare;
 pub mod counters;
@@ -17,12 +18,14 @@ pub mod docs;
 pub mod event;
 pub mod failure;
 pub mod gate;
+pub mod health;
 pub mod hook;
 pub mod ids;
 pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;
+pub mod metric;
 pub mod priority;
 pub mod record;
 pub mod retry;
@@ -32,6 +35,7 @@ pub mod state;
 pub mod step;
 pub mod store;
 pub mod time;
+pub mod trace;
 pub mod view;
 pub mod vocabulary;
 pub mod why;
@@ -39,7 +43,8 @@ pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
 pub use ids::{
-    AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, KeyId, Lease, RunId, SessionId, StepId, Ticket,
+    AlertId, AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, KeyId, Lease, RunId, SessionId, StepId,
+    Ticket,
 };
 pub use json::Json;
 pub use time::{Clock, Time};

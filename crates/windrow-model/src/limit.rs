@@ -141,6 +141,26 @@ pub enum Hold {
     },
 }
 
+impl Hold {
+    /// Every reason there is, in one word.
+    pub const REASONS: [&'static str; 8] =
+        ["requests", "tokens", "concurrency", "slowed_down", "paused", "circuit_open", "probing", "no_worker"];
+
+    pub const fn reason(&self) -> &'static str {
+        let place = match self {
+            Hold::Requests { .. } => 0,
+            Hold::Tokens { .. } => 1,
+            Hold::Concurrency { .. } => 2,
+            Hold::SlowedDown { .. } => 3,
+            Hold::Paused { .. } => 4,
+            Hold::CircuitOpen { .. } => 5,
+            Hold::Probing { .. } => 6,
+            Hold::NoWorker { .. } => 7,
+        };
+        Self::REASONS[place]
+    }
+}
+
 /// Items of one run that wait for one resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wait {

@@ -16,6 +16,7 @@ use crate::aggregate::{Aggregates, Stats};
 use crate::compare::Comparison;
 use crate::counters::Counters;
 use crate::failure::Failure;
+use crate::health::{Patience, Vitals};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
@@ -467,4 +468,7 @@ pub trait Store: Send + Sync {
     async fn recount(&self, run: RunId) -> Result<Counters>;
     /// The facts behind "why is this run not progressing?".
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing>;
+    /// How everything that is live stands, and what has gone on for too long (I10).
+    /// Of one workspace, or of all.
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals>;
 }

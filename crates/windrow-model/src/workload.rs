@@ -12,6 +12,7 @@ use crate::limit::{Demand, Permit};
 use crate::retry::{RetryPolicy, Tried};
 use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use crate::store::NewItem;
+use crate::trace::CallSpan;
 
 #[async_trait]
 pub trait Workload: Send + Sync {
@@ -39,6 +40,10 @@ pub trait Program: Send + Sync {
     fn retry_policy(&self) -> &RetryPolicy;
     /// Hard limit for one attempt.
     fn timeout_ms(&self) -> i64;
+    /// The kind of the jobs it is for, for whoever counts.
+    fn kind(&self) -> &'static str {
+        "unknown"
+    }
     /// Who may do its items.
     fn place(&self) -> Place {
         Place::Here
@@ -112,6 +117,10 @@ pub trait Journal: Send + Sync {
     /// Puts the intent on record. Only when this has returned may the call be made; everything
     /// finished before is then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
+    /// The span of a step that was begun, where somebody traces it.
+    fn span(&self, _no: StepNo) -> Option<Arc<dyn CallSpan>> {
+        None
+    }
     /// Records what came of it. Durable soon, and before any later `begin` or the hand-in.
     fn finish(&self, no: StepNo, result: StepResult);
     /// Records a harmless step that needs no intent.

@@ -6,7 +6,7 @@ use windrow_model::Json;
 use windrow_model::record::{OutboxEvent, RemoteWorker, Session};
 use windrow_model::store::Planned;
 
-use crate::{DatasetSummary, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
+use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobList {
@@ -149,7 +149,7 @@ impl From<&OutboxEvent> for Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` when something below is not.
+    /// `ok`; `attention` when a check found something; `degraded` when the server cannot work.
     pub status: &'static str,
     pub version: &'static str,
     /// `ok`, or what is wrong.
@@ -161,4 +161,6 @@ pub struct Health {
     /// Items at work here.
     pub items_at_work: usize,
     pub started_at: Timestamp,
+    /// What must not go on for long; empty while the database does not answer.
+    pub checks: Vec<HealthCheck>,
 }

@@ -5,13 +5,15 @@
 //! with the kernel's state beside them.
 
 pub mod access;
+pub mod alert;
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
 mod flat;
 pub mod grpc;
+pub mod health;
 pub mod item;
-pub mod job;
+mod job;
 pub mod log;
 pub mod problem;
 pub mod request;
@@ -23,6 +25,7 @@ pub mod time;
 pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
+pub use alert::{AlertList, AlertView};
 pub use answer::{
     DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
 };
@@ -30,6 +33,7 @@ pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
 };
+pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use log::LogLine;

@@ -26,6 +26,7 @@ mod items;
 mod listen;
 mod listing;
 mod mock_model;
+mod observe;
 mod recent;
 mod remote;
 mod report;
@@ -38,8 +39,6 @@ mod steer;
 mod webhooks;
 mod wiring;
 mod worker;
-
-use tracing_subscriber::EnvFilter;
 
 use crate::exit::Exit;
 
@@ -54,8 +53,8 @@ fn main() -> std::process::ExitCode {
             return error.exit().into();
         }
     };
-    let filter = EnvFilter::try_new(started.log()).unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let (format, filter) = started.log();
+    observe::start_log(format, filter);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

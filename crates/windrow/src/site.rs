@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use windrow_model::store::Quota;
 use windrow_workloads::{Environment, forbidden, prices};
 
+use crate::observe::LogFormat;
 use crate::secrets::KeySource;
 use crate::{config, data_dir};
 
@@ -29,10 +30,13 @@ pub struct Site {
     /// File of the key that opens the secrets; `master.key` in the data folder if not given
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
-    /// What is logged on stderr: error (if not given), warn, info, debug, trace, or a filter such as
-    /// `windrow=debug`
+    /// What is logged on stderr: error, warn, info, debug, trace, or a filter such as `windrow=debug`; if not
+    /// given, info by a server and error by other commands
     #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
     pub log_filter: Option<String>,
+    /// How lines of the log are written
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "pretty", hide_short_help = true)]
+    pub log_format: LogFormat,
 }
 
 impl Site {

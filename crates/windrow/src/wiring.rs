@@ -8,12 +8,14 @@ use std::time::Duration;
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::access::AccessStore;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::alert::AlertStore;
 use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::hook::HookStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::secret::SecretStore;
 use windrow_model::store::{Extent, Retention, Scope, Store};
+use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -21,6 +23,7 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::observe::otlp::{Otlp, Sending, TraceArgs};
 use crate::recent::Recent;
 use crate::secrets::Vault;
 use crate::session_lock::{self, SessionLock};
@@ -35,10 +38,12 @@ pub struct App {
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub alerts: Arc<dyn AlertStore>,
+    pub hooks: Arc<dyn HookStore>,
     pub access: Arc<dyn AccessStore>,
     pub audit: Arc<dyn AuditLog>,
-    pub hooks: Arc<dyn HookStore>,
     secrets: Arc<dyn SecretStore>,
+    tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
     aggregates: Arc<Recent<RunId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
@@ -79,9 +84,11 @@ impl App {
             site: site.clone(),
             data,
             datasets: store.clone(),
+            alerts: store.clone(),
+            hooks: store.clone(),
+            tracer: None,
             access: store.clone(),
             audit: store.clone(),
-            hooks: store.clone(),
             secrets: store.clone(),
             store,
             clock: Arc::new(SystemClock),
@@ -146,6 +153,18 @@ impl App {
     /// How the work has gone, about now.
     pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
         Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
+    }
+
+    /// From now on items at work are told to the collector that was named, if one was.
+    pub fn trace(&mut self, args: &TraceArgs) -> Result<Option<Sending>> {
+        let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
+        self.tracer = Some(tracer);
+        Ok(Some(sending))
+    }
+
+    /// Where everything lies.
+    pub fn folder(&self) -> &Path {
+        self.data.path()
     }
 
     /// Where what is being sent to the server lies until it is stored.
@@ -225,6 +244,7 @@ impl App {
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
+            tracer: self.tracer.clone(),
         };
         let engine =
             Engine::start(parts, Settings { quota: self.site.quota.clone().unwrap_or_default(), ..settings }).await?;

@@ -64,7 +64,9 @@ async fn take(node: &Node, session: SessionId, worker: &RemoteWorker, want: usiz
     let mut offers = Vec::new();
     for (run, Want(want)) in deal(want, able.collect()) {
         let claim = Claim { run, session, want, lease_ms: node.settings.lease_ms };
-        for claimed in node.store.claim(claim, node.now()).await? {
+        let claimed = node.store.claim(claim, node.now()).await?;
+        node.meters.claimed(claimed.len());
+        for claimed in claimed {
             offers.push(offer(node, &board[&run], claimed).await?);
         }
     }

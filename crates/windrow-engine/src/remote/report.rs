@@ -14,6 +14,7 @@ use windrow_model::{Lease, RunId};
 use super::begin::{attempt, run_facts};
 use crate::Engine;
 use crate::coordinate::program_of;
+use crate::meters::Tally;
 use crate::node::Node;
 use crate::run::{hand_in_failed, stopped_by};
 
@@ -56,7 +57,9 @@ impl Engine {
             };
             reports.push(Report { lease, steps, ending });
         }
-        let receipts = node.store.report(reports.into(), node.now()).await?;
+        let reports: Arc<[Report]> = reports.into();
+        let receipts = node.store.report(reports.clone(), node.now()).await?;
+        Tally::count(&node.meters, &reports, &receipts);
         node.wake.notify_one();
         Ok(receipts)
     }

@@ -87,6 +87,7 @@ impl World {
             store: store.clone(),
             workloads: vec![Arc::new(AfarWorkload)],
             clock: Arc::new(SystemClock),
+            tracer: None,
             seed: 1,
             session: session(1, None),
         };

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
@@ -361,5 +362,8 @@ impl Store for FaultyStore {
     }
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
         pass_on!(self, self.inner.standing(run, now))
+    }
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        pass_on!(self, self.inner.vitals(workspace.clone(), patience, now))
     }
 }

@@ -18,6 +18,7 @@ mod schedule;
 mod search;
 mod session;
 mod submit;
+mod vitals;
 mod waits;
 mod world;
 
@@ -27,6 +28,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
@@ -223,5 +225,8 @@ impl Store for MemoryStore {
     }
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
         self.world().standing(run, now)
+    }
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        Ok(self.world().vitals(workspace.as_deref(), &patience, now))
     }
 }

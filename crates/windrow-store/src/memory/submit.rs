@@ -59,6 +59,7 @@ impl World {
             created_at: now,
             started_at: None,
             ended_at: None,
+            moved_at: now,
             reason: None,
             summary: None,
         };

@@ -183,7 +183,9 @@ impl World {
 
     pub fn emit(&mut self, run: RunId, kind: &str, body: Json, now: Time) {
         self.outbox_seq += 1;
-        let job = self.runs[&run].job;
+        let row = self.run_mut(run);
+        row.moved_at = now;
+        let job = row.job;
         let workspace = self.jobs[&job].job.workspace.clone();
         let event = OutboxEvent { id: self.outbox_seq, at: now, workspace, job, run, kind: kind.into(), body };
         self.outbox.insert(event.id, event);

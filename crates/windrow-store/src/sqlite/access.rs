@@ -15,18 +15,18 @@ const COLUMNS: &str = "id, name, role, workspace, digest, created_by, created_at
 #[async_trait]
 impl AccessStore for SqliteStore {
     async fn add_key(&self, key: ApiKey) -> store::Result<()> {
-        self.write(move |tx| add(tx, &key)).await
+        self.write("add_key", move |tx| add(tx, &key)).await
     }
 
     async fn has_keys(&self) -> store::Result<bool> {
-        self.read(|conn| {
+        self.read("has_keys", |conn| {
             Ok(conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM api_keys)")?.query_row([], |row| row.get(0))?)
         })
         .await
     }
 
     async fn keys(&self) -> store::Result<Vec<ApiKey>> {
-        self.read(|conn| {
+        self.read("keys", |conn| {
             let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM api_keys ORDER BY id"))?;
             Ok(stmt.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
         })
@@ -34,15 +34,15 @@ impl AccessStore for SqliteStore {
     }
 
     async fn key(&self, id: KeyId) -> store::Result<Option<ApiKey>> {
-        self.read(move |conn| find(conn, id)).await
+        self.read("key", move |conn| find(conn, id)).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Time) -> store::Result<ApiKey> {
-        self.write(move |tx| revoke(tx, id, now)).await
+        self.write("revoke_key", move |tx| revoke(tx, id, now)).await
     }
 
     async fn note_key_use(&self, id: KeyId, at: Time) -> store::Result<()> {
-        self.write(move |tx| {
+        self.write("note_key_use", move |tx| {
             tx.prepare_cached("UPDATE api_keys SET used_at = ?2 WHERE id = ?1")?.execute([id.0, at.0])?;
             Ok(())
         })

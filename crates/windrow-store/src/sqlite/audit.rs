@@ -15,12 +15,12 @@ const COLUMNS: &str = "id, at, actor, via, workspace, operation, resource, addre
 #[async_trait]
 impl AuditLog for SqliteStore {
     async fn begin_audit(&self, entry: NewAudit, now: Time) -> store::Result<i64> {
-        self.write(move |tx| begin(tx, &entry, now)).await
+        self.write("begin_audit", move |tx| begin(tx, &entry, now)).await
     }
 
     async fn end_audit(&self, id: i64, verdict: Verdict, detail: &str) -> store::Result<()> {
         let detail = detail.to_owned();
-        self.write(move |tx| {
+        self.write("end_audit", move |tx| {
             tx.prepare_cached("UPDATE audit SET verdict = ?2, detail = ?3 WHERE id = ?1 AND verdict IS NULL")?
                 .execute(params![id, verdict.as_str(), detail])?;
             Ok(())
@@ -29,11 +29,11 @@ impl AuditLog for SqliteStore {
     }
 
     async fn audit(&self, filter: AuditFilter) -> store::Result<Vec<AuditEntry>> {
-        self.read(move |conn| page(conn, &filter)).await
+        self.read("audit", move |conn| page(conn, &filter)).await
     }
 
     async fn forget_audit(&self, before: Time, limit: usize) -> store::Result<i64> {
-        self.write(move |tx| forget(tx, before, limit)).await
+        self.write("forget_audit", move |tx| forget(tx, before, limit)).await
     }
 }
 

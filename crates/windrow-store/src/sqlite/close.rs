@@ -38,7 +38,7 @@ pub(super) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now:
     let run = runs::run(tx, before.id)?;
     journal::emit_state(tx, &run, state, ("system", run.reason.as_deref()), now)?;
     note(tx, &run, LogLevel::Info, "ended", ended_message(&run), now)?;
-    Ok(run)
+    Ok(Run { moved_at: now, ..run })
 }
 
 fn check_settled(run: &Run) -> Result<()> {

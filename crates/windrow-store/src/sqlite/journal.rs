@@ -52,10 +52,12 @@ pub(super) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
     log(tx, &entry, now)
 }
 
+/// What others are told of is what counts as movement.
 pub(super) fn emit(tx: &Connection, job: JobId, run: RunId, kind: &str, body: &Json, now: Time) -> Result<()> {
     let mut stmt =
         tx.prepare_cached("INSERT INTO outbox (at, job_id, run_id, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     stmt.execute(params![now.0, job.0, run.0, kind, body.as_str()])?;
+    tx.prepare_cached("UPDATE runs SET moved_at = ?2 WHERE id = ?1")?.execute([run.0, now.0])?;
     Ok(())
 }
 

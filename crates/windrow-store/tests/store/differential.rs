@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::health::{Check, Patience, Vitals};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
@@ -416,6 +417,12 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
         lines.push(format!("{:?}", store.shared_step(*run, intent(name).key).await));
     }
     lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
+    for patience_ms in [0, 5_000, 60_000] {
+        let mut patience = Patience::default();
+        Check::ALL.iter().for_each(|check| patience.set(*check, patience_ms));
+        let vitals = store.vitals(None, patience, now).await.unwrap();
+        lines.push(format!("{:?}", Vitals { slowest_commit_ms: 0, ..vitals }));
+    }
     lines
 }
 

@@ -14,6 +14,7 @@ macro_rules! cases {
 }
 
 mod access;
+mod alerts;
 mod conformance;
 mod datasets;
 mod differential;
@@ -22,3 +23,4 @@ mod hooks;
 mod searching;
 mod secrets;
 mod steering;
+mod vitals;

@@ -12,6 +12,7 @@ use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use super::KIND;
 use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
 use super::elsewhere;
@@ -225,6 +226,10 @@ impl Program for Experiment {
 
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
+    }
+
+    fn kind(&self) -> &'static str {
+        KIND
     }
 
     fn place(&self) -> Place {

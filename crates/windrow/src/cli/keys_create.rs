@@ -33,7 +33,7 @@ pub struct Args {
 pub async fn perform(at: At, args: Args) -> Result<Exit> {
     let desk = match at.remote {
         Some(remote) => Desk::Server(remote),
-        None => Desk::Folder(App::create(&at.site).await?),
+        None => Desk::Folder(Box::new(App::create(&at.site).await?)),
     };
     let name = args.name.clone();
     desk.change("keys create", name, create(&desk, args)).await

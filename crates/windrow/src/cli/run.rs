@@ -14,6 +14,7 @@ use crate::course::Wanted;
 use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::observe::otlp::TraceArgs;
 
 /// Run a job file, or continue it where it was interrupted.
 ///
@@ -54,6 +55,8 @@ pub struct Args {
     /// Write a report when the run has ended: junit=FILE, markdown=FILE or json=FILE; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     pub report: Vec<Target>,
+    #[command(flatten)]
+    pub traces: TraceArgs,
 }
 
 /// Which rows, and what of them.

@@ -37,12 +37,17 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
         return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));
     }
-    let app = match existing {
+    let mut app = match existing {
         Some(app) => app,
         None => App::create(site).await?,
     };
+    let sending = app.trace(&args.traces)?;
     let name = job.name.clone();
-    change(&app, "run", name, run_job(&app, job, args)).await
+    let exit = change(&app, "run", name, run_job(&app, job, args)).await;
+    if let Some(sending) = sending {
+        sending.finish().await;
+    }
+    exit
 }
 
 async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
@@ -55,7 +60,7 @@ async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
         course.notes.iter().for_each(|note| eprintln!("{note}"));
     }
     let started = Started { name: job.name, run: course.run.to_string(), resumed: course.resumed, rows: job.rows };
-    let desk = Desk::Folder(app.clone());
+    let desk = Desk::Folder(Box::new(app.clone()));
     let exit = run::finish(&desk, &started, &args).await?;
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);

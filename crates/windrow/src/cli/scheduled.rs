@@ -41,7 +41,7 @@ pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool
         };
         last = match start_at(app, &job, at).await? {
             Some(run) => {
-                let desk = Desk::Folder(app.clone());
+                let desk = Desk::Folder(Box::new(app.clone()));
                 follow::to_end(&desk, &job.name, &run.to_string(), false, Shown { json, quiet }).await?
             }
             None => last,

@@ -22,6 +22,8 @@ use crate::exit::Exit;
 use crate::http::rate_limit::{Rate, RateLimit};
 use crate::http::{self, Peer, Server};
 use crate::listen::{PlainListener, TlsListener};
+use crate::observe::otlp::TraceArgs;
+use crate::observe::{Exposition, Thresholds, Watch, thresholds};
 use crate::site::Site;
 use crate::webhooks;
 use crate::wiring::{App, Load};
@@ -66,6 +68,14 @@ pub struct Args {
     keep_failed: Option<i64>,
     #[command(flatten)]
     access: Access,
+    /// When a health check finds something or an alert is raised, as in slow_run=30m; may be repeated
+    #[arg(long = "threshold", value_name = "NAME=VALUE", env = "WINDROW_THRESHOLDS", value_delimiter = ',')]
+    thresholds: Vec<thresholds::Setting>,
+    /// How often the server looks at its own health
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    watch_every: Duration,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 impl Args {
@@ -87,7 +97,10 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(site).await?.serving_others();
+    // Before anything measures, so that nothing is measured in vain.
+    let exposition = Exposition::install()?;
+    let mut app = App::create(site).await?.serving_others();
+    let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
     let retention = args.retention();
@@ -95,14 +108,15 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
     let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease };
     let running = app.engine_of_all(load).await?;
-    let server = Server::new(app, running, door).await?;
+    let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let server = Server::new(app, running, door, watch).await?;
     println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
-    match certificate {
+    let exit = match certificate {
         Some(certificate) => {
             tokio::spawn(certificate.clone().keep_fresh());
             let listener = TlsListener::start(PlainListener(listener), certificate)
@@ -110,7 +124,11 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
             serve(server, router, listener, &mut signals, args.grace).await
         }
         None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
+    };
+    if let Some(sending) = sending {
+        sending.finish().await;
     }
+    exit
 }
 
 /// What an earlier process deleted or was sent and did not clear away.
@@ -155,6 +173,7 @@ where
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
+        never = server.watch.go_on(&server.app, server.engine()) => match never {},
         () = signals.next() => None,
     };
     tell_systemd(NotifyState::Stopping);

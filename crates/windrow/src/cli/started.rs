@@ -7,6 +7,7 @@ use clap::{CommandFactory, FromArgMatches};
 use super::{Cli, Command};
 use crate::config::{self, ConfigFile};
 use crate::error::{Error, Result};
+use crate::observe::LogFormat;
 
 pub struct Started {
     pub cli: Cli,
@@ -30,7 +31,9 @@ impl Started {
         }
     }
 
-    pub fn log(&self) -> &str {
-        self.cli.site.log_filter.as_deref().unwrap_or("error")
+    /// What is logged, and how. Unless told otherwise a server tells what it does, a command its errors.
+    pub fn log(&self) -> (LogFormat, &str) {
+        let usual = if matches!(self.cli.command, Command::Serve(_)) { "info" } else { "error" };
+        (self.cli.site.log_format, self.cli.site.log_filter.as_deref().unwrap_or(usual))
     }
 }

@@ -24,7 +24,7 @@ pub use steering::MORE;
 const PAGE: usize = 1000;
 
 pub enum Desk {
-    Folder(App),
+    Folder(Box<App>),
     Server(Remote),
 }
 
@@ -33,7 +33,7 @@ impl Desk {
     pub async fn open(site: &Site, remote: Option<Remote>) -> Result<Self> {
         match remote {
             Some(remote) => Ok(Desk::Server(remote)),
-            None => App::open(site).await.map(Desk::Folder),
+            None => Ok(Desk::Folder(Box::new(App::open(site).await?))),
         }
     }
 

@@ -17,6 +17,7 @@ use super::extract::{Asked, Named};
 use super::live::{Detail, Reader, Whose};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
+use crate::observe::streams::SSE;
 
 /// A comment is sent when nothing else is, so that whoever stands between does not give up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -70,7 +71,7 @@ pub async fn of_job(
 
 fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &EventsQuery) -> Result<Response, Refusal> {
     let after = last_seen(headers)?.or(query.after);
-    let reader = Reader::new(server, whose, query.detail, after);
+    let reader = Reader::new(server, whose, query.detail, after, SSE);
     let frames = futures::stream::unfold(reader, |mut reader| async move {
         let frame = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
             Ok(event) => event?.server_sent(),

@@ -2,6 +2,7 @@
 //! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
 //! nothing about jobs themselves.
 
+mod alerts;
 mod audit;
 mod audited;
 mod browser;
@@ -27,6 +28,7 @@ mod keyring;
 mod keys;
 mod live;
 mod logs;
+mod metrics;
 mod openapi;
 mod origin;
 mod peer;
@@ -72,6 +74,7 @@ pub use caller::Caller;
 pub use server::Server;
 
 use crate::grpc;
+use crate::observe;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -83,6 +86,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/api/docs", get(browser::page))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
         .merge(grpc::router(&server))
@@ -92,6 +96,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
         .layer(from_fn_with_state(server.clone(), audited::record))
+        .layer(from_fn(request_id::name_caller))
         .layer(from_fn_with_state(server.clone(), identify::identify))
         .layer(from_fn(etag::attach))
         .layer(from_fn_with_state(limit, rate_limit::check))
@@ -99,6 +104,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
         .layer(from_fn(version::attach))
+        .layer(from_fn(observe::http::measure))
         .layer(from_fn(request_id::attach))
 }
 
@@ -158,4 +164,5 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(session::show, session::open, session::close))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
+        .routes(routes!(alerts::list))
 }

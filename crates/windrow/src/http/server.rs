@@ -6,13 +6,14 @@ use std::time::Duration;
 use axum::extract::State;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
-use windrow_model::Time;
+use windrow_model::{KeyId, Time};
 
 use super::audited::Refused;
 use super::door::Door;
 use super::live::Tail;
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
+use crate::observe::Watch;
 use crate::wiring::{App, Running};
 
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
@@ -28,6 +29,7 @@ pub struct Server {
     pub started_at: Time,
     /// The newest events, for streams.
     pub tail: Tail,
+    pub watch: Watch,
     closing: watch::Sender<bool>,
     turns: Arc<Semaphore>,
 }
@@ -35,14 +37,14 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running, door: Door) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
         // Listening comes first, so that nothing is missed between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        let server =
-            Arc::new(Self { app, running, door, refused: Refused::default(), started_at, tail, closing, turns });
+        let refused = Refused::default();
+        let server = Arc::new(Self { app, running, door, refused, started_at, tail, watch, closing, turns });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)
@@ -72,6 +74,14 @@ impl Server {
     /// As [`closed`](Self::closed), for a task of its own.
     pub async fn closing(self: Arc<Self>) {
         self.closed().await;
+    }
+
+    /// Waits until a key is of no use any more; for ever without one.
+    pub async fn over(&self, key: Option<KeyId>) {
+        match key {
+            Some(key) => self.door.keyring.over(key).await,
+            None => std::future::pending().await,
+        }
     }
 
     pub async fn closed(&self) {

@@ -21,6 +21,7 @@ use super::live::{Reader, Whose};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use crate::error::Code;
+use crate::observe::streams::WEBSOCKET;
 
 const PING_EVERY: Duration = Duration::from_secs(15);
 /// Without a word from the client, or without it taking one of ours.
@@ -71,9 +72,16 @@ fn open(
     let upgrade = upgrade.map_err(|rejection| {
         Refusal::new(Code::UpgradeRequired, rejection.body_text(), "open it as a WebSocket, or read /api/v1/events")
     })?;
-    let reader = Reader::new(server.clone(), whose, query.detail, query.after);
+    let (key, keys) = (caller.key, server.clone());
+    let reader = Reader::new(server.clone(), whose, query.detail, query.after, WEBSOCKET);
     let socket = Socket { server, caller, reader, heard: Instant::now() };
-    Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(|connection| socket.speak(connection)))
+    Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(move |connection| async move {
+        tokio::select! {
+            () = socket.speak(connection) => {}
+            // It ends with the key it was opened with.
+            () = keys.over(key) => {}
+        }
+    }))
 }
 
 struct Socket {

@@ -69,6 +69,7 @@ impl Shift {
             workers: terms.places,
             queue: terms.places,
             beat_ms: registered.beat_ms.max(1) as u64,
+            tracer: None,
         })
         .noting_waits();
         Ok(Self { link, terms, desk, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
@@ -117,7 +118,7 @@ impl Shift {
             })?;
             let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
-                Ok(program) => self.crew.take_on(Order { claimed, program, mode, fresh }).await,
+                Ok(program) => self.crew.take_on(Order { claimed, program, mode, fresh, job: None }).await,
                 // Whoever else is able to do it may have it; this machine would fail every item.
                 Err(unfit) => {
                     self.crew.return_untried(claimed.lease).await;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::client::{Reply, Served};
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
+use crate::socket::Socket;
 
 /// Makes a key on the command line and gives it as a header.
 fn key(place: &Place, arguments: &[&str]) -> String {
@@ -67,10 +68,11 @@ fn a_revoked_key_lets_nobody_in_from_then_on() {
     let status = |header: &str| server.ask("GET", "/api/v1/jobs", &[header], "").status;
     assert_eq!((status(&first), status(&second)), (200, 200));
     let mut events = server.events("/api/v1/events", &[&first]);
+    let mut socket = Socket::open_with(&server, "/api/v1/ws", &first);
     // Through the server: at once.
     let revoked = server.ask("DELETE", "/api/v1/keys/first", &[&admin], "").with_status(200).json();
     assert_eq!((&revoked["state"], status(&first)), (&"revoked".into(), 401));
-    assert_eq!(events.next(), None, "the stream ends with the key");
+    assert_eq!((events.next(), socket.next()), (None, None), "streams end with the key");
     // By another process: as soon as the server looks again.
     place.windrow(&["keys", "revoke", "second"]).ended_with(0);
     wait_until("the key to be refused", || status(&second) == 401);

@@ -16,10 +16,15 @@ pub struct Socket {
 
 impl Socket {
     pub fn open(server: &Served, path: &str) -> Self {
+        Self::open_with(server, path, "X-Nothing: more")
+    }
+
+    /// With one more header.
+    pub fn open_with(server: &Served, path: &str, header: &str) -> Self {
         let mut connection = TcpStream::connect(&server.address).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
         let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+            "GET {path} HTTP/1.1\r\nHost: {}\r\n{header}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
             server.address
         );

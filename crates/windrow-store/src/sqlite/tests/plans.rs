@@ -5,9 +5,9 @@ use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read,
-    delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
-    schedules, scores, sessions, shared, standing, steps, submit, unblock,
+    admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
+    dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
+    results, schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -92,6 +92,13 @@ fn every_hot_statement_is_served_by_an_index() {
         ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
         ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
+        ("active alerts", alerts::ACTIVE.clone(), "alerts_active (id>?)"),
+        ("recent alerts", alerts::RECENT.clone(), "INTEGER PRIMARY KEY (rowid<?)"),
+        ("zombies", vitals::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
+        ("stalled", vitals::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
+        ("steps of the stalled", vitals::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND priority=? AND due_at<?)"),
+        ("logged", vitals::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
         ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
@@ -132,6 +139,9 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     let (_folder, conn) = open();
     let waiting = plan_of(&conn, &admit::WAITING);
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
+    assert!(
+        plan_of(&conn, vitals::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
+    );
     for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(

@@ -14,6 +14,7 @@ use windrow_model::{JobId, RunId};
 use super::tail::Next;
 use super::written::{Of, Written};
 use crate::http::server::Server;
+use crate::observe::streams::Counted;
 
 /// Events read from the store at once, and held by a reader that has fallen behind.
 const PAGE: usize = 8;
@@ -64,16 +65,17 @@ pub struct Reader {
     /// The latest of each run that is to be told, and since when none was.
     progress: BTreeMap<RunId, Arc<Written>>,
     quiet_since: Instant,
+    _counted: Counted,
 }
 
 impl Reader {
-    /// Behind that event, or from now on.
-    pub fn new(server: Arc<Server>, whose: Whose, detail: Detail, after: Option<i64>) -> Self {
+    /// Behind that event, or from now on; `kind` is what the metrics call it.
+    pub fn new(server: Arc<Server>, whose: Whose, detail: Detail, after: Option<i64>, kind: &'static str) -> Self {
         let newest = server.tail.newest();
         let cursor = after.unwrap_or(*newest.borrow());
         let (page, progress) = (VecDeque::new(), BTreeMap::new());
         let quiet_since = Instant::now();
-        Self { server, whose, detail, cursor, page, newest, progress, quiet_since }
+        Self { server, whose, detail, cursor, page, newest, progress, quiet_since, _counted: Counted::new(kind) }
     }
 
     /// `None` when the server closes.

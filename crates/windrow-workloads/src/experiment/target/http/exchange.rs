@@ -117,6 +117,9 @@ impl Exchange {
         if let Some(key) = key {
             headers.entry("idempotency-key").or_insert(header_value("idempotency-key", &key.to_string())?);
         }
+        if let Some(span) = wire::current_span() {
+            headers.entry(wire::TRACEPARENT).or_insert(header_value(wire::TRACEPARENT, &span.traceparent())?);
+        }
         Ok(headers)
     }
 
