@@ -25,7 +25,7 @@ const PING: &str = "ping";
 /// Sends a message at once, beside those that wait; says what came of it.
 pub async fn ping(app: &App, hook: &Hook) -> Result<Try> {
     let now = app.now();
-    let id = format!("msg_{}_ping_{}", hook.id, now.0);
+    let id = format!("msg_{}_ping_{}", hook.id.to_string().trim_start_matches("hook_"), now.0);
     let data = Json::of(&serde_json::json!({ "webhook": hook.id }));
     Ok(Sender::new(app)?.send(hook, &id, message::body(PING, now, &data), now).await.0)
 }

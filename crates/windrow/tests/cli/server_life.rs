@@ -1,7 +1,7 @@
 //! The life of a server: killed and started again it goes on by itself (E2, T1), stopped it finishes
 //! what it can (B13).
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::Signal;
 
@@ -13,7 +13,8 @@ use crate::torture::{counters_equal_a_recount, open_intents};
 const JOBS: usize = 20;
 const ROWS: usize = 40;
 const CONCURRENCY: usize = 4;
-const AT_ONCE: [&str; 2] = ["--jobs", "20"];
+/// With leases so long that waiting for them would never end.
+const AT_ONCE: [&str; 4] = ["--jobs", "20", "--lease", "600s"];
 
 #[test]
 fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
@@ -33,7 +34,6 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
     server.kill();
 
     let in_flight = open_intents(&place);
-    let started = Instant::now();
     let server = Served::start(&place, &AT_ONCE);
     endpoint.open_gate();
     for name in &names {
@@ -42,7 +42,6 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
         assert_eq!((&run["items"]["succeeded"], &run["no"]), (&ROWS.into(), &1.into()), "{name}");
         assert_eq!(run["aggregates"]["evaluators"]["exact"]["mean"], 1.0, "{name}");
     }
-    assert!(started.elapsed() < Duration::from_secs(14), "took {:?}: it waited for leases", started.elapsed());
     // What was finished and stored is not paid for twice: only what was open on disk may be called again.
     let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
     assert!(repeated <= in_flight.len(), "{repeated} calls repeated, {} were open", in_flight.len());
