@@ -196,8 +196,10 @@ async fn items_are_dealt_to_able_workers_within_the_limits_of_the_runs() {
 async fn what_one_worker_finished_is_recalled_for_the_next() {
     let world = World::new().await;
     let worker = world.worker(2, "gpu").await;
-    world.submit("job", "gpu", 1).await;
-    let [first] = &world.lease(2, &worker, 1, SOON).await[..] else { panic!("one item") };
+    world.submit("job", "gpu", 10).await;
+    // All of them, so that only what is given back can be had again.
+    let all = world.lease(2, &worker, 10, SOON).await;
+    let [first, _, _, _, _, _, _, _, _, _] = &all[..] else { panic!("{} of ten items", all.len()) };
     let lease = first.claimed.lease;
     assert_eq!(world.engine.begin_step(lease, 0, intent()).await.unwrap(), Begun::GoOn);
     let output = Json::of("made");

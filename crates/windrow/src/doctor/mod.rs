@@ -6,6 +6,7 @@ mod clock;
 mod credentials;
 mod data_folder;
 mod database;
+mod health;
 mod limits;
 mod master_key;
 mod prices;
@@ -51,6 +52,7 @@ pub async fn examine(site: &Site, listen: String, config: Option<&Error>) -> Vec
             checks.extend(database::judge(&found, &patient));
             if found.is_current() && found.damage.is_empty() {
                 checks.extend(work::checks(&found, &patient));
+                checks.push(health::check(site, patient.now).await);
                 checks.push(credentials::check(site).await);
             }
         }
