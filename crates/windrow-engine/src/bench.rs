@@ -11,6 +11,7 @@ use windrow_model::trace::Tracer;
 use windrow_model::workload::Program;
 use windrow_model::{Clock, JobId, Time};
 
+use crate::crew::CrewParts;
 use crate::hand_in::Reporter;
 use crate::inflight::{self, Inflight, Registered};
 use crate::limiter::Limiter;
@@ -58,21 +59,9 @@ pub struct Bench {
     chance: Mutex<fastrand::Rng>,
 }
 
-/// What a bench is built from.
-pub struct BenchParts {
-    pub desk: Arc<dyn Desk>,
-    pub clock: Arc<dyn Clock>,
-    pub beat_ms: u64,
-    pub reporter: Reporter,
-    /// Items waiting for a worker, at most.
-    pub queue: usize,
-    pub seed: u64,
-    pub tracer: Option<Arc<dyn Tracer>>,
-}
-
 impl Bench {
-    pub fn new(parts: BenchParts) -> Self {
-        let BenchParts { desk, clock, beat_ms, reporter, queue, seed, tracer } = parts;
+    pub fn new(parts: CrewParts, reporter: Reporter) -> Self {
+        let CrewParts { desk, clock, seed, workers: _, queue, beat_ms, tracer } = parts;
         let meters = Arc::new(Meters::default());
         Self {
             desk,

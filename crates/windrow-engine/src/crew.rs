@@ -12,7 +12,7 @@ use windrow_model::store::{Ending, StoreError};
 use windrow_model::trace::Tracer;
 use windrow_model::{Clock, Lease};
 
-use crate::bench::{Bench, BenchParts, Order, Task};
+use crate::bench::{Bench, Order, Task};
 use crate::hand_in::{Reporter, send_reports};
 use crate::inflight::Registered;
 use crate::journal::Flag;
@@ -48,9 +48,9 @@ pub struct Crew {
 
 impl Crew {
     pub fn start(parts: CrewParts) -> Self {
-        let CrewParts { desk, clock, seed, workers, queue, beat_ms, tracer } = parts;
         let (reporter, inbox) = Reporter::new();
-        let bench = Arc::new(Bench::new(BenchParts { desk, clock, beat_ms, reporter, queue, seed, tracer }));
+        let workers = parts.workers;
+        let bench = Arc::new(Bench::new(parts, reporter));
         let mut tasks = JoinSet::new();
         tasks.spawn(send_reports(bench.clone(), inbox));
         tasks.spawn(heartbeat::keep_alive(bench.clone()));

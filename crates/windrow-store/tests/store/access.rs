@@ -8,18 +8,7 @@ use windrow_store::SqliteStore;
 
 use crate::fixture::T0;
 
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod sqlite {
-            $( #[tokio::test] async fn $case() {
-                let home = tempfile::tempdir().unwrap();
-                super::$case(&windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap()).await
-            } )+
-        }
-    };
-}
-
-cases![
+cases_of_sqlite![
     a_key_is_found_by_its_id_as_it_was_added,
     two_living_keys_never_share_a_name,
     a_revoked_key_stays_revoked_and_stays_there,

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use windrow_model::event::{ITEMS_ARCHIVED, RUN_STATE};
 use windrow_model::state::{RunEvent, RunState};
 use windrow_wire::request::Reason;
 use windrow_wire::{Event, Fed, ItemDetailView, RunDetail};
 
 use super::online::lines_of_stdin;
-use super::output;
+use super::{output, stream};
 use crate::error::{Code, Error, Result};
 use crate::intake::BATCH;
 use crate::remote::{Happened, NOTHING, Remote};
@@ -35,11 +36,7 @@ impl FarStream {
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
-        match (&mut self.feeding).await {
-            Ok(Err(error)) => error,
-            Ok(Ok(())) => std::future::pending().await,
-            Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
-        }
+        stream::broken(&mut self.feeding).await
     }
 
     /// `over`: the run has ended, so what landed last is still to come.
@@ -158,7 +155,7 @@ impl Results {
     }
 
     async fn print_items(&self, event: &Event) -> Result<()> {
-        if event.kind != "items_archived" {
+        if event.kind != ITEMS_ARCHIVED {
             return Ok(());
         }
         let body = event.body.value();
@@ -173,5 +170,5 @@ impl Results {
 
 fn ends_run(event: &Event) -> bool {
     let state = event.body.value()["state"].as_str().and_then(|state| state.parse::<RunState>().ok());
-    event.kind == "run_state" && state.is_some_and(RunState::is_final)
+    event.kind == RUN_STATE && state.is_some_and(RunState::is_final)
 }

@@ -266,9 +266,6 @@ impl At {
 
 pub async fn perform(started: Started) -> Result<Exit> {
     let Started { cli, config_trouble } = started;
-    if let Command::Worker(args) = cli.command {
-        return Box::pin(worker::perform(cli.server.link()?, args)).await;
-    }
     let at = At { site: cli.site, remote: cli.server.remote()? };
     match cli.command {
         Command::Run(args) => run::perform(&at, args).await,
@@ -291,7 +288,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
         Command::Webhooks(command) => webhooks::perform(&App::open(&at.here("webhooks")?).await?, command).await,
-        Command::Worker(_) => unreachable!("performed above"),
+        Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,
     }
 }
 

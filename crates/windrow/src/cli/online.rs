@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::state::{Mode, RunEvent};
 use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, RunId};
 use windrow_wire::ItemDetailView;
 use windrow_workloads::experiment::Arrivals;
 
-use super::output;
+use super::{output, stream};
 use crate::error::{Error, Result};
 use crate::find;
 use crate::intake::{self, AHEAD, BATCH};
@@ -48,11 +49,7 @@ impl NearStream {
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
-        match (&mut self.feeding).await {
-            Ok(Err(error)) => error,
-            Ok(Ok(())) => std::future::pending().await,
-            Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
-        }
+        stream::broken(&mut self.feeding).await
     }
 
     /// After the run has ended or was interrupted: what landed last is printed too.
@@ -143,7 +140,7 @@ impl Results {
             let page = self.store.outbox(self.after, PAGE).await?;
             for event in &page {
                 self.after = event.id;
-                if event.run != self.run || event.kind != "items_archived" {
+                if event.run != self.run || event.kind != ITEMS_ARCHIVED {
                     continue;
                 }
                 let body = event.body.value();

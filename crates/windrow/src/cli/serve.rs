@@ -131,7 +131,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     exit
 }
 
-/// What an earlier process deleted or was sent and did not clear away.
+/// What an earlier process deleted and did not clear away.
 fn sweep(server: Arc<Server>) {
     tokio::spawn(async move {
         if let Err(error) = delete::sweep(&server.app).await {

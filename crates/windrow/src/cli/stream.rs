@@ -1,5 +1,7 @@
 //! Rows in and results out while an online run is open, wherever it is worked on.
 
+use tokio::task::JoinHandle;
+
 use super::far_stream::FarStream;
 use super::online::NearStream;
 use super::run::Started;
@@ -33,5 +35,14 @@ impl Stream {
             Self::Near(stream) => stream.close().await,
             Self::Far(stream) => stream.close(over).await,
         }
+    }
+}
+
+/// The error with which feeding ended; input that was read to its end is no error, and is waited behind.
+pub async fn broken(feeding: &mut JoinHandle<Result<()>>) -> Error {
+    match feeding.await {
+        Ok(Err(error)) => error,
+        Ok(Ok(())) => std::future::pending().await,
+        Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
     }
 }

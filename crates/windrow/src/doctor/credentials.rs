@@ -4,27 +4,22 @@
 use windrow_model::store::JobFilter;
 
 use super::Check;
-use crate::site::Site;
+use crate::error::Result;
 use crate::wiring::App;
 
 const NAME: &str = "jobs";
 const MOST: usize = 200;
 
-pub async fn check(site: &Site) -> Check {
-    match troubles(site).await {
-        Err(error) => Check::failure(NAME, error.one_line(), "see to the database first"),
-        Ok((looked_at, troubles)) if troubles.is_empty() => {
-            Check::ok(NAME, format!("{looked_at} unfinished or scheduled, and all they name is there"))
-        }
-        Ok((_, troubles)) => {
-            let remedy = "set what is missing where the server is started, or with `windrow secrets set NAME`";
-            Check::failure(NAME, troubles.join("; "), remedy)
-        }
+pub async fn check(app: &App) -> Result<Check> {
+    let (looked_at, troubles) = troubles(app).await?;
+    if troubles.is_empty() {
+        return Ok(Check::ok(NAME, format!("{looked_at} unfinished or scheduled, and all they name is there")));
     }
+    let remedy = "set what is missing where the server is started, or with `windrow secrets set NAME`";
+    Ok(Check::failure(NAME, troubles.join("; "), remedy))
 }
 
-async fn troubles(site: &Site) -> crate::error::Result<(usize, Vec<String>)> {
-    let app = App::open(site).await?;
+async fn troubles(app: &App) -> Result<(usize, Vec<String>)> {
     let workloads = windrow_workloads::workloads(app.environment(), app.library());
     let (mut looked_at, mut troubles) = (0, Vec::new());
     for (job, run) in app.store.jobs(JobFilter { limit: MOST, ..JobFilter::default() }).await? {

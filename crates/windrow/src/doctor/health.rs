@@ -5,21 +5,12 @@ use windrow_model::health::{Finding, Patience};
 
 use super::Check;
 use crate::error::Result;
-use crate::site::Site;
 use crate::wiring::App;
 
 const NAME: &str = "health";
 
-pub async fn check(site: &Site, now: Time) -> Check {
-    match findings(site, now).await {
-        Err(error) => Check::failure(NAME, error.one_line(), "see to the database first"),
-        Ok(findings) => judge(&findings),
-    }
-}
-
-async fn findings(site: &Site, now: Time) -> Result<Vec<Finding>> {
-    let app = App::open(site).await?;
-    Ok(app.store.vitals(None, Patience::default(), now).await?.findings)
+pub async fn check(app: &App, now: Time) -> Result<Check> {
+    Ok(judge(&app.store.vitals(None, Patience::default(), now).await?.findings))
 }
 
 fn judge(findings: &[Finding]) -> Check {

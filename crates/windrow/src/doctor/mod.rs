@@ -23,6 +23,7 @@ use crate::config;
 use crate::data_dir::DataDir;
 use crate::error::Error;
 use crate::site::Site;
+use crate::wiring::App;
 
 /// What a doctor may look at.
 pub struct Patient<'a> {
@@ -52,13 +53,24 @@ pub async fn examine(site: &Site, listen: String, config: Option<&Error>) -> Vec
             checks.extend(database::judge(&found, &patient));
             if found.is_current() && found.damage.is_empty() {
                 checks.extend(work::checks(&found, &patient));
-                checks.push(health::check(site, patient.now).await);
-                checks.push(credentials::check(site).await);
+                checks.extend(inside(&patient).await);
             }
         }
     }
     checks.push(server::check(&patient).await);
     checks
+}
+
+/// What only the open database can tell.
+async fn inside(patient: &Patient<'_>) -> Vec<Check> {
+    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "see to the database first");
+    let app = match App::open(patient.site).await {
+        Ok(app) => app,
+        Err(error) => return vec![unreadable("jobs", error)],
+    };
+    let health = health::check(&app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
+    let jobs = credentials::check(&app).await.unwrap_or_else(|error| unreadable("jobs", error));
+    vec![health, jobs]
 }
 
 fn config_file(site: &Site, trouble: Option<&Error>) -> Check {

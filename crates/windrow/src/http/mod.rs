@@ -21,6 +21,7 @@ mod events;
 mod extract;
 mod feed;
 mod health;
+mod idempotency;
 mod identify;
 mod items;
 mod jobs;

@@ -4,8 +4,8 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use windrow_engine::Request;
 use windrow_model::record::RunLimits;
@@ -18,6 +18,7 @@ use windrow_workloads::{LoadedJob, experiment};
 
 use super::caller::Caller;
 use super::extract::Sent;
+use super::idempotency::IdempotencyKey;
 use super::refusal::Refusal;
 use super::resume;
 use super::server::{Server, Shared};
@@ -26,15 +27,13 @@ use crate::start;
 
 const YAML: &[&str] = &["text/yaml", "application/yaml", "application/x-yaml", "text/x-yaml"];
 pub const UNCHANGED: &str = "submit it without rescoring: what has not changed is taken over there too";
-const LONGEST_KEY: usize = 255;
 
 /// Start a run of a job file
 ///
 /// The body is the job file itself, or a JSON object with it and how to run it. A dataset is named by
 /// the name it was imported under, or by a path below `files/` of the server's data folder.
 #[utoipa::path(post, operation_id = "submit_job", path = "/jobs", tag = "jobs",
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(IdempotencyKey),
     request_body(content((String = "text/yaml"), (Submit = "application/json"))),
     responses(
         (status = 201, description = "Started; `Location` is the job", body = Submitted),
@@ -42,7 +41,7 @@ const LONGEST_KEY: usize = 255;
 pub async fn submit(
     State(server): Shared,
     caller: Caller,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
@@ -60,7 +59,7 @@ pub async fn submit(
     check_mode(&server, &file, mode).await?;
     let mut request = start::of_file(&file, mode);
     request.fresh = wish.fresh;
-    request.idempotency_key = idempotency_key(&headers)?;
+    request.idempotency_key = key.read()?;
     answer(&server, &caller, request, file.warnings).await
 }
 
@@ -128,17 +127,6 @@ pub fn with_budget(limits: RunLimits, budget: BudgetRequest) -> Result<RunLimits
         max_tokens: budget.tokens.or(limits.max_tokens),
         ..limits
     })
-}
-
-pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match key.to_str() {
-        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => {
-            let remedy = format!("use 1 to {LONGEST_KEY} visible ASCII characters, for example a UUID");
-            Err(Refusal::bad("Idempotency-Key", "this is not a key", remedy))
-        }
-    }
 }
 
 /// Submits, wakes the engine, and says where to look.
