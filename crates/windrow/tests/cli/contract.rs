@@ -36,8 +36,9 @@ fn every_answer_is_one_that_the_document_allows() {
     let url = format!("http://{}/api/v1/openapi.json", server.address);
     let said = Command::new(schemathesis())
         .args(["run", &url, "--checks", "all", "--exclude-checks", LEFT_OUT, "--seed", SEED, "--max-examples", "5"])
-        // A stream of events has no end.
-        .args(["--exclude-path-regex", "/events$", "--phases", "examples,coverage,fuzzing", "--workers", "2"])
+        // A stream of events has no end. One worker: with two, Python 3.11's `ast` now and then fails in its own
+        // recursion count ("AST constructor recursion depth mismatch").
+        .args(["--exclude-path-regex", "/events$", "--phases", "examples,coverage,fuzzing", "--workers", "1"])
         .args(["--suppress-health-check", "all", "--no-color"])
         .current_dir(place.path("."))
         .output()
