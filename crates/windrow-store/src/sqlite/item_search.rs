@@ -41,7 +41,7 @@ pub(super) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
         _ => None,
     };
     let statement = page(query, bound);
-    let mut prepared = conn.prepare(&statement.sql)?;
+    let mut prepared = conn.prepare_cached(&statement.sql)?;
     let found = prepared.query_map(params_from_iter(&statement.bound), |row| {
         Ok((ItemId(row.get(0)?), row.get::<_, i64>(1)?, row.get::<_, Option<f64>>(2)?))
     })?;
