@@ -106,6 +106,7 @@ pub struct ItemJournal {
     /// A snapshot whose columns must stay shows nothing before the whole is there.
     shows_parts: bool,
     recalled: HashMap<ContentKey, Recalled>,
+    history: Vec<Step>,
     next: AtomicU32,
 }
 
@@ -117,8 +118,8 @@ impl ItemJournal {
         let own = history.iter().filter(|step| step.id.attempt() == current);
         let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
         let mut recalled = HashMap::new();
-        for step in history.into_iter().filter(|step| step.id.attempt().no() >= first_try) {
-            match (step.state, step.output) {
+        for step in history.iter().filter(|step| step.id.attempt().no() >= first_try) {
+            match (step.state, step.output.clone()) {
                 (StepState::Done | StepState::Reused, Some(output)) => {
                     recalled.insert(step.key, Recalled::Done { from: step.id, output, usage: step.usage });
                 }
@@ -138,6 +139,7 @@ impl ItemJournal {
             fresh: run.fresh,
             shows_parts: !run.mode.keeps_columns(),
             recalled,
+            history,
             next: AtomicU32::new(next),
         }
     }
@@ -163,6 +165,10 @@ impl ItemJournal {
 
 #[async_trait]
 impl Journal for ItemJournal {
+    fn history(&self) -> &[Step] {
+        &self.history
+    }
+
     fn recall(&self, key: &ContentKey) -> Option<Recalled> {
         self.recalled.get(key).cloned()
     }

@@ -30,6 +30,8 @@ mod reap;
 
 mod relay;
 
+mod wave;
+
 mod clean_up;
 mod clock;
 mod deadline;

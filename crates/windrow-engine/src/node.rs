@@ -1,6 +1,6 @@
 //! What all parts of one engine share.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -8,7 +8,7 @@ use tokio::sync::{Notify, broadcast};
 use windrow_model::record::OutboxEvent;
 use windrow_model::store::{Claimed, Held, Store, StoreError};
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{Clock, SessionId, Time};
+use windrow_model::{Clock, RunId, SessionId, Time};
 
 use crate::hand_in::Reporter;
 use crate::inflight::{self, Inflight, Registered};
@@ -49,6 +49,8 @@ pub struct Node {
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
     /// Claims being made at this moment.
     pub claims: AtomicUsize,
+    /// Runs whose health is being checked.
+    pub checking: Mutex<BTreeSet<RunId>>,
     /// No new work is taken.
     pub draining: AtomicBool,
     /// Why this engine can do nothing more: its session was buried, or the store is damaged.
@@ -86,6 +88,7 @@ impl Node {
             ended: Notify::new(),
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
+            checking: Mutex::default(),
             draining: AtomicBool::new(false),
             fatal: OnceLock::new(),
             rounds: AtomicU64::new(0),

@@ -20,6 +20,7 @@ pub mod machine;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod rollout;
 pub mod selection;
 pub mod state;
 pub mod step;

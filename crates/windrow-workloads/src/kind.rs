@@ -9,6 +9,7 @@ use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::experiment::{self, ExperimentWorkload};
 use crate::job_file::{Base, Section};
+use crate::operation::{self, OperationWorkload};
 use crate::report::Problems;
 
 /// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
@@ -22,11 +23,14 @@ pub struct Kind {
 
 pub const KINDS: &[Kind] = &[
     Kind { name: experiment::KIND, load: Some(experiment::file::load) },
-    Kind { name: "operation", load: None },
+    Kind { name: operation::KIND, load: Some(operation::file::load) },
     Kind { name: "ingest", load: None },
 ];
 
 /// Every workload this version can run, for the engine.
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(ExperimentWorkload::new(environment).with_library(library))]
+    vec![
+        Arc::new(ExperimentWorkload::new(environment.clone()).with_library(library)),
+        Arc::new(OperationWorkload::new(environment)),
+    ]
 }

@@ -10,6 +10,7 @@ mod exit;
 mod find;
 mod http;
 mod intake;
+mod mock_connect;
 mod mock_model;
 mod retry;
 mod session_lock;

@@ -12,6 +12,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_waits.sql"),
     include_str!("migrations/0004_groups.sql"),
     include_str!("migrations/0005_runs.sql"),
+    include_str!("migrations/0006_waves.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

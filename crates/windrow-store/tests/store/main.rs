@@ -17,4 +17,5 @@ mod conformance;
 mod datasets;
 mod differential;
 mod fixture;
+mod rollout;
 mod steering;

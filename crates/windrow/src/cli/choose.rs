@@ -113,6 +113,7 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
     // A budget given on an earlier command line holds until another is given.
     let limits = RunLimits {
         max_losses: run.limits.max_losses,
+        max_failed: file.limits.max_failed.or(run.limits.max_failed),
         max_tokens: file.limits.max_tokens.or(run.limits.max_tokens),
         max_cost_nanos: file.limits.max_cost_nanos.or(run.limits.max_cost_nanos),
         ..file.limits
@@ -148,7 +149,7 @@ async fn end_first(app: &App, run: &Run) -> Result<()> {
     }
     match execute::to_end(app, run.id, run.limits.concurrency, Progress::new("", 0, true)).await? {
         Ending::Settled { .. } => Ok(()),
-        Ending::Interrupted { .. } | Ending::Spent { .. } => {
+        Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
             let what = format!("interrupted while run {} was being ended", run.id);
             Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
         }

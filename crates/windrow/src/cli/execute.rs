@@ -24,6 +24,10 @@ pub enum Ending {
     Interrupted {
         run: Run,
     },
+    /// The run paused because too many failed, or because all was not well after a wave.
+    Halted {
+        run: Run,
+    },
     /// The run paused because its budget is spent; it can be continued with more.
     Spent {
         run: Run,
@@ -50,7 +54,7 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     let running = app.engine(id, concurrency).await?;
     let watched = watch(app, &running, id, &mut signals, &mut progress).await;
     match watched {
-        Ok(Watched::Settled | Watched::Spent) => running.engine.drain().await,
+        Ok(Watched::Settled | Watched::Spent | Watched::Halted) => running.engine.drain().await,
         Ok(Watched::Signal) => interrupt(app, &running, id, &mut signals, &progress).await,
         Err(_) => running.engine.stop().await,
     }
@@ -61,6 +65,7 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     Ok(match watched {
         _ if run.state.is_final() => Ending::Settled { run, pace },
         Watched::Spent => Ending::Spent { run },
+        Watched::Halted => Ending::Halted { run },
         _ => Ending::Interrupted { run },
     })
 }
@@ -70,6 +75,7 @@ enum Watched {
     Settled,
     Signal,
     Spent,
+    Halted,
 }
 
 async fn watch(
@@ -92,6 +98,9 @@ async fn watch(
                     let spent = run.state == RunState::Paused && run.limits.exhausted_by(&run.spent).is_some();
                     if spent && run.counters.running == 0 {
                         return Ok(Watched::Spent);
+                    }
+                    if run.state == RunState::Paused && run.stage.halted && run.counters.running == 0 {
+                        return Ok(Watched::Halted);
                     }
                     if !spent {
                         progress.show(&run, &running.engine.waits(), app.now());

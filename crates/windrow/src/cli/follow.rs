@@ -25,7 +25,22 @@ pub async fn to_end(app: &App, run: RunId, resumed: bool, shown: Shown) -> Resul
     let job = app.store.job(run.job).await?;
     let progress = Progress::new(&job.name, 0, shown.quiet);
     let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await?;
-    result::show(app, ending, report(app, &job, resumed, shown.json)).await
+    let exit = result::show(app, ending, report(app, &job, resumed, shown.json)).await?;
+    Box::pin(rollback(app, run.id, exit, shown)).await
+}
+
+/// A run that failed too often may have been followed by one that takes it back; that is done here too.
+pub async fn rollback(app: &App, run: RunId, exit: Exit, shown: Shown) -> Result<Exit> {
+    let run = app.store.run(run).await?;
+    let job = app.store.job(run.job).await?;
+    if job.latest_run == run.id || !run.wants_rollback() || !run.state.is_final() {
+        return Ok(exit);
+    }
+    eprintln!("taking back what run {} has changed", run.no);
+    match to_end(app, job.latest_run, false, shown).await? {
+        Exit::Passed => Ok(exit),
+        worse => Ok(worse),
+    }
 }
 
 pub fn report(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report {

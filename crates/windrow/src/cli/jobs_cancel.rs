@@ -46,7 +46,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
             say_over(app, &job, &run);
             Ok(Exit::Passed)
         }
-        Ending::Interrupted { run } | Ending::Spent { run } => {
+        Ending::Interrupted { run } | Ending::Spent { run } | Ending::Halted { run } => {
             eprintln!("interrupted while {} was {}; the same command again goes on", job.name, run.state);
             Ok(Exit::Interrupted)
         }

@@ -20,6 +20,9 @@ pub struct Args {
     /// Do the work right here, to the end
     #[arg(long)]
     here: bool,
+    /// Let so many items fail, where it paused because too many did
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    max_failed: Option<i64>,
     #[command(flatten)]
     budget: Budget,
     #[command(flatten)]
@@ -28,7 +31,7 @@ pub struct Args {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, run) = find::job(app, &args.job).await?;
-    let run = with_budget(app, run, args.budget).await?;
+    let run = with_limits(app, run, args.budget, args.max_failed).await?;
     if args.here {
         if let Some(session) = app.coordinator_of(&run).await? {
             let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
@@ -50,8 +53,13 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-async fn with_budget(app: &App, run: Run, budget: Budget) -> Result<Run> {
-    let limits = budget.applied_to(run.limits);
+async fn with_limits(app: &App, run: Run, budget: Budget, max_failed: Option<i64>) -> Result<Run> {
+    let mut limits = budget.applied_to(run.limits);
+    limits.max_failed = max_failed.or(limits.max_failed);
+    if let Some(reached) = (Run { limits, ..run.clone() }).cap_reached() {
+        let what = format!("run {} cannot go on: {reached}", run.no);
+        return Err(Error::new(what, "let more fail with `--max-failed N`, or end it").ending_with(Exit::ItemsFailed));
+    }
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         let remedy = "give it more with `--budget DOLLARS` or `--budget-tokens N`";
         return Err(start::budget_spent(&run, &spent, remedy));

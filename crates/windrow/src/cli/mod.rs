@@ -20,6 +20,7 @@ mod experience;
 mod follow;
 mod gates;
 mod item_show;
+mod jobs_approve;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
@@ -29,13 +30,17 @@ mod jobs_logs;
 mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
+mod jobs_rollback;
 mod jobs_show;
 mod jobs_stats;
+mod jobs_targets;
 mod jobs_unschedule;
 mod jobs_why;
+mod mock_connect;
 mod mock_model;
 mod online;
 mod output;
+mod plan;
 mod progress;
 mod report;
 mod result;
@@ -91,6 +96,8 @@ enum Command {
     Run(run::Args),
     /// Say whether a job file and its dataset are in order; nothing is called or stored
     Check(check::Args),
+    /// What an operation would change on each target; nothing is changed
+    Plan(plan::Args),
     /// Two runs row by row: what changed, and how surely
     Compare(compare::Args),
     /// Judge the gates of a run once more
@@ -104,6 +111,8 @@ enum Command {
     Serve(serve::Args),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
+    /// A stand-in for Kafka Connect on this machine, for examples and tests
+    MockConnect(mock_connect::Args),
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
@@ -145,6 +154,12 @@ enum Jobs {
     Cancel(jobs_cancel::Args),
     /// Try again what failed or was cancelled, and only that
     Retry(jobs_retry::Args),
+    /// Take an operation back: every target to what it was before
+    Rollback(jobs_rollback::Args),
+    /// Let the next wave of an operation open
+    Approve(jobs_approve::Args),
+    /// What became of every target of an operation
+    Targets(jobs_targets::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
     /// Let a job no longer start by itself
@@ -167,12 +182,20 @@ pub async fn perform(cli: Cli) -> Result<Exit> {
         Command::Check(args) => return check::perform(&cli.data, args).await,
         Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
+        Command::MockConnect(args) => return mock_connect::perform(args).await,
+        Command::Plan(args) => return plan::perform(&cli.data, args).await,
         Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
         command => command,
     };
     let app = App::open(&cli.data).await?;
     match command {
-        Command::Run(_) | Command::Check(_) | Command::Datasets(_) | Command::MockModel(_) | Command::Serve(_) => {
+        Command::Run(_)
+        | Command::Check(_)
+        | Command::Datasets(_)
+        | Command::MockModel(_)
+        | Command::Serve(_)
+        | Command::MockConnect(_)
+        | Command::Plan(_) => {
             unreachable!("performed above")
         }
         Command::Compare(args) => compare::perform(&app, args).await,
@@ -195,6 +218,9 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
+        Jobs::Rollback(args) => Box::pin(jobs_rollback::perform(app, args)).await,
+        Jobs::Approve(args) => jobs_approve::perform(app, args).await,
+        Jobs::Targets(args) => jobs_targets::perform(app, args).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,

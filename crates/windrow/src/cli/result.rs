@@ -2,9 +2,10 @@
 
 use windrow_model::aggregate::Aggregates;
 use windrow_model::record::{Item, Job, Run};
-use windrow_model::state::ItemState;
+use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{RunResult, status};
+use windrow_workloads::operation;
 
 use super::assess::{Assessment, Wish, assess};
 use super::execute::{Ending, Pace};
@@ -34,6 +35,7 @@ pub async fn show(app: &App, ending: Ending, report: Report) -> Result<Exit> {
         Ending::Settled { run, pace } => show_settled(app, &run, Some(pace), &report).await,
         Ending::Interrupted { run } => show_unfinished(app, &run, &report, Exit::Interrupted).await,
         Ending::Spent { run } => show_unfinished(app, &run, &report, Exit::BudgetSpent).await,
+        Ending::Halted { run } => show_unfinished(app, &run, &report, Exit::ItemsFailed).await,
     }
 }
 
@@ -53,6 +55,11 @@ async fn show_unfinished(app: &App, run: &Run, report: &Report, exit: Exit) -> R
                 "paused: {reason}; {done}, all of it kept\ngo on with more:  {again} --budget DOLLARS (or --budget-tokens N)"
             );
         }
+        (Exit::ItemsFailed, Some(reason)) => eprintln!(
+            "paused: {reason}; {done}\ngo on all the same:  {again} --max-failed N\ntake it back:        {}, then {}",
+            app.command("jobs cancel JOB"),
+            app.command("jobs rollback JOB"),
+        ),
         _ => eprintln!("interrupted: {done}; continue with: {again}"),
     }
     Ok(exit)
@@ -96,11 +103,23 @@ async fn page(app: &App, assessed: &Assessment, pace: Option<Pace>) -> Result<St
     if !assessed.worst.is_empty() {
         page += &format!("\n{}", tables::worst(&assessed.worst));
     }
+    if job.kind == operation::KIND {
+        page += &after_operation(app, job, run);
+    }
     let failed = failed_items(app, job, run).await?;
     if !failed.is_empty() {
         page += &failures(app, job, run, &failed);
     }
     Ok(page)
+}
+
+/// Where the targets are, and the way back.
+fn after_operation(app: &App, job: &Job, run: &Run) -> String {
+    let mut page = format!("\ntargets:         {}\n", app.command(&format!("jobs targets {}", job.name)));
+    if run.mode != Mode::Rollback && run.counters.succeeded + run.counters.failed > 0 {
+        page += &format!("take it back:    {}\n", app.command(&format!("jobs rollback {}", job.name)));
+    }
+    page
 }
 
 async fn failed_items(app: &App, job: &Job, run: &Run) -> Result<Vec<Item>> {

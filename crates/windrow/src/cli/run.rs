@@ -12,7 +12,7 @@ use super::execute::{self, Ending};
 use super::online::Stream;
 use super::progress::Progress;
 use super::report::Target;
-use super::{dry_run, find, result, scheduled};
+use super::{dry_run, find, follow, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -119,7 +119,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     if let (Some(note), false) = (&course.note, args.quiet) {
         eprintln!("{note}");
     }
-    let ending = follow(&app, &job, &course, &args).await?;
+    let ending = watch(&app, &job, &course, &args).await?;
     let report = result::Report {
         resumed: course.resumed,
         json: args.json,
@@ -129,6 +129,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         targets: args.report,
     };
     let exit = result::show(&app, ending, report).await?;
+    let exit = follow::rollback(&app, course.run, exit, follow::Shown { json: args.json, quiet: args.quiet }).await?;
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);
     }
@@ -147,7 +148,7 @@ impl Args {
     }
 }
 
-async fn follow(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Result<Ending> {
+async fn watch(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Result<Ending> {
     let progress = Progress::new(&job.name, job.rows, args.quiet);
     let run = app.store.run(course.run).await?;
     if !args.how.online {

@@ -103,6 +103,7 @@ pub fn load(
         labels: header.labels,
         priority: header.priority,
         limits,
+        rollout: None,
         schedule: header.schedule,
         spec,
         spec_hash,

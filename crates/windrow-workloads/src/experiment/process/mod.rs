@@ -19,7 +19,7 @@ pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
 pub use reply::opened;
 
 use super::target::Setting;
-use crate::experiment::target::wire::Secret;
+use crate::wire::Secret;
 use config::{Launch, Limits, Mode, content_of};
 use exchange::Running;
 use start::Start;
