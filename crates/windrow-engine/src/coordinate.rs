@@ -158,7 +158,7 @@ async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreErro
     let job = node.store.job(held.run.job).await?;
     let spec = node.store.spec(&held.run.spec_hash).await?;
     let prepared = match node.workloads.get(job.kind.as_str()) {
-        Some(workload) => workload.prepare(&spec).await,
+        Some(workload) => workload.prepare(&job.workspace, &spec).await,
         None => {
             let kinds: Vec<&str> = node.workloads.keys().copied().collect();
             let text = format!("this node knows no kind {:?}, only {}", job.kind, kinds.join(", "));

@@ -9,7 +9,7 @@ use crate::aggregate::{Clustered, Interval, LEVEL, Spread, student};
 use crate::ids::ItemId;
 use crate::step::{ContentKey, Verdict};
 
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Comparison {
     pub evaluators: BTreeMap<String, Difference>,
 }
@@ -22,7 +22,7 @@ impl Comparison {
 }
 
 /// What changed under one evaluator from the earlier run to the later.
-#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Difference {
     /// Rows that both runs have a value for.
     pub rows: i64,
@@ -42,7 +42,7 @@ pub struct Difference {
     pub fixed_rows: Vec<Flip>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Change {
     pub before: f64,
     pub after: f64,
@@ -54,11 +54,13 @@ pub struct Change {
     pub p: Option<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Flip {
     /// Place in the source, from 0, in the later run.
     pub ordinal: i64,
+    #[schema(value_type = i64)]
     pub before: ItemId,
+    #[schema(value_type = i64)]
     pub after: ItemId,
     pub before_value: Option<f64>,
     pub after_value: Option<f64>,

@@ -99,6 +99,8 @@ born_id!(/// A named dataset.
     DatasetId, "ds", "a dataset");
 born_id!(/// One version of a dataset, also while it is being imported.
     DatasetVersionId, "dsv", "a dataset version");
+born_id!(/// Somebody who is told of events over HTTP.
+    HookId, "hook", "a webhook");
 
 const TRY_BITS: u32 = 10;
 const STEP_BITS: u32 = 20;

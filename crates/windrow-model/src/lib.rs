@@ -2,9 +2,10 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`] and [`dataset::DatasetStore`] (the database) and [`workload::Workload`] (what an
-//! item of a kind means).
+//! [`store::Store`], [`dataset::DatasetStore`], [`secret::SecretStore`] and [`hook::HookStore`] (the database) and
+//! [`workload::Workload`] (what an item of a kind means).
 
+pub mod access;
 pub mod aggregate;
 pub mod compare;
 pub mod counters;
@@ -13,7 +14,9 @@ pub mod dataset;
 pub mod docs;
 pub mod failure;
 pub mod gate;
+pub mod hook;
 pub mod ids;
+pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;
@@ -21,6 +24,7 @@ pub mod priority;
 pub mod record;
 pub mod retry;
 pub mod rollout;
+pub mod secret;
 pub mod selection;
 pub mod state;
 pub mod step;
@@ -32,6 +36,6 @@ pub mod why;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
-pub use ids::{AttemptId, DatasetId, DatasetVersionId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+pub use ids::{AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 pub use json::Json;
 pub use time::{Clock, Time};

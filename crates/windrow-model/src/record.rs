@@ -282,6 +282,8 @@ pub struct LogEntry {
 pub struct OutboxEvent {
     pub id: i64,
     pub at: Time,
+    /// Of the job.
+    pub workspace: String,
     pub job: JobId,
     pub run: RunId,
     /// `run_submitted`, `run_state`, `items_archived`.

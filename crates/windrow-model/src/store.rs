@@ -16,6 +16,7 @@ use crate::compare::Comparison;
 use crate::counters::Counters;
 use crate::failure::Failure;
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
 use crate::limit::Wait;
 use crate::machine::Forbidden;
@@ -303,9 +304,19 @@ pub struct JobFilter {
     pub kind: Option<String>,
     pub state: Option<RunState>,
     pub name_contains: Option<String>,
+    /// Only jobs that start by themselves.
+    pub scheduled: bool,
     /// Newest first; continue below this one.
     pub before: Option<JobId>,
     pub limit: usize,
+}
+
+/// Whose work numbers are about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Extent {
+    All,
+    Workspace(String),
+    Job(JobId),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -326,6 +337,15 @@ pub struct NewLog {
     pub event: String,
     pub actor: String,
     pub message: String,
+}
+
+/// Which events the outbox has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct OutboxReach {
+    /// Whoever has not read this one has missed it: it and all before it are gone.
+    pub forgotten: i64,
+    /// The newest there ever was.
+    pub newest: i64,
 }
 
 /// T10: how long what is over is kept.
@@ -403,12 +423,20 @@ pub trait Store: Send + Sync {
 
     // the outbox
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>>;
-    /// Forgets events up to and including this one.
+    async fn outbox_reach(&self) -> Result<OutboxReach>;
+    /// Forgets events up to and including this one, but for what a webhook has still to read
+    /// ([`crate::hook::HELD`]).
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping
     /// Deletes jobs whose latest run ended long enough ago, a bounded number at a time. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
+    /// Takes a job out of sight with its runs; refused while one of them is not over. What it leaves behind
+    /// is for `sweep_jobs`.
+    async fn delete_job(&self, job: JobId) -> Result<()>;
+    /// Deletes items, log and events of deleted jobs, at most so many rows. Returns how many; 0 when nothing
+    /// is left.
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64>;
 
     // reads
     async fn job(&self, id: JobId) -> Result<Job>;
@@ -420,9 +448,11 @@ pub trait Store: Send + Sync {
     async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
     async fn spec(&self, hash: &str) -> Result<Json>;
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>>;
+    /// By any condition, in any order.
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats>;
+    async fn stats(&self, extent: Extent) -> Result<Stats>;
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// Over all the job's items as they stand, whichever run made them what they are.
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;

@@ -18,8 +18,9 @@ use crate::store::NewItem;
 pub trait Workload: Send + Sync {
     /// The job file's `kind`.
     fn kind(&self) -> &'static str;
-    /// Reads a run's frozen definition, once per run and node.
-    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure>;
+    /// Reads a run's frozen definition, once per run and node. What it refers to by name is looked up
+    /// in the workspace.
+    async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure>;
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

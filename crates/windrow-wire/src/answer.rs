@@ -6,7 +6,7 @@ use windrow_model::Json;
 use windrow_model::record::{OutboxEvent, Session};
 use windrow_model::store::Planned;
 
-use crate::{DatasetSummary, ItemRow, JobRow, LogLine, RunDetail, Timestamp};
+use crate::{DatasetSummary, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobList {
@@ -23,10 +23,9 @@ pub struct RunList {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct ItemList {
-    /// In the order of the source.
-    pub items: Vec<ItemRow>,
+    pub items: Vec<ListedItem>,
     /// Pass it as `after` for what follows; null at the end.
-    pub next: Option<i64>,
+    pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]

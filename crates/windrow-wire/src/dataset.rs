@@ -56,6 +56,50 @@ impl From<&DatasetListing> for DatasetSummary {
     }
 }
 
+/// What one version of a dataset has that another has not.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DatasetDiff {
+    pub name: String,
+    pub old: i64,
+    pub new: i64,
+    pub added: i64,
+    pub removed: i64,
+    pub changed: i64,
+    /// The first of each.
+    pub rows: DiffRows,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DiffRows {
+    pub added: Vec<Json>,
+    pub removed: Vec<Json>,
+    pub changed: Vec<ChangedRow>,
+}
+
+/// A row with the same `id` and another content.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct ChangedRow {
+    pub old: Json,
+    pub new: Json,
+}
+
+/// A version that was imported.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DatasetImported {
+    pub name: String,
+    pub workspace: String,
+    /// The newest version had these rows already.
+    pub unchanged: bool,
+    pub version: VersionView,
+}
+
+/// Versions that are gone.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DatasetDeleted {
+    pub name: String,
+    pub versions: Vec<i64>,
+}
+
 /// `datasets show`: one version in detail, and the list of all.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct DatasetDetail {

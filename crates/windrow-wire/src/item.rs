@@ -2,9 +2,10 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
+use windrow_model::item_query::FoundItem;
 use windrow_model::record::{Attempt, Item, ItemDetail, Step};
 use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
-use windrow_model::step::{Score, Usage};
+use windrow_model::step::{Score, Usage, Verdict};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::{Timestamp, status};
@@ -58,6 +59,37 @@ impl ItemRow {
             usage: item.usage,
             finished_at: item.finished_at.map(Into::into),
         }
+    }
+}
+
+/// A finding without its reason.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct ScoreCell {
+    pub name: String,
+    pub turn: u32,
+    pub verdict: Verdict,
+    /// Null where there is nothing to average (error, skipped).
+    pub value: Option<f64>,
+}
+
+/// One line of a list of items.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct ListedItem {
+    #[serde(flatten)]
+    pub item: ItemRow,
+    /// By turn and name.
+    pub scores: Vec<ScoreCell>,
+}
+
+impl ListedItem {
+    pub fn of(kind: &str, mode: Mode, found: &FoundItem) -> Self {
+        let cell = |score: &Score| ScoreCell {
+            name: score.name.clone(),
+            turn: score.turn,
+            verdict: score.verdict,
+            value: score.value,
+        };
+        Self { item: ItemRow::of(kind, mode, &found.item), scores: found.scores.iter().map(cell).collect() }
     }
 }
 

@@ -56,6 +56,31 @@ impl From<&Schedule> for ScheduleView {
     }
 }
 
+/// A job that starts by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ScheduledJob {
+    pub job: String,
+    pub name: String,
+    pub workspace: String,
+    #[serde(flatten)]
+    pub schedule: ScheduleView,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct ScheduleList {
+    /// Newest job first.
+    pub schedules: Vec<ScheduledJob>,
+    /// Pass it as `before` for what follows; null at the end.
+    pub next: Option<String>,
+}
+
+/// What a clean-up or a deletion took away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+pub struct Deleted {
+    pub jobs: i64,
+    pub items: i64,
+}
+
 /// `jobs show`: the row, the frozen definition of the latest run, and every run.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobDetail {

@@ -14,16 +14,20 @@ pub mod problem;
 pub mod request;
 pub mod result;
 pub mod run;
+pub mod secret;
 pub mod status;
 pub mod time;
 
 pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
 pub use bad_row::BadRow;
-pub use dataset::{DatasetDetail, DatasetSummary, VersionView};
-pub use item::{AttemptView, ItemDetailView, ItemRow, StepView};
-pub use job::{JobDetail, JobRow, ScheduleView};
+pub use dataset::{
+    ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
+};
+pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
+pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
-pub use result::{BaselineHead, Findings, RunResult};
+pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
 pub use run::{Budget, ItemCounts, RunDetail};
+pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;

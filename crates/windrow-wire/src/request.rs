@@ -58,6 +58,42 @@ pub struct Retry {
     pub unjudged: bool,
 }
 
+/// Which items to undo, last first. None: all that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Rollback {
+    /// Only these.
+    pub items: Vec<i64>,
+}
+
+/// The name of a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CloneRequest {
+    #[schema(min_length = 1)]
+    pub name: String,
+}
+
+/// When a job starts by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScheduleRequest {
+    /// Five fields of cron, in UTC, or `@daily` and the like.
+    pub cron: String,
+}
+
+/// How long jobs that are over are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CleanUp {
+    /// Days that jobs without failed items are kept after their end; 7 if not given.
+    #[schema(minimum = 0, maximum = 36500)]
+    pub completed_days: Option<i64>,
+    /// Days that all other jobs are kept; 30 if not given.
+    #[schema(minimum = 0, maximum = 36500)]
+    pub failed_days: Option<i64>,
+}
+
 /// Judge again, by the evaluators of this job file; without one by those of the latest run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,8 +1,10 @@
-//! What `windrow run --json` prints: one object, to be extended but not renamed.
+//! What a run came to, as `windrow run --json` prints it and the API answers: one object, to be extended
+//! but not renamed; and two runs compared.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
 use windrow_model::compare::Comparison;
 use windrow_model::gate::Judged;
@@ -12,7 +14,7 @@ use windrow_model::step::Usage;
 
 use crate::{BadRow, ItemCounts, run, status};
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RunResult {
     pub job: JobHead,
     pub run: RunHead,
@@ -42,14 +44,14 @@ pub struct RunResult {
     pub exit_code: u8,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobHead {
     pub id: String,
     pub name: String,
     pub status: &'static str,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct RunHead {
     pub id: String,
     pub no: i64,
@@ -59,11 +61,34 @@ pub struct RunHead {
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct BaselineHead {
     pub job: String,
     pub run: String,
     pub no: i64,
+}
+
+impl BaselineHead {
+    pub fn of(job: &Job, run: &Run) -> Self {
+        Self { job: job.name.clone(), run: run.id.to_string(), no: run.no }
+    }
+}
+
+/// Two runs row by row.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Compared {
+    pub before: BaselineHead,
+    pub after: BaselineHead,
+    #[serde(flatten)]
+    pub comparison: Comparison,
+}
+
+/// The gates of a run that is over.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct GateList {
+    pub gates: Vec<Judged>,
+    /// As `windrow gates` ends: 0 passed, 3 a gate failed, 4 too many items failed, 6 undecided.
+    pub exit_code: u8,
 }
 
 /// What was found out about a run beside its numbers.

@@ -19,13 +19,20 @@ pub struct Kind {
     pub name: &'static str,
     /// `None`: the name is taken, but this version cannot run it.
     pub load: Option<Loader>,
+    /// What its items do can be undone.
+    pub rolls_back: bool,
 }
 
 pub const KINDS: &[Kind] = &[
-    Kind { name: experiment::KIND, load: Some(experiment::file::load) },
-    Kind { name: operation::KIND, load: Some(operation::file::load) },
-    Kind { name: "ingest", load: None },
+    Kind { name: experiment::KIND, load: Some(experiment::file::load), rolls_back: false },
+    Kind { name: operation::KIND, load: Some(operation::file::load), rolls_back: true },
+    Kind { name: "ingest", load: None, rolls_back: false },
 ];
+
+/// Whether jobs of this kind change something that can be undone (B5).
+pub fn rolls_back(name: &str) -> bool {
+    KINDS.iter().any(|kind| kind.name == name && kind.rolls_back)
+}
 
 /// Every workload this version can run, for the engine.
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {

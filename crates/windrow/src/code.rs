@@ -20,8 +20,14 @@ windrow_model::vocabulary! {
         BrokenJobFile = "broken_job_file",
         #[doc = "Some of the rows that were sent are broken; none was taken."]
         BrokenRows = "broken_rows",
+        #[doc = "Something has changed since it was looked at (If-Match)."]
+        Changed = "changed",
+        #[doc = "Jobs of this kind change nothing that could be undone."]
+        NothingToUndo = "nothing_to_undo",
         #[doc = "The request itself is wrong."]
         BadRequest = "bad_request",
+        #[doc = "The workspace is not the caller's, or its role does not suffice."]
+        Forbidden = "forbidden",
         #[doc = "The request comes from a page of another origin, or for another host."]
         ForeignOrigin = "foreign_origin",
         #[doc = "There is nothing at this address."]
@@ -34,6 +40,8 @@ windrow_model::vocabulary! {
         UnsupportedType = "unsupported_type",
         #[doc = "So much waits already that no more is taken for now."]
         QueueFull = "queue_full",
+        #[doc = "The caller asks more often than is allowed."]
+        RateLimited = "rate_limited",
         #[doc = "The answer took too long; what was asked may or may not have happened."]
         TimedOut = "timed_out",
         #[doc = "The database cannot be reached or did not answer."]

@@ -1,9 +1,12 @@
 //! The folder of the embedded database, and what lies where in it:
 //! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process,
-//! `files/` what jobs sent to a server may name.
+//! `files/` what jobs sent to a server may name, and `workspaces/<name>/files/` the same for every other
+//! workspace than the default one, `uploads/` what is being sent to it.
 
 use std::io;
 use std::path::{Path, PathBuf};
+
+use windrow_model::access::DEFAULT_WORKSPACE;
 
 use crate::error::{Error, Result};
 
@@ -55,11 +58,42 @@ impl DataDir {
         self.path.join("sessions")
     }
 
-    pub fn files(&self) -> PathBuf {
-        self.path.join("files")
+    pub fn files(&self, workspace: &str) -> PathBuf {
+        match workspace {
+            DEFAULT_WORKSPACE => self.path.join("files"),
+            other => self.path.join("workspaces").join(folder_name(other)).join("files"),
+        }
+    }
+
+    pub fn uploads(&self) -> PathBuf {
+        self.path.join("uploads")
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+}
+
+/// A name that leads nowhere else, whatever the workspace is called.
+fn folder_name(workspace: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let written = workspace.bytes().map(|byte| match plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02x}"),
+    });
+    written.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_workspace_leads_into_the_files_of_another() {
+        let dir = DataDir { path: PathBuf::from("d") };
+        assert_eq!(dir.files("default"), Path::new("d/files"));
+        assert_eq!(dir.files("team-b"), Path::new("d/workspaces/team-b/files"));
+        assert_eq!(dir.files("../x/.."), Path::new("d/workspaces/%2e%2e%2fx%2f%2e%2e/files"));
+        assert_ne!(dir.files("a%2fb"), dir.files("a/b"));
     }
 }

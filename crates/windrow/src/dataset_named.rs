@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use windrow_model::dataset::{Dataset, DatasetVersion};
+use windrow_wire::DatasetDeleted;
 
 use crate::error::{Code, Error, Result};
 use crate::wiring::App;
@@ -47,11 +48,31 @@ pub async fn dataset(app: &App, workspace: &str, name: &str) -> Result<(Dataset,
     let listed = app.datasets.datasets(workspace).await?;
     let likeness = |other: &str| strsim::jaro_winkler(other, name);
     let nearest = listed.iter().map(|listing| listing.dataset.name.as_str()).filter(|other| likeness(other) > 0.7);
-    let remedy = match nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
-        Some(meant) => format!("did you mean {meant}?"),
-        None => format!("list what there is with `{}`", app.command("datasets list")),
-    };
-    Err(Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound))
+    match nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
+        Some(meant) => Err(missing(name, format!("did you mean {meant}?"))),
+        None => Err(unknown(app, name)),
+    }
+}
+
+/// There is none of this name, nor of a similar one.
+pub fn unknown(app: &App, name: &str) -> Error {
+    missing(name, format!("list what there is with `{}`", app.command("datasets list")))
+}
+
+fn missing(name: &str, remedy: String) -> Error {
+    Error::new(format!("there is no dataset {name:?}"), remedy).coded(Code::NotFound)
+}
+
+/// Takes the version named, or all of them, out of sight; what is left of them is to be swept away.
+pub async fn drop(app: &App, workspace: &str, named: &Named) -> Result<DatasetDeleted> {
+    let (dataset, mut versions) = self::dataset(app, workspace, &named.name).await?;
+    if named.version.is_some() {
+        versions = vec![choose(named, &versions)?];
+    }
+    for version in &versions {
+        app.datasets.drop_version(version.id).await?;
+    }
+    Ok(DatasetDeleted { name: dataset.name, versions: versions.iter().map(|version| version.version).collect() })
 }
 
 pub fn choose(named: &Named, versions: &[DatasetVersion]) -> Result<DatasetVersion> {

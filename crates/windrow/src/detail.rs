@@ -1,10 +1,14 @@
-//! Everything about one job or one dataset, gathered for whoever asks.
+//! Everything about one job, one dataset or a pair of either's versions, gathered for whoever asks.
 
 use windrow_model::record::{Job, Run};
-use windrow_wire::{DatasetDetail, JobDetail, JobRow, RunDetail, VersionView};
+use windrow_wire::{
+    BaselineHead, ChangedRow, Compared, DatasetDetail, DatasetDiff, DiffRows, JobDetail, JobRow, RunDetail, VersionView,
+};
+use windrow_workloads::dataset::diff::{self, Diff};
 
 use crate::dataset_named::{self, Named};
 use crate::error::Result;
+use crate::find;
 use crate::wiring::App;
 
 const SAMPLE_BYTES: usize = 1 << 20;
@@ -40,4 +44,31 @@ pub async fn of_dataset(app: &App, workspace: &str, named: &Named, rows: usize) 
         sample: sample.into_iter().map(|row| row.body).collect(),
         versions: versions.iter().map(VersionView::from).collect(),
     })
+}
+
+/// Two runs, each `JOB`, `JOB#3` or an id; lists at most `rows` that flipped either way.
+pub async fn of_pair(app: &App, workspace: Option<&str>, before: &str, after: &str, rows: usize) -> Result<Compared> {
+    let before = find::run_within(app, workspace, before).await?;
+    let after = find::run_within(app, workspace, after).await?;
+    let comparison = app.store.compare(before.1.id, after.1.id, rows).await?;
+    let head = |(job, run): &(Job, Run)| BaselineHead::of(job, run);
+    Ok(Compared { before: head(&before), after: head(&after), comparison })
+}
+
+/// Two versions of one dataset; without a number the newest.
+pub async fn of_versions(
+    app: &App,
+    workspace: &str,
+    name: &str,
+    (old, new): (Option<i64>, Option<i64>),
+    shown: usize,
+) -> Result<DatasetDiff> {
+    let (dataset, versions) = dataset_named::dataset(app, workspace, name).await?;
+    let choose = |version| dataset_named::choose(&Named { name: name.to_owned(), version }, &versions);
+    let (old, new) = (choose(old)?, choose(new)?);
+    let Diff { added, removed, changed, added_rows, removed_rows, changed_rows } =
+        diff::diff(&*app.datasets, (old.id, new.id), shown).await?;
+    let changed_rows = changed_rows.into_iter().map(|(old, new)| ChangedRow { old, new }).collect();
+    let rows = DiffRows { added: added_rows, removed: removed_rows, changed: changed_rows };
+    Ok(DatasetDiff { name: dataset.name, old: old.version, new: new.version, added, removed, changed, rows })
 }

@@ -49,6 +49,15 @@ impl Error {
         }
     }
 
+    /// For where it is one part of a longer sentence.
+    pub fn one_line(&self) -> String {
+        match self {
+            Error::File(report) => report.to_string(),
+            Error::Plain { what, remedy, .. } if remedy.is_empty() => what.clone(),
+            Error::Plain { what, remedy, .. } => format!("{what}; {remedy}"),
+        }
+    }
+
     /// As it goes to stderr: with frames and colours for a person, as plain lines otherwise.
     pub fn render(&self) -> String {
         use std::io::IsTerminal;

@@ -1,19 +1,27 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod assess;
+mod baseline;
 mod cli;
 mod code;
 mod data_dir;
 mod dataset_named;
+mod delete;
 mod detail;
 mod error;
 mod exit;
 mod find;
 mod http;
+mod import;
 mod intake;
+mod items;
 mod mock_connect;
 mod mock_model;
+mod report;
 mod retry;
+mod secrets;
 mod session_lock;
+mod site;
 mod start;
 mod wiring;
 
@@ -27,7 +35,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
     let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_from_env("WINDROW_LOG").unwrap_or_else(|_| EnvFilter::new("error"));
+    let filter = EnvFilter::try_new(cli.log()).unwrap_or_else(|_| EnvFilter::new("error"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

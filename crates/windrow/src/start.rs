@@ -2,11 +2,11 @@
 //! API have in common.
 
 use windrow_engine::{Request, submit as submit_request};
-use windrow_model::RunId;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::state::Mode;
 use windrow_model::store::Submitted;
-use windrow_workloads::{LoadedJob, experiment};
+use windrow_model::{RunId, cron};
+use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
@@ -37,6 +37,17 @@ pub async fn of_run(app: &App, job: &Job, run: &Run, mode: Mode) -> Result<Reque
     Ok(Request::of_run(app.store.as_ref(), job, run, mode, wiring::actor()).await?)
 }
 
+/// The same definition under another name, which must be free unless the request is a repeated one.
+pub async fn of_copy(app: &App, job: &Job, run: &Run, name: String, repeated: bool) -> Result<Request> {
+    job_file::check_name(&name)
+        .map_err(|why| Error::new(why, "choose another name for the copy").coded(Code::BadRequest))?;
+    if !repeated && app.store.find_job(&job.workspace, &name).await?.is_some() {
+        let what = format!("there is a job {name:?} already");
+        return Err(Error::new(what, "choose another name for the copy").coded(Code::Conflict));
+    }
+    Ok(Request { name, ..of_run(app, job, run, Mode::Submit).await? })
+}
+
 pub async fn submit(app: &App, request: Request) -> Result<RunId> {
     Ok(submit_once(app, request).await?.run)
 }
@@ -54,6 +65,18 @@ pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob, remedy: &s
     }
     let what = format!("more than the evaluators of {} has changed, and a rescore calls no target", file.name);
     Err(Error::new(what, remedy).coded(Code::Conflict))
+}
+
+/// Lets a job start by itself. The next time is set also while a run is under way, whose end sets it anew:
+/// that end may be right now.
+pub async fn schedule(app: &App, job: &Job, cron: String, actor: &str) -> Result<Schedule> {
+    let next_at = cron::next_after(&cron, app.now()).map_err(|why| {
+        let remedy = "write five fields, like \"0 6 * * *\" (daily at 6:00 UTC)";
+        Error::new(format!("{cron:?} names no time: {why}"), remedy).ending_with(Exit::Usage).coded(Code::BadRequest)
+    })?;
+    let schedule = Schedule { cron, next_at: Some(next_at) };
+    app.store.schedule(job.id, Some(schedule.clone()), actor, app.now()).await?;
+    Ok(schedule)
 }
 
 pub fn budget_spent(run: &Run, spent: &str, remedy: &str) -> Error {

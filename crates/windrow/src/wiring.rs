@@ -7,6 +7,7 @@ use std::sync::Arc;
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_model::dataset::DatasetStore;
 use windrow_model::record::{Run, Session};
+use windrow_model::secret::SecretStore;
 use windrow_model::store::{Retention, Scope, Store};
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
@@ -15,15 +16,19 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::secrets::Vault;
 use crate::session_lock::{self, SessionLock};
+use crate::site::Site;
 
 /// The least number of items that a `windrow run` can have at work.
 const WORKERS: usize = 32;
 
 pub struct App {
+    site: Site,
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    secrets: Arc<dyn SecretStore>,
     clock: Arc<dyn Clock>,
 }
 
@@ -43,26 +48,33 @@ pub struct Load {
 
 impl App {
     /// On a folder that exists: for commands that look or change something.
-    pub async fn open(path: &Path) -> Result<Self> {
-        Self::on(DataDir::existing(path)?).await
+    pub async fn open(site: &Site) -> Result<Self> {
+        Self::on(site, DataDir::existing(&site.data)?).await
     }
 
     /// On a folder made if need be: for commands that start something.
-    pub async fn create(path: &Path) -> Result<Self> {
-        Self::on(DataDir::create(path)?).await
+    pub async fn create(site: &Site) -> Result<Self> {
+        Self::on(site, DataDir::create(&site.data)?).await
     }
 
-    async fn on(data: DataDir) -> Result<Self> {
+    async fn on(site: &Site, data: DataDir) -> Result<Self> {
         let store = Arc::new(SqliteStore::open(&data.database())?);
-        let app = Self { data, store: store.clone(), datasets: store, clock: Arc::new(SystemClock) };
+        let app = Self {
+            site: site.clone(),
+            data,
+            store: store.clone(),
+            datasets: store.clone(),
+            secrets: store,
+            clock: Arc::new(SystemClock),
+        };
         app.bury_the_dead().await?;
         Ok(app)
     }
 
     /// As [`open`](Self::open), where there may be nothing yet.
-    pub async fn open_if_there(path: &Path) -> Result<Option<Self>> {
-        match DataDir::existing(path) {
-            Ok(data) => Self::on(data).await.map(Some),
+    pub async fn open_if_there(site: &Site) -> Result<Option<Self>> {
+        match DataDir::existing(&site.data) {
+            Ok(data) => Self::on(site, data).await.map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -72,9 +84,27 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
-    /// Where the files lie that a job sent to the server may name.
-    pub fn files(&self) -> PathBuf {
-        self.data.files()
+    pub fn vault(&self) -> Vault {
+        Vault::new(self.secrets.clone(), self.site.key_source())
+    }
+
+    /// Variables and secrets, for what looks them up where blocking is allowed.
+    pub fn environment(&self) -> Environment {
+        let (vault, runtime) = (self.vault(), tokio::runtime::Handle::current());
+        let secrets = move |workspace: &str, name: &str| {
+            runtime.block_on(vault.value(workspace, name)).map_err(|error| error.one_line())
+        };
+        self.site.environment().with_secrets(secrets)
+    }
+
+    /// Where the files lie that a job of the workspace, sent to the server, may name.
+    pub fn files(&self, workspace: &str) -> PathBuf {
+        self.data.files(workspace)
+    }
+
+    /// Where what is being sent to the server lies until it is stored.
+    pub fn uploads(&self) -> PathBuf {
+        self.data.uploads()
     }
 
     pub fn now(&self) -> Time {
@@ -141,12 +171,12 @@ impl App {
         };
         let parts = Parts {
             store: self.store.clone(),
-            workloads: windrow_workloads::workloads(Environment::process(), self.library()),
+            workloads: windrow_workloads::workloads(self.environment(), self.library()),
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
         };
-        let engine = Engine::start(parts, Settings { quota: quota()?, ..settings }).await?;
+        let engine = Engine::start(parts, Settings { quota: self.site.quota, ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 
@@ -164,16 +194,4 @@ impl App {
 /// Who is acting, for the log.
 pub fn actor() -> String {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
-}
-
-/// `WINDROW_QUOTA`: runs of one workspace at work at the same time.
-fn quota() -> Result<Option<usize>> {
-    let Ok(text) = std::env::var("WINDROW_QUOTA") else { return Ok(None) };
-    match text.parse() {
-        Ok(runs) if runs > 0 => Ok(Some(runs)),
-        _ => Err(Error::new(
-            format!("WINDROW_QUOTA is {text:?}"),
-            "set it to the number of runs of a workspace that may work at the same time",
-        )),
-    }
 }

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
@@ -327,11 +328,20 @@ impl Store for FaultyStore {
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         pass_on!(self, self.inner.outbox(after, limit))
     }
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        pass_on!(self, self.inner.outbox_reach())
+    }
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         pass_on!(self, self.inner.forget_outbox(up_to))
     }
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         pass_on!(self, self.inner.clean_up(retention, limit, now))
+    }
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.inner.delete_job(job).await
+    }
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.inner.sweep_jobs(limit).await
     }
     async fn job(&self, id: JobId) -> Result<Job> {
         pass_on!(self, self.inner.job(id))
@@ -357,14 +367,17 @@ impl Store for FaultyStore {
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         pass_on!(self, self.inner.items(filter))
     }
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        self.inner.search_items(query).await
+    }
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.item(id))
     }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         pass_on!(self, self.inner.logs(job, after, limit))
     }
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        pass_on!(self, self.inner.stats(job))
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        pass_on!(self, self.inner.stats(extent))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))

@@ -86,7 +86,7 @@ impl Workload for SimWorkload {
         "sim"
     }
 
-    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
+    async fn prepare(&self, _workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
         let spec: Spec = spec.parse().map_err(|error| Failure::new(ErrorClass::InvalidRequest, error.to_string()))?;
         let mut policy = RetryPolicy { max_retries: 3, delays_ms: vec![0, 3_000, 12_000], ..Default::default() };
         policy.classes.insert(ErrorClass::Handler, Reaction::Retry);

@@ -32,7 +32,7 @@ impl World {
         job.state == JobState::Idle && run.ended_at.is_some_and(|ended| ended + kept_ms <= now)
     }
 
-    fn delete_item(&mut self, item: ItemId) {
+    pub(super) fn delete_item(&mut self, item: ItemId) {
         let row = self.items.remove(&item).expect("item exists");
         self.keys.remove(&(row.job, row.key));
         let (first, last) = item.attempts();
@@ -41,10 +41,15 @@ impl World {
     }
 
     fn delete_job(&mut self, job: JobId) {
-        self.jobs.remove(&job);
-        self.runs.retain(|_, run| run.job != job);
+        self.delete_rows(job);
         self.log.retain(|_, entry| entry.job != job);
         self.outbox.retain(|_, event| event.job != job);
+    }
+
+    /// The job and its runs.
+    pub(super) fn delete_rows(&mut self, job: JobId) {
+        self.jobs.remove(&job);
+        self.runs.retain(|_, run| run.job != job);
         let runs = &self.runs;
         self.specs.retain(|hash, _| runs.values().any(|run| run.spec_hash == *hash));
     }

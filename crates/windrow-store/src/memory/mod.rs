@@ -7,6 +7,7 @@ mod claim;
 mod clean_up;
 mod close;
 mod datasets;
+mod delete_job;
 mod intend;
 mod plan;
 mod read;
@@ -15,6 +16,7 @@ mod report;
 mod results;
 mod rollout;
 mod schedule;
+mod search;
 mod session;
 mod submit;
 mod waits;
@@ -26,6 +28,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -153,12 +156,21 @@ impl Store for MemoryStore {
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         Ok(self.world().outbox_after(after, limit))
     }
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        Ok(self.world().outbox_reach())
+    }
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         self.world().forget_outbox(up_to);
         Ok(())
     }
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         Ok(self.world().clean_up(retention, limit, now))
+    }
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.world().take_out_of_sight(job)
+    }
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        Ok(self.world().sweep_jobs(limit))
     }
     async fn job(&self, id: JobId) -> Result<Job> {
         self.world().job(id)
@@ -184,14 +196,17 @@ impl Store for MemoryStore {
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         Ok(self.world().list_items(&filter))
     }
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        Ok(self.world().search_items(&query))
+    }
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().item_detail(id)
     }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        Ok(self.world().stats(job))
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        Ok(self.world().stats(&extent))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         let world = self.world();

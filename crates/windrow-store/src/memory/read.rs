@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use windrow_model::aggregate::Stats;
 use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
 use windrow_model::state::Outcome;
-use windrow_model::store::{ItemFilter, JobFilter, Result, StoreError};
+use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
 
@@ -25,6 +25,7 @@ impl World {
                 && f.kind.as_ref().is_none_or(|kind| *kind == job.kind)
                 && f.state.is_none_or(|state| state == run.state)
                 && f.name_contains.as_ref().is_none_or(|part| job.name.contains(part.as_str()))
+                && (!f.scheduled || job.schedule.is_some())
                 && f.before.is_none_or(|before| job.id < before)
         };
         let newest_first = self.jobs.values().rev().map(|row| (&row.job, &self.runs[&row.job.latest_run]));
@@ -48,7 +49,7 @@ impl World {
             .collect()
     }
 
-    fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
+    pub(super) fn item_record(&self, id: ItemId, row: &ItemRow) -> Item {
         Item {
             id,
             job: row.job,
@@ -96,12 +97,22 @@ impl World {
         self.outbox.range(after + 1..).take(limit).map(|(_, event)| event.clone()).collect()
     }
 
+    pub fn outbox_reach(&self) -> OutboxReach {
+        OutboxReach { forgotten: self.outbox_forgotten, newest: self.outbox_seq }
+    }
+
     pub fn forget_outbox(&mut self, up_to: i64) {
+        let up_to = up_to.min(self.outbox_seq);
+        self.outbox_forgotten = self.outbox_forgotten.max(up_to);
         self.outbox = self.outbox.split_off(&(up_to + 1));
     }
 
-    pub fn stats(&self, job: Option<JobId>) -> Stats {
-        let wanted = |candidate: JobId| job.is_none_or(|job| job == candidate);
+    pub fn stats(&self, extent: &Extent) -> Stats {
+        let wanted = |candidate: JobId| match extent {
+            Extent::All => true,
+            Extent::Workspace(workspace) => self.jobs[&candidate].job.workspace == *workspace,
+            Extent::Job(job) => *job == candidate,
+        };
         let mut stats = Stats { jobs: self.jobs.keys().filter(|id| wanted(**id)).count() as i64, ..Default::default() };
         for run in self.runs.values().filter(|run| wanted(run.job)) {
             stats.runs += 1;

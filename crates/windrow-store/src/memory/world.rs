@@ -64,8 +64,11 @@ pub(super) struct World {
     pub leased_by_run: BTreeMap<RunId, BTreeSet<AttemptId>>,
     pub held: BTreeMap<String, AttemptId>,
     pub logged: BTreeSet<(RunId, AttemptId)>,
+    /// Deleted, with something left to be swept away.
+    pub doomed: BTreeSet<JobId>,
     pub item_seq: i64,
     pub outbox_seq: i64,
+    pub outbox_forgotten: i64,
     pub log_seq: i64,
 }
 
@@ -184,7 +187,8 @@ impl World {
     pub fn emit(&mut self, run: RunId, kind: &str, body: Json, now: Time) {
         self.outbox_seq += 1;
         let job = self.runs[&run].job;
-        let event = OutboxEvent { id: self.outbox_seq, at: now, job, run, kind: kind.into(), body };
+        let workspace = self.jobs[&job].job.workspace.clone();
+        let event = OutboxEvent { id: self.outbox_seq, at: now, workspace, job, run, kind: kind.into(), body };
         self.outbox.insert(event.id, event);
     }
 

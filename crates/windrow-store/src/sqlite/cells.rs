@@ -1,5 +1,7 @@
 //! Reads a row's cells from left to right into the model's types.
 
+use std::str::FromStr;
+
 use rusqlite::types::{FromSql, Type};
 use rusqlite::{Error, Result, Row};
 use windrow_model::counters::Counters;
@@ -35,6 +37,11 @@ impl<'r, 's> Cells<'r, 's> {
         self.next += 1;
         let found = self.row.get_ref(self.next - 1)?;
         found.as_str().map_err(|error| self.strange(Type::Text, error.to_string()))
+    }
+
+    /// What is stored as the text it is written as.
+    pub fn text_as<T: FromStr<Err: std::fmt::Display>>(&mut self) -> Result<T> {
+        self.text()?.parse().map_err(|error: T::Err| self.strange(Type::Text, error.to_string()))
     }
 
     /// A state stored as a code.

@@ -43,13 +43,13 @@ fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>
     Ok(ids(tx, &DOOMED, kept)?.into_iter().map(JobId).collect())
 }
 
-fn ids(tx: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<i64>> {
+pub(super) fn ids(tx: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<i64>> {
     let mut stmt = tx.prepare_cached(sql)?;
     let found = stmt.query_map(params, |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     Ok(found)
 }
 
-fn delete_item(tx: &Connection, item: ItemId) -> Result<()> {
+pub(super) fn delete_item(tx: &Connection, item: ItemId) -> Result<()> {
     let (first, last) = item.attempts();
     let delete = |sql: &str, from: i64, to: i64| tx.prepare_cached(sql)?.execute([from, to]);
     delete("DELETE FROM shared_steps WHERE step_id BETWEEN ?1 AND ?2", first.first_step().0, last.last_step().0)?;
@@ -62,14 +62,18 @@ fn delete_item(tx: &Connection, item: ItemId) -> Result<()> {
 }
 
 fn delete_job(tx: &Connection, job: JobId) -> Result<()> {
+    delete_rows(tx, job)?;
+    for sql in ["DELETE FROM log WHERE job_id = ?1", "DELETE FROM outbox WHERE job_id = ?1"] {
+        tx.prepare_cached(sql)?.execute([job.0])?;
+    }
+    Ok(())
+}
+
+/// The job, its runs, and definitions that no other run has.
+pub(super) fn delete_rows(tx: &Connection, job: JobId) -> Result<()> {
     let mut stmt = tx.prepare_cached("SELECT DISTINCT spec_hash FROM runs WHERE job_id = ?1")?;
     let specs: Vec<String> = stmt.query_map([job.0], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    for sql in [
-        "DELETE FROM runs WHERE job_id = ?1",
-        "DELETE FROM log WHERE job_id = ?1",
-        "DELETE FROM outbox WHERE job_id = ?1",
-        "DELETE FROM jobs WHERE id = ?1",
-    ] {
+    for sql in ["DELETE FROM runs WHERE job_id = ?1", "DELETE FROM jobs WHERE id = ?1"] {
         tx.prepare_cached(sql)?.execute([job.0])?;
     }
     let unused = "DELETE FROM specs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)";

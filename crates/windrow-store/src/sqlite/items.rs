@@ -49,10 +49,15 @@ pub(super) fn items(conn: &Connection, filter: &ItemFilter) -> Result<Vec<Item>>
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-pub(super) fn item(conn: &Connection, id: ItemId) -> Result<ItemDetail> {
+/// The snapshot of one.
+pub(super) fn row(conn: &Connection, id: ItemId) -> Result<Item> {
     let mut stmt = conn.prepare_cached(&select("i.id = ?1"))?;
     let item = stmt.query_row([id.0], from_row).optional()?;
-    let item = item.ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?;
+    Ok(item.ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?)
+}
+
+pub(super) fn item(conn: &Connection, id: ItemId) -> Result<ItemDetail> {
+    let item = row(conn, id)?;
     let (_, last) = id.attempts();
     Ok(ItemDetail {
         item,

@@ -24,6 +24,7 @@ pub(super) static PAGE: Sql = Sql::new(|| {
            AND (:kind IS NULL OR j.kind = :kind)
            AND (:state IS NULL OR r.state = :state)
            AND (:part IS NULL OR instr(j.name, :part) > 0)
+           AND (NOT :scheduled OR j.schedule IS NOT NULL)
          ORDER BY j.id DESC LIMIT :limit",
         runs::COLUMNS
     )
@@ -67,6 +68,7 @@ pub(super) fn jobs(conn: &Connection, filter: &JobFilter) -> Result<Vec<(Job, Ru
         ":kind": filter.kind,
         ":state": filter.state.map(|state| state.as_str()),
         ":part": filter.name_contains,
+        ":scheduled": filter.scheduled,
         ":limit": filter.limit as i64,
     };
     let found = stmt.query_map(wanted, |row| {

@@ -1,18 +1,19 @@
 //! The log a person reads and the outbox the relay reads: both are written with the change they
 //! tell of, in its transaction.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::json;
+use windrow_model::hook::HELD;
 use windrow_model::record::{LogEntry, LogLevel, OutboxEvent, Run};
 use windrow_model::state::{ItemState, RunState};
-use windrow_model::store::NewLog;
+use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
 use super::cells::Cells;
 use super::fault::Result;
 
-pub(super) const OUTBOX: &str =
-    "SELECT id, at, job_id, run_id, kind, body FROM outbox WHERE id > ?1 ORDER BY id LIMIT ?2";
+pub(super) const OUTBOX: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body \
+     FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 ORDER BY o.id LIMIT ?2";
 pub(super) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
      WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
@@ -78,22 +79,47 @@ pub(super) fn emit_archived(tx: &Connection, run: &Run, settled: &[(ItemId, Item
 
 pub(super) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
     let mut stmt = conn.prepare_cached(OUTBOX)?;
-    let found = stmt.query_map(params![after, limit as i64], |row| {
-        let mut c = Cells::of(row);
-        Ok(OutboxEvent {
-            id: c.get()?,
-            at: c.time()?,
-            job: JobId(c.get()?),
-            run: RunId(c.get()?),
-            kind: c.get()?,
-            body: c.json()?,
-        })
-    })?;
+    let found = stmt.query_map(params![after, limit as i64], |row| event(&mut Cells::of(row)))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// In the order of the columns that `OUTBOX` names.
+pub(super) fn event(c: &mut Cells) -> rusqlite::Result<OutboxEvent> {
+    Ok(OutboxEvent {
+        id: c.get()?,
+        at: c.time()?,
+        workspace: c.get()?,
+        job: JobId(c.get()?),
+        run: RunId(c.get()?),
+        kind: c.get()?,
+        body: c.json()?,
+    })
+}
+
+pub(super) fn reach(conn: &Connection) -> Result<OutboxReach> {
+    Ok(OutboxReach { forgotten: forgotten(conn)?, newest: newest(conn)? })
+}
+
+/// Also when its row is gone: numbers are not given twice.
+pub(super) fn newest(conn: &Connection) -> Result<i64> {
+    let mut stmt = conn.prepare_cached("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'")?;
+    Ok(stmt.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+pub(super) fn forgotten(conn: &Connection) -> Result<i64> {
+    let mut stmt = conn.prepare_cached("SELECT last FROM sequences WHERE name = 'outbox_forgotten'")?;
+    Ok(stmt.query_row([], |row| row.get(0))?)
+}
+
 pub(super) fn forget_outbox(tx: &Connection, up_to: i64) -> Result<()> {
+    let up_to = up_to.min(newest(tx)?);
+    let slowest: Option<i64> = tx
+        .prepare_cached("SELECT min(cursor) FROM webhooks WHERE state <> 'disabled'")?
+        .query_row([], |row| row.get(0))?;
+    let up_to = slowest.map_or(up_to, |slowest| up_to.min(slowest.max(up_to - HELD)));
     tx.prepare_cached("DELETE FROM outbox WHERE id <= ?1")?.execute([up_to])?;
+    let sql = "UPDATE sequences SET last = max(last, ?1) WHERE name = 'outbox_forgotten'";
+    tx.prepare_cached(sql)?.execute([up_to])?;
     Ok(())
 }
 

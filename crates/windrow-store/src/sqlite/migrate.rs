@@ -12,7 +12,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0003_waits.sql"),
     include_str!("migrations/0004_groups.sql"),
     include_str!("migrations/0005_runs.sql"),
-    include_str!("migrations/0006_waves.sql"),
+    include_str!("migrations/0006_doomed_jobs.sql"),
+    include_str!("migrations/0007_secrets.sql"),
+    include_str!("migrations/0008_webhooks.sql"),
+    include_str!("migrations/0009_waves.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

@@ -19,9 +19,14 @@ mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
 mod datasets;
+mod delete_job;
+mod deliveries;
 mod ending;
+mod fan_out;
 mod fault;
+mod hooks;
 mod intend;
+mod item_search;
 mod items;
 mod jobs;
 mod journal;
@@ -38,7 +43,9 @@ mod rollout;
 mod runs;
 mod schedules;
 mod scores;
+mod secrets;
 mod sessions;
+mod settle;
 mod shared;
 mod standing;
 mod stats;
@@ -48,6 +55,7 @@ mod submit;
 mod tests;
 mod unblock;
 mod waits;
+mod webhooks;
 mod writer;
 
 use std::path::Path;
@@ -58,6 +66,7 @@ use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -231,12 +240,24 @@ impl Store for SqliteStore {
         self.read(move |conn| journal::outbox(conn, after, limit)).await
     }
 
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.read(journal::reach).await
+    }
+
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         self.write(move |tx| journal::forget_outbox(tx, up_to)).await
     }
 
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         self.write(move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+    }
+
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.write(move |tx| delete_job::delete_job(tx, job)).await
+    }
+
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.write(move |tx| delete_job::sweep_jobs(tx, limit)).await
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {
@@ -273,6 +294,10 @@ impl Store for SqliteStore {
         self.read(move |conn| items::items(conn, &filter)).await
     }
 
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        self.read(move |conn| item_search::search_items(conn, &query)).await
+    }
+
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.read(move |conn| items::item(conn, id)).await
     }
@@ -281,8 +306,8 @@ impl Store for SqliteStore {
         self.read(move |conn| journal::logs(conn, job, after, limit)).await
     }
 
-    async fn stats(&self, job: Option<JobId>) -> Result<Stats> {
-        self.read(move |conn| stats::stats(conn, job)).await
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        self.read(move |conn| stats::stats(conn, &extent)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {

@@ -1,32 +1,33 @@
-//! Stats: how the work of one job, or of all, has gone.
+//! Stats: how the work of one job, of a workspace, or of all has gone.
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use windrow_model::ErrorClass;
 use windrow_model::aggregate::Stats;
 use windrow_model::state::{ItemState, Outcome};
-use windrow_model::{ErrorClass, JobId};
+use windrow_model::store::Extent;
 
 use super::cells::Cells;
 use super::codes::code;
 use super::fault::Result;
 use super::recount::tries_of_item;
 
-pub(super) fn stats(conn: &Connection, job: Option<JobId>) -> Result<Stats> {
-    let id = job.map(|job| job.0);
-    let of_job = |column: &str| if job.is_some() { format!("WHERE {column} = ?1") } else { "WHERE ?1 IS NULL".into() };
-    let jobs = conn
-        .prepare_cached(&format!("SELECT count(*) FROM jobs {}", of_job("id")))?
-        .query_row([id], |row| row.get(0))?;
-    let runs_by_state = tally(conn, &format!("SELECT state FROM runs {}", of_job("job_id")), id, |c| c.get())?;
-    let items_by_state = tally(conn, &format!("SELECT state FROM items {}", of_job("job_id")), id, |c| {
-        c.coded().map(|state: ItemState| state.to_string())
-    })?;
-    let errors_by_class =
-        tally(conn, &errors_sql(job.is_some()), id, |c| c.coded().map(|class: ErrorClass| class.to_string()))?;
+pub(super) fn stats(conn: &Connection, extent: &Extent) -> Result<Stats> {
+    let whose = match extent {
+        Extent::All => Value::Null,
+        Extent::Workspace(workspace) => Value::Text(workspace.clone()),
+        Extent::Job(job) => Value::Integer(job.0),
+    };
+    let sql = Statements::of(extent);
+    let jobs = conn.prepare_cached(&sql.jobs)?.query_row([&whose], |row| row.get(0))?;
+    let runs_by_state = tally(conn, &sql.runs, &whose, |c| c.get())?;
+    let items_by_state = tally(conn, &sql.items, &whose, |c| c.coded().map(|state: ItemState| state.to_string()))?;
+    let errors_by_class = tally(conn, &sql.errors, &whose, |c| c.coded().map(|class: ErrorClass| class.to_string()))?;
     let (attempts, retries, timed, total_ms) = conn
-        .prepare_cached(&attempts_sql(job.is_some()))?
-        .query_row(params![id], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?)))?;
+        .prepare_cached(&sql.attempts)?
+        .query_row([&whose], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, i64>(2)?, row.get::<_, i64>(3)?)))?;
     Ok(Stats {
         jobs,
         runs: runs_by_state.values().sum(),
@@ -44,40 +45,70 @@ pub(super) fn stats(conn: &Connection, job: Option<JobId>) -> Result<Stats> {
 fn tally(
     conn: &Connection,
     sql: &str,
-    job: Option<i64>,
+    whose: &Value,
     word: fn(&mut Cells) -> rusqlite::Result<String>,
 ) -> Result<BTreeMap<String, i64>> {
     let mut counts = BTreeMap::new();
     let mut stmt = conn.prepare_cached(sql)?;
-    let mut rows = stmt.query([job])?;
+    let mut rows = stmt.query([whose])?;
     while let Some(row) = rows.next()? {
         *counts.entry(word(&mut Cells::of(row))?).or_default() += 1;
     }
     Ok(counts)
 }
 
-/// The index of errors is by run, so a job's are found through its runs.
-fn errors_sql(one_job: bool) -> String {
-    if one_job {
-        "SELECT a.error_class FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.error_class IS NOT NULL \
-         WHERE r.job_id = ?1"
-            .into()
-    } else {
-        "SELECT a.error_class FROM attempts a WHERE ?1 IS NULL AND a.error_class IS NOT NULL".into()
-    }
+struct Statements {
+    jobs: String,
+    runs: String,
+    items: String,
+    errors: String,
+    attempts: String,
 }
 
-fn attempts_sql(one_job: bool) -> String {
-    let retried = format!("a.outcome IN ({}, {})", code(Outcome::Retried), code(Outcome::Lost));
-    let from = if one_job {
-        format!("items i CROSS JOIN attempts a ON {} WHERE i.job_id = ?1", tries_of_item())
-    } else {
-        "attempts a WHERE ?1 IS NULL".into()
-    };
-    format!(
-        "SELECT count(*), count(*) FILTER (WHERE {retried}), count(a.ended_at - a.started_at), \
-         coalesce(sum(a.ended_at - a.started_at), 0) FROM {from}"
-    )
+impl Statements {
+    /// What is not asked for all is reached through the jobs or runs it belongs to: the index of errors is
+    /// by run, and a try is found by its item.
+    fn of(extent: &Extent) -> Self {
+        let tries = format!("CROSS JOIN attempts a ON {}", tries_of_item());
+        let failed = "CROSS JOIN attempts a ON a.run_id = r.id AND a.error_class IS NOT NULL";
+        let (jobs, runs, items, errors, attempts) = match extent {
+            Extent::All => (
+                "?1 IS NULL",
+                "?1 IS NULL",
+                "items i WHERE ?1 IS NULL".to_owned(),
+                "attempts a WHERE ?1 IS NULL AND a.error_class IS NOT NULL".to_owned(),
+                "attempts a WHERE ?1 IS NULL".to_owned(),
+            ),
+            Extent::Workspace(_) => {
+                let items = "jobs j CROSS JOIN items i ON i.job_id = j.id";
+                (
+                    "workspace = ?1",
+                    "workspace = ?1",
+                    format!("{items} WHERE j.workspace = ?1"),
+                    format!("runs r {failed} WHERE r.workspace = ?1"),
+                    format!("{items} {tries} WHERE j.workspace = ?1"),
+                )
+            }
+            Extent::Job(_) => (
+                "id = ?1",
+                "job_id = ?1",
+                "items i WHERE i.job_id = ?1".to_owned(),
+                format!("runs r {failed} WHERE r.job_id = ?1"),
+                format!("items i {tries} WHERE i.job_id = ?1"),
+            ),
+        };
+        let retried = format!("a.outcome IN ({}, {})", code(Outcome::Retried), code(Outcome::Lost));
+        Self {
+            jobs: format!("SELECT count(*) FROM jobs WHERE {jobs}"),
+            runs: format!("SELECT state FROM runs WHERE {runs}"),
+            items: format!("SELECT i.state FROM {items}"),
+            errors: format!("SELECT a.error_class FROM {errors}"),
+            attempts: format!(
+                "SELECT count(*), count(*) FILTER (WHERE {retried}), count(a.ended_at - a.started_at), \
+                 coalesce(sum(a.ended_at - a.started_at), 0) FROM {attempts}"
+            ),
+        }
+    }
 }
 
 /// The commonest of a tally; of equals, the first by name.
@@ -88,5 +119,5 @@ pub(super) fn commonest(counts: BTreeMap<String, i64>) -> Option<(String, i64)> 
 /// Errors of one run, by class.
 pub(super) fn errors_of_run(conn: &Connection, run: i64) -> Result<BTreeMap<String, i64>> {
     let sql = "SELECT error_class FROM attempts WHERE run_id = ?1 AND error_class IS NOT NULL";
-    tally(conn, sql, Some(run), |c| c.coded().map(|class: ErrorClass| class.to_string()))
+    tally(conn, sql, &Value::Integer(run), |c| c.coded().map(|class: ErrorClass| class.to_string()))
 }

@@ -48,6 +48,7 @@ cases![
     standing_tells_why,
     standing_tells_what_a_living_session_waits_for,
     being_throttled_uses_up_no_retry,
+    numbers_and_events_are_told_apart_by_workspace,
 ];
 
 /// E5: the lock on the experiment.
@@ -719,4 +720,17 @@ impl Accepted for Receipt {
     fn accepted(self) {
         assert_eq!(self, Receipt::Accepted);
     }
+}
+
+async fn numbers_and_events_are_told_apart_by_workspace(store: &dyn Store) {
+    planned(store, "a", (0..3).map(new_item).collect()).await;
+    store.submit(Submission { workspace: "other".into(), ..submission(7, "a") }, T0).await.unwrap();
+    let of = async |workspace: &str| store.stats(Extent::Workspace(workspace.into())).await.unwrap();
+    let (here, there, nowhere) = (of("w").await, of("other").await, of("nowhere").await);
+    assert_eq!((here.jobs, here.runs, here.items, here.attempts), (1, 1, 3, 3));
+    assert_eq!((there.jobs, there.runs, there.items, there.attempts), (1, 1, 0, 0));
+    assert_eq!((nowhere.jobs, nowhere.runs), (0, 0));
+    let events = store.outbox(0, 100).await.unwrap();
+    let theirs: Vec<_> = events.iter().filter(|event| event.workspace == "other").map(|event| event.run).collect();
+    assert_eq!(theirs, [RunId(7)]);
 }

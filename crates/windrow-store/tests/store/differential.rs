@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Run, RunLimits, Schedule, Step};
@@ -38,6 +39,8 @@ enum Op {
     Close { ticket: usize },
     Intend { run: usize, event: usize },
     CleanUp { limit: u8 },
+    Delete { job: u8, limit: u8 },
+    Search { job: u8, condition: usize, sort: usize, limit: u8, scan: u8 },
     Forget { up_to: i64 },
     Note { session: usize, runs: Vec<usize> },
     OpenWave { ticket: usize, skip: bool },
@@ -75,6 +78,9 @@ fn op() -> impl Strategy<Value = Op> {
         4 => n.clone().prop_map(|ticket| Op::Close { ticket }),
         3 => (n.clone(), 0usize..RunEvent::ALL.len()).prop_map(|(run, event)| Op::Intend { run, event }),
         1 => (1u8..10).prop_map(|limit| Op::CleanUp { limit }),
+        1 => (0u8..4, 1u8..10).prop_map(|(job, limit)| Op::Delete { job, limit }),
+        3 => (0u8..4, 0usize..64, 0usize..64, 1u8..5, 1u8..6)
+            .prop_map(|(job, condition, sort, limit, scan)| Op::Search { job, condition, sort, limit, scan }),
         1 => (0i64..20).prop_map(|up_to| Op::Forget { up_to }),
         1 => (n.clone(), prop::collection::vec(n.clone(), 0..3)).prop_map(|(session, runs)| Op::Note { session, runs }),
         5 => (n.clone(), any::<bool>()).prop_map(|(ticket, skip)| Op::OpenWave { ticket, skip }),
@@ -83,6 +89,37 @@ fn op() -> impl Strategy<Value = Op> {
         4 => prop_oneof![Just(1i64), Just(500), Just(16_000), Just(61_000), Just(3_600_000)].prop_map(|ms| Op::Wait { ms }),
     ]
 }
+
+const CONDITIONS: &[&str] = &[
+    "",
+    "state = failed",
+    "state in (failed, cancelled) and tries > 1",
+    "not state = succeeded",
+    "score.exact < 0.5 or score.exact is null",
+    "not score.exact >= 0.5",
+    "verdict.odd = error",
+    "verdict.odd != error",
+    "error in (server, lost) and message ~ broke",
+    "error not in (server)",
+    "latency_ms > 5 and cost > 0.000000001 and tokens >= 15",
+    "(row < 4 or row >= 9) and finished_at is not null",
+];
+const SORTS: &[&str] = &[
+    "",
+    "",
+    "row",
+    "-row",
+    "state",
+    "-latency_ms",
+    "score.exact",
+    "-score.exact",
+    "score.none",
+    "error",
+    "-tokens",
+    "cost",
+    "-finished_at",
+    "tries",
+];
 
 /// What the history has seen so far: also stale tickets and leases, to be used again.
 #[derive(Default)]
@@ -361,6 +398,36 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             let retention = Retention { completed_ms: 60_000, failed_ms: 120_000 };
             format!("{:?}", store.clean_up(retention, limit.into(), now).await)
         }
+        Op::Delete { job, limit } => {
+            let mut answers = vec![format!("{:?}", store.delete_job(JobId(1000 + i64::from(job))).await)];
+            // To the end, because here the id may be used again.
+            while let Ok(swept @ 1..) = store.sweep_jobs(limit.into()).await {
+                answers.push(swept.to_string());
+            }
+            answers.join(" ")
+        }
+        Op::Search { job, condition, sort, limit, scan } => {
+            let condition = CONDITIONS[condition % CONDITIONS.len()];
+            let sort = SORTS[sort % SORTS.len()];
+            let mut query = ItemQuery {
+                job: JobId(1000 + i64::from(job)),
+                run: None,
+                condition: (!condition.is_empty()).then(|| Condition::parse(condition).unwrap()),
+                sort: (!sort.is_empty()).then(|| Sort::parse(sort).unwrap()),
+                after: None,
+                limit: limit.into(),
+                scan: scan.into(),
+            };
+            let mut answers = Vec::new();
+            loop {
+                let page = store.search_items(query.clone()).await.unwrap();
+                answers.push(format!("{page:?}"));
+                let Some(next) = page.next else { break };
+                // As a client sends it back.
+                query.after = Some(next.to_string().parse().unwrap());
+            }
+            answers.join("\n")
+        }
         Op::Forget { up_to } => format!("{:?}", store.forget_outbox(up_to).await),
     }
 }
@@ -368,9 +435,10 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
 /// Everything the store can tell.
 async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     let now = T0 + seen.now;
-    let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(None).await)];
+    let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(Extent::All).await)];
+    lines.push(format!("{:?}", store.stats(Extent::Workspace("w".into())).await));
     for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
-        lines.push(format!("{job:?} {:?}", store.stats(Some(job.id)).await));
+        lines.push(format!("{job:?} {:?}", store.stats(Extent::Job(job.id)).await));
         lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
         lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
@@ -395,7 +463,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for name in ["a", "c"] {
         lines.push(format!("{:?}", store.shared_step(intent(name).key).await));
     }
-    lines.push(format!("{:?}", store.outbox(0, 10_000).await));
+    lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
     lines
 }
 

@@ -1,4 +1,4 @@
-//! One suite for every adapter. The cases of `conformance` and `steering` state the rules one by one; `differential`
+//! One suite for every adapter. The cases of `conformance`, `steering` and `searching` state the rules one by one; `differential`
 //! drives the same random history through the specification and an adapter and compares everything.
 
 /// Stamps every case of a list once per adapter.
@@ -17,5 +17,8 @@ mod conformance;
 mod datasets;
 mod differential;
 mod fixture;
+mod hooks;
 mod rollout;
+mod searching;
+mod secrets;
 mod steering;

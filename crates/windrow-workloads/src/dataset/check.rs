@@ -35,6 +35,12 @@ impl RowSchema {
         Self::new(&value).map_err(|error| wrong(format!("{shown} is not a JSON Schema: {error}"), help))
     }
 
+    /// From JSON.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let value: Value = serde_json::from_str(text).map_err(|error| format!("the schema is not JSON: {error}"))?;
+        Self::new(&value).map_err(|error| format!("this is not a JSON Schema: {error}"))
+    }
+
     pub fn stored(text: &Json) -> Result<Self, String> {
         Self::new(&text.value()).map_err(|error| format!("the dataset's schema cannot be used: {error}"))
     }

@@ -23,6 +23,16 @@ pub enum ExportError {
     Format(String),
 }
 
+/// Whether the version's rows can be written so; export says the same, but when it has begun.
+pub fn check(version: &DatasetVersion, format: Format) -> Result<(), ExportError> {
+    write::writer(format, Box::new(io::sink()), &profile(version)?).map(drop).map_err(ExportError::Format)
+}
+
+fn profile(version: &DatasetVersion) -> Result<Profile, ExportError> {
+    let damaged = |error: serde_json::Error| StoreError::Corrupt(format!("the profile of a dataset: {error}"));
+    Ok(version.profile.parse().map_err(damaged)?)
+}
+
 /// `written` counts the rows as they pass.
 pub async fn export(
     store: &dyn DatasetStore,
@@ -31,8 +41,7 @@ pub async fn export(
     out: Out,
     written: &AtomicU64,
 ) -> Result<(), ExportError> {
-    let damaged = |error: serde_json::Error| StoreError::Corrupt(format!("the profile of a dataset: {error}"));
-    let profile: Profile = version.profile.parse().map_err(damaged)?;
+    let profile = profile(version)?;
     let mut writer = blocking(move || write::writer(format, out, &profile).map_err(ExportError::Format)).await?;
     let mut from = 0;
     while from < version.rows {

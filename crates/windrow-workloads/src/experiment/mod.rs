@@ -105,12 +105,18 @@ impl Workload for ExperimentWorkload {
         KIND
     }
 
-    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
+    async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
         let spec: ExperimentSpec = spec.parse().map_err(|error| {
             let message =
                 format!("the frozen definition does not fit this version: {error}; submit the job file again");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
-        Ok(Arc::new(Experiment::prepare(spec, self.environment.clone(), self.library.clone())?))
+        let (environment, library) = (self.environment.of_workspace(workspace), self.library.clone());
+        // Reads files and secrets, so it must not block the runtime.
+        let prepare = move || Experiment::prepare(spec, environment, library);
+        let prepared = tokio::task::spawn_blocking(prepare).await;
+        let prepared = prepared
+            .map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")))?;
+        Ok(Arc::new(prepared?))
     }
 }

@@ -1,5 +1,6 @@
-//! One pass over the whole dataset before anything is stored (E4): is every row readable, and does
-//! it have what the target and the evaluators need, and nothing that is forbidden? Memory does not grow with the file.
+//! One pass over the dataset, or its first rows, before anything is stored (E4): is every row readable, and
+//! does it have what the target and the evaluators need, and nothing that is forbidden? Memory does not grow
+//! with the file.
 
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,6 +11,7 @@ use super::conversation::Conversation;
 use super::message::{Message, Role};
 use crate::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
 use crate::forbidden::Forbidden;
+use crate::job_file::Depth;
 use crate::template::{HISTORY, Template};
 
 /// Bad rows shown one by one; the rest are counted.
@@ -18,6 +20,9 @@ const SHOWN: usize = 20;
 const MAX_NAMES: usize = 500;
 /// Rows on which every template is really rendered; after them only when a variable is missing.
 const REHEARSED: u64 = 100;
+/// What is looked at where the first rows are enough: both in less time than an answer may take.
+const FIRST_ROWS: u64 = 1_000;
+const FIRST_BYTES: usize = 8 << 20;
 /// Rows up to which repeated ones are counted (8 MB).
 const MAX_COMPARED: usize = 1_000_000;
 
@@ -47,6 +52,8 @@ pub struct Hit {
 #[derive(Debug, Default)]
 pub struct Survey {
     pub rows: u64,
+    /// There are rows that were not looked at.
+    pub cut: bool,
     /// Rows equal to an earlier one.
     pub repeated: u64,
     pub fields: BTreeSet<String>,
@@ -65,6 +72,7 @@ impl Survey {
         library: Option<&Library>,
         needs: &[Need],
         forbidden: &Forbidden,
+        depth: Depth,
     ) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
@@ -76,9 +84,11 @@ impl Survey {
                 return Ok(survey);
             }
         };
+        let mut bytes = 0;
         while let Some(row) = rows.next_row() {
             match row {
                 Ok(row) => {
+                    bytes += row.text.len();
                     if seen.len() < MAX_COMPARED {
                         seen.push(fingerprint(&row.text));
                     }
@@ -87,6 +97,12 @@ impl Survey {
                 }
                 Err(ReadError::Row(bad)) => survey.add_bad(bad),
                 Err(ReadError::File(error)) => return Err(error),
+            }
+            let enough = survey.rows + survey.bad_rows >= FIRST_ROWS || bytes >= FIRST_BYTES;
+            if depth == Depth::First && enough {
+                // What is wrong behind the first rows is found when they are read.
+                survey.cut = !rows.at_end().unwrap_or(false);
+                break;
             }
         }
         seen.sort_unstable();

@@ -1,19 +1,34 @@
-//! What the paths in a job file are relative to, and how far they may lead.
+//! Where a job file comes from: what its paths are relative to and how far they may lead, the workspace of one
+//! that names none, and how much of its dataset is looked at before it is taken.
 
 use std::path::{Path, PathBuf};
+
+use windrow_model::access::DEFAULT_WORKSPACE;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
     pub folder: &'a Path,
     /// Datasets must lie below the folder: whoever sent the file may not know the machine.
     pub closed: bool,
+    /// Of a file that names none.
+    pub workspace: &'a str,
+    pub depth: Depth,
+}
+
+/// How much of a dataset is looked at before a job is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Every row: whoever waits for the answer would rather know all that is wrong.
+    Whole,
+    /// The first rows, as many as take no time: the others are looked at while the run goes on.
+    First,
 }
 
 impl<'a> Base<'a> {
     /// The folder of a job file on disk, from which every path is open.
     pub fn of_file(file: &'a Path) -> Self {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self { folder, closed: false }
+        Self { folder, closed: false, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole }
     }
 
     /// The path to open from anywhere; `None` where it leads out of a closed folder. What does not
@@ -44,7 +59,7 @@ mod tests {
         std::fs::write(folder.join("rows.jsonl"), "{}").unwrap();
         std::fs::write(disk.path().join("secret"), "{}").unwrap();
         std::os::unix::fs::symlink(disk.path().join("secret"), folder.join("link")).unwrap();
-        let closed = Base { folder: &folder, closed: true };
+        let closed = Base { folder: &folder, closed: true, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole };
         for inside in ["rows.jsonl", "./rows.jsonl", "not/yet/there.csv"] {
             assert!(closed.locate(inside).is_some(), "{inside}");
         }

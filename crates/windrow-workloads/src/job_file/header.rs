@@ -38,7 +38,7 @@ pub struct Header {
     #[serde(default)]
     pub name: String,
     pub description: Option<String>,
-    #[serde(default = "default_workspace")]
+    #[serde(default)]
     pub workspace: String,
     #[serde(default)]
     pub labels: Labels,
@@ -75,10 +75,6 @@ struct Retry {
     on: BTreeMap<ErrorClass, Reaction>,
 }
 
-fn default_workspace() -> String {
-    "default".to_owned()
-}
-
 fn default_concurrency() -> i64 {
     RunLimits::default().concurrency
 }
@@ -87,15 +83,27 @@ fn default_timeout() -> Duration {
     DEFAULT_TIMEOUT
 }
 
+fn is_name(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= MAX_NAME && !text.chars().any(char::is_control)
+}
+
+/// A name that a job may have.
+pub fn check_name(text: &str) -> Result<(), String> {
+    is_name(text).then_some(()).ok_or_else(|| format!("a name must be 1 to {MAX_NAME} characters on one line"))
+}
+
 impl Header {
-    /// Takes the common fields out of the file's root.
-    pub fn take(root: &mut Section, problems: &mut Problems) -> Option<Header> {
+    /// Takes the common fields out of the file's root; `workspace` is where one belongs that names none.
+    pub fn take(root: &mut Section, workspace: &str, problems: &mut Problems) -> Option<Header> {
         let mut own = Section::root(Node { span: root.span.clone(), content: Content::Map(Vec::new()) });
         if let (Content::Map(entries), Content::Map(mine)) = (&mut root.node.content, &mut own.node.content) {
             *mine = entries.extract_if(.., |(key, _)| FIELDS.contains(&key.name.as_str())).collect();
             mine.retain(|(key, _)| key.name != "kind");
         }
-        let header: Header = own.read(&["kind"], problems)?;
+        let mut header: Header = own.read(&["kind"], problems)?;
+        if !own.field_names().contains(&"workspace") {
+            header.workspace = workspace.to_owned();
+        }
         header.check(&own, problems);
         Some(header)
     }
@@ -109,8 +117,7 @@ impl Header {
             if own.clone().take(field).is_none_or(|given| given.text().is_none()) {
                 continue;
             }
-            let bad = text.trim().is_empty() || text.chars().count() > MAX_NAME || text.chars().any(char::is_control);
-            if bad {
+            if !is_name(text) {
                 let message = format!("`{field}` must be 1 to {MAX_NAME} characters on one line");
                 problems.add(own.span_of(field), message, "choose a short name");
             }

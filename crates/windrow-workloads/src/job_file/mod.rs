@@ -14,8 +14,8 @@ use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::rollout::Rollout;
 
-pub use base::Base;
-pub use header::{FIELDS as HEADER_FIELDS, Header};
+pub use base::{Base, Depth};
+pub use header::{FIELDS as HEADER_FIELDS, Header, check_name};
 pub use node::{Content, Node};
 pub use section::Section;
 
@@ -43,7 +43,7 @@ pub struct LoadedJob {
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.
     pub spec_hash: String,
-    /// Items the source gives now: its rows, times the trials of each.
+    /// Items the source gives now, as far as it was looked at: its rows, times the trials of each.
     pub rows: u64,
     pub warnings: Vec<String>,
 }
@@ -68,7 +68,7 @@ pub fn load_with(path: &Path, environment: &Environment, library: Option<&Librar
     load_text(Excerpt::whole(name, text), Base::of_file(path), environment, library)
 }
 
-/// A job file that is at hand as text, whose paths are relative to `base`.
+/// A job file that is at hand as text and comes from `base`.
 pub fn load_text(
     file: Excerpt,
     base: Base<'_>,
@@ -81,6 +81,12 @@ pub fn load_text(
         Some(job) if problems.is_empty() => Ok(job),
         _ => Err(problems.into_report()),
     }
+}
+
+/// The workspace that a job file names, before anything else of it is looked at.
+pub fn workspace_named_in(text: &str) -> Option<String> {
+    let mut root = Section::root(Node::parse(text).ok()?);
+    root.take("workspace")?.text().map(str::to_owned)
 }
 
 fn read_job(

@@ -8,6 +8,7 @@ pub(crate) mod file;
 mod handler;
 mod image;
 mod kafka_connect;
+mod known;
 mod preview;
 mod program;
 mod record;
@@ -56,9 +57,16 @@ impl Workload for OperationWorkload {
         KIND
     }
 
-    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
-        Ok(Arc::new(Operation::prepare(thaw(spec)?, &self.environment)?))
+    async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
+        Ok(Arc::new(prepare(spec, self.environment.of_workspace(workspace)).await?))
     }
+}
+
+/// Reads secrets, so it must not block the runtime.
+async fn prepare(spec: &Json, environment: Environment) -> Result<Operation, Failure> {
+    let spec = thaw(spec)?;
+    let prepared = tokio::task::spawn_blocking(move || Operation::prepare(spec, &environment)).await;
+    prepared.map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")))?
 }
 
 fn thaw(spec: &Json) -> Result<OperationSpec, Failure> {

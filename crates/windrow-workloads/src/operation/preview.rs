@@ -8,9 +8,9 @@ use serde_json::Value;
 use windrow_model::{Failure, Json};
 
 use super::handler::{Journey, Next, Way};
+use super::prepare;
 use super::program::Operation;
 use super::target::Target;
-use super::thaw;
 use crate::environment::Environment;
 
 const AT_A_TIME: usize = 32;
@@ -32,8 +32,8 @@ pub struct Preview {
 }
 
 /// In the order of the targets, as they are found out.
-pub async fn preview(spec: &Json, environment: &Environment, mut each: impl FnMut(Preview)) -> Result<(), Failure> {
-    let operation = Arc::new(Operation::prepare(thaw(spec)?, environment)?);
+pub async fn preview(spec: &Json, environment: Environment, mut each: impl FnMut(Preview)) -> Result<(), Failure> {
+    let operation = Arc::new(prepare(spec, environment).await?);
     let looks = operation.targets().iter().map(|target| look(operation.clone(), target));
     let mut found = futures::stream::iter(looks).buffered(AT_A_TIME);
     while let Some(preview) = found.next().await {

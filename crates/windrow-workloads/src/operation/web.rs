@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
-use crate::environment::{Environment, has_reference};
+use super::known::Known;
 use crate::wire::{self, Secret, failure};
 
 /// As it is recorded: references stand where secrets are.
@@ -50,23 +50,24 @@ impl Miss {
 
 pub struct Web {
     client: reqwest::Client,
-    environment: Environment,
+    known: Known,
+    secret: Secret,
 }
 
 impl Web {
     /// `base_url` decides whether a proxy is used.
-    pub fn new(base_url: &str, timeout: Duration, environment: &Environment) -> Result<Self, Failure> {
-        let base = environment.resolve(base_url).unwrap_or_else(|_| base_url.to_owned());
-        Ok(Self { client: wire::client(&base, timeout)?, environment: environment.clone() })
+    pub fn new(base_url: &str, timeout: Duration, known: Known) -> Result<Self, Failure> {
+        Ok(Self { client: wire::client(&known.fill(base_url), timeout)?, secret: known.secret(), known })
     }
 
     pub async fn send(&self, request: &Request, key: Option<&str>) -> Result<Value, Miss> {
-        let (url, headers, secret) = self.fill(request, key).map_err(Miss::Unsent)?;
+        let (url, headers) = self.fill(request, key).map_err(Miss::Unsent)?;
+        let secret = &self.secret;
         let method: Method =
             request.method.parse().map_err(|_| Miss::Unsent(wrong(format!("{:?} is not a method", request.method))))?;
         let mut call = self.client.request(method, url.clone()).headers(headers);
         if let Some(body) = &request.body {
-            call = call.header(CONTENT_TYPE, "application/json").body(body.to_string());
+            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill(&body.to_string()));
         }
         let reply = match call.send().await {
             Ok(reply) => reply,
@@ -88,23 +89,18 @@ impl Web {
         }
     }
 
-    fn fill(&self, request: &Request, key: Option<&str>) -> Result<(reqwest::Url, HeaderMap, Secret), Failure> {
-        let resolve = |text: &str| self.environment.resolve(text).map_err(|error| wrong(error.to_string()));
-        let url = wire::web_url(&resolve(&request.url)?).map_err(wrong)?;
-        let (mut headers, mut secrets) = (HeaderMap::new(), Vec::new());
+    fn fill(&self, request: &Request, key: Option<&str>) -> Result<(reqwest::Url, HeaderMap), Failure> {
+        let url = wire::web_url(&self.known.fill(&request.url)).map_err(wrong)?;
+        let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
-            let filled = resolve(value)?;
-            if has_reference(value) {
-                secrets.extend(filled.split_whitespace().map(str::to_owned));
-            }
             let bad = || wrong(format!("the header {name} cannot be sent"));
-            let name: HeaderName = name.parse().map_err(|_| bad())?;
-            headers.insert(name, HeaderValue::from_str(&filled).map_err(|_| bad())?);
+            let parsed: HeaderName = name.parse().map_err(|_| bad())?;
+            headers.insert(parsed, HeaderValue::from_str(&self.known.fill(value)).map_err(|_| bad())?);
         }
         if let Some(key) = key {
             headers.entry("idempotency-key").or_insert(HeaderValue::from_str(key).expect("a key is plain text"));
         }
-        Ok((url, headers, Secret::new(secrets)))
+        Ok((url, headers))
     }
 }
 

@@ -1,38 +1,62 @@
-//! API keys and other secrets, kept out of everything that is recorded or shown.
+//! API keys and other secrets, kept out of everything that is recorded or shown. What comes back from
+//! outside may hold a secret in other clothes (escaped, encoded), so each is looked for in all of them.
+
+mod forms;
+
+use serde_json::Value;
 
 use windrow_model::{Failure, Json};
 
+use crate::environment::SHORTEST_SECRET;
+use forms::forms_of;
+
 const REDACTED: &str = "[redacted]";
-/// Shorter than any real key: a placeholder such as `x` would be cut out of ordinary words.
-const SHORTEST: usize = 8;
 
 #[derive(Debug, Clone, Default)]
 pub struct Secret {
-    /// Each as it is, and as it would stand inside JSON.
+    /// The longest first: a secret that holds another one must go first.
     forms: Vec<String>,
 }
 
 impl Secret {
     pub fn new(secrets: impl IntoIterator<Item = String>) -> Self {
-        let mut forms = Vec::new();
-        for secret in secrets.into_iter().filter(|secret| secret.len() >= SHORTEST) {
-            let quoted = serde_json::to_string(&secret).expect("text serialises to JSON");
-            let escaped = quoted[1..quoted.len() - 1].to_owned();
-            if escaped != secret {
-                forms.push(escaped);
-            }
-            forms.push(secret);
-        }
-        // A secret that holds another one must go first.
+        let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
+        let mut forms: Vec<String> = long.flat_map(|secret| forms_of(&secret)).collect();
+        forms.sort_unstable();
+        forms.dedup();
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
         Self { forms }
     }
 
     pub fn redact(&self, text: String) -> String {
-        self.forms.iter().fold(text, |text, form| match text.contains(form.as_str()) {
+        let text = self.forms.iter().fold(text, |text, form| match text.contains(form.as_str()) {
             true => text.replace(form.as_str(), REDACTED),
             false => text,
-        })
+        });
+        // JSON may spell any character as an escape, and a text in it may be JSON that was escaped once more.
+        match !self.forms.is_empty() && text.contains('\\') {
+            true => self.redact_spelled(&text).unwrap_or(text),
+            false => text,
+        }
+    }
+
+    /// `None` where there is nothing to cut out.
+    fn redact_spelled(&self, text: &str) -> Option<String> {
+        let mut value: Value = serde_json::from_str(text).ok()?;
+        self.redact_value(&mut value).then(|| value.to_string())
+    }
+
+    /// Whether something was cut out.
+    fn redact_value(&self, value: &mut Value) -> bool {
+        match value {
+            Value::String(text) if self.forms.iter().any(|form| text.contains(form.as_str())) => {
+                *text = self.redact(std::mem::take(text));
+                true
+            }
+            Value::Array(list) => list.iter_mut().fold(false, |found, value| self.redact_value(value) || found),
+            Value::Object(fields) => fields.values_mut().fold(false, |found, value| self.redact_value(value) || found),
+            _ => false,
+        }
     }
 
     pub fn redact_failure(&self, failure: Failure) -> Failure {
@@ -59,5 +83,16 @@ mod tests {
         assert_eq!(clean.detail.unwrap().value()["body"], "you sent [redacted]");
         assert_eq!(Secret::new(Some("x".to_owned())).redact("Mexico".to_owned()), "Mexico");
         assert_eq!(Secret::default().redact("text".to_owned()), "text");
+    }
+
+    #[test]
+    fn however_json_spells_it_the_key_is_found() {
+        let secret = Secret::new(Some("ab/cd+ef==gh".to_owned()));
+        assert_eq!(secret.redact(r#"{"a":["ab\/cd+ef==gh"]}"#.to_owned()), r#"{"a":["[redacted]"]}"#);
+        assert_eq!(secret.redact(r#"{"a":"\u0061b/cd+ef==gh!"}"#.to_owned()), r#"{"a":"[redacted]!"}"#);
+        let twice = serde_json::json!({ "a": r#"{"b":"ab\/cd+ef==gh"}"# }).to_string();
+        assert!(secret.redact(twice).contains("[redacted]"));
+        let other = r#"{"a": "\u00e9"}"#;
+        assert_eq!(secret.redact(other.to_owned()), other, "what holds no secret stays as it was written");
     }
 }

@@ -63,7 +63,7 @@ pub async fn prepare(job: &LoadedJob) -> Arc<dyn Program> {
 }
 
 pub async fn try_prepare(job: &LoadedJob, environment: Environment) -> Result<Arc<dyn Program>, Failure> {
-    ExperimentWorkload::new(environment).prepare(&job.spec).await
+    ExperimentWorkload::new(environment).prepare(&job.workspace, &job.spec).await
 }
 
 /// A program for a job file text and the rows it runs on.

@@ -62,7 +62,7 @@ impl Home {
     async fn program(&self) -> Arc<dyn Program> {
         let job = self.load().await.unwrap_or_else(|report| panic!("{}", report.plain()));
         let workload = ExperimentWorkload::new(environment()).with_library(self.library());
-        workload.prepare(&job.spec).await.unwrap()
+        workload.prepare(&job.workspace, &job.spec).await.unwrap()
     }
 }
 

@@ -29,7 +29,7 @@ impl Workload for Noop {
     fn kind(&self) -> &'static str {
         "noop"
     }
-    async fn prepare(&self, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
+    async fn prepare(&self, _workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
         let rows = spec.parse().expect("a number");
         let moments = (!self.pause.is_zero()).then(|| self.moments.clone());
         Ok(Arc::new(NoopProgram { rows, pause: self.pause, moments, policy: RetryPolicy::default() }))

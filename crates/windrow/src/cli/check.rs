@@ -1,6 +1,6 @@
 //! `windrow check FILE`: all that is looked at before a run is stored (E4), and nothing more.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::output::{self, Show};
 use super::{run, text};
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::site::Site;
 use crate::wiring::App;
 
 /// Say whether a job file and its dataset are in order.
@@ -38,9 +39,9 @@ impl Show for InOrder {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let existing = App::open_if_there(data).await?;
-    let job = run::load(args.file, existing.as_ref().map(App::library)).await?;
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    let existing = App::open_if_there(site).await?;
+    let job = run::load(site, args.file, existing.as_ref()).await?;
     for warning in &job.warnings {
         eprintln!("warning: {warning}");
     }

@@ -1,12 +1,11 @@
 //! `windrow compare`
 
-use serde::Serialize;
-use windrow_model::compare::{Comparison, Flip};
-use windrow_model::record::{Job, Run};
-use windrow_wire::BaselineHead;
+use windrow_model::compare::Flip;
+use windrow_wire::{BaselineHead, Compared};
 
 use super::output::{self, Show};
-use super::{find, tables};
+use super::tables;
+use crate::detail;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -29,23 +28,9 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Compared {
-    before: BaselineHead,
-    after: BaselineHead,
-    #[serde(flatten)]
-    comparison: Comparison,
-}
-
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (before, after) = (find::run(app, &args.before).await?, find::run(app, &args.after).await?);
-    let comparison = app.store.compare(before.1.id, after.1.id, args.rows).await?;
-    output::show(&Compared { before: head(&before), after: head(&after), comparison }, args.json);
+    output::show(&detail::of_pair(app, None, &args.before, &args.after, args.rows).await?, args.json);
     Ok(Exit::Passed)
-}
-
-fn head((job, run): &(Job, Run)) -> BaselineHead {
-    BaselineHead { job: job.name.clone(), run: run.id.to_string(), no: run.no }
 }
 
 impl Show for Compared {

@@ -1,6 +1,6 @@
 //! `windrow datasets delete`
 
-use serde::Serialize;
+use windrow_wire::DatasetDeleted;
 use windrow_workloads::dataset::import;
 
 use super::dataset_named::{self, Named};
@@ -21,27 +21,14 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Deleted {
-    name: String,
-    versions: Vec<i64>,
-}
-
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (dataset, mut versions) = dataset_named::dataset(app, &args.workspace, &args.dataset.name).await?;
-    if args.dataset.version.is_some() {
-        versions = vec![dataset_named::choose(&args.dataset, &versions)?];
-    }
-    for version in &versions {
-        app.datasets.drop_version(version.id).await?;
-    }
+    let deleted = dataset_named::drop(app, &args.workspace, &args.dataset).await?;
     counting::while_counting(args.json, || "deleting".to_owned(), import::sweep(&*app.datasets)).await?;
-    let versions = versions.iter().map(|version| version.version).collect();
-    output::show(&Deleted { name: dataset.name, versions }, args.json);
+    output::show(&deleted, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Deleted {
+impl Show for DatasetDeleted {
     fn text(&self) -> String {
         match self.versions.as_slice() {
             [one] => format!("deleted {}@{one}", self.name),

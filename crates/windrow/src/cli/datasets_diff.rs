@@ -1,12 +1,12 @@
 //! `windrow datasets diff`
 
-use serde::Serialize;
 use windrow_model::Json;
-use windrow_workloads::dataset::diff::{self, Diff};
+use windrow_wire::{ChangedRow, DatasetDiff};
 
-use super::dataset_named::{self, Named};
+use super::dataset_named::Named;
 use super::output::{self, Show};
 use super::text;
+use crate::detail;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -27,50 +27,19 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    name: String,
-    old: i64,
-    new: i64,
-    added: i64,
-    removed: i64,
-    changed: i64,
-    /// The first of each.
-    rows: Rows,
-}
-
-#[derive(Serialize)]
-struct Rows {
-    added: Vec<Json>,
-    removed: Vec<Json>,
-    changed: Vec<Changed>,
-}
-
-#[derive(Serialize)]
-struct Changed {
-    old: Json,
-    new: Json,
-}
-
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let newest = Named { name: args.old.name.clone(), version: None };
-    let new = args.new.as_ref().unwrap_or(&newest);
-    if new.name != args.old.name {
-        let what = format!("{} and {} are different datasets", args.old.name, new.name);
+    let Named { name, version } = args.old;
+    if let Some(new) = args.new.as_ref().filter(|new| new.name != name) {
+        let what = format!("{name} and {} are different datasets", new.name);
         return Err(Error::new(what, "name two versions of one dataset: A@1 A@2"));
     }
-    let (dataset, versions) = dataset_named::dataset(app, &args.workspace, &new.name).await?;
-    let (old, new) = (dataset_named::choose(&args.old, &versions)?, dataset_named::choose(new, &versions)?);
-    let Diff { added, removed, changed, added_rows, removed_rows, changed_rows } =
-        diff::diff(&*app.datasets, (old.id, new.id), args.limit).await?;
-    let changed_rows = changed_rows.into_iter().map(|(old, new)| Changed { old, new }).collect();
-    let rows = Rows { added: added_rows, removed: removed_rows, changed: changed_rows };
-    let answer = Answer { name: dataset.name, old: old.version, new: new.version, added, removed, changed, rows };
-    output::show(&answer, args.json);
+    let versions = (version, args.new.and_then(|new| new.version));
+    let diff = detail::of_versions(app, &args.workspace, &name, versions, args.limit).await?;
+    output::show(&diff, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Answer {
+impl Show for DatasetDiff {
     fn text(&self) -> String {
         let Self { name, old, new, added, removed, changed, rows } = self;
         let counts = [(added, "added"), (removed, "removed"), (changed, "changed")];
@@ -82,7 +51,7 @@ impl Show for Answer {
         let line = |sign: &str, row: &Json| format!("{sign} {}\n", text::line(row.as_str(), 160));
         rows.removed.iter().for_each(|row| page += &line("-", row));
         rows.added.iter().for_each(|row| page += &line("+", row));
-        for Changed { old, new } in &rows.changed {
+        for ChangedRow { old, new } in &rows.changed {
             page += &line("<", old);
             page += &line(">", new);
         }

@@ -4,17 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use serde::Serialize;
-use windrow_model::dataset::NewImport;
-use windrow_model::{DatasetId, DatasetVersionId};
-use windrow_wire::VersionView;
-use windrow_workloads::dataset::import::{self, ImportError, ImportFile, Progress};
+use windrow_wire::{DatasetImported, VersionView};
+use windrow_workloads::dataset::import::{ImportFile, Progress};
 use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use super::output::{self, Show};
 use super::{counting, dataset_named, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::import::{self, Head};
+use crate::site::Site;
 use crate::wiring::{self, App};
 
 /// Read a file, check every row, and keep it as a new version of a dataset.
@@ -46,25 +45,16 @@ pub struct Args {
     quiet: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    name: String,
-    workspace: String,
-    /// The newest version had these rows already.
-    unchanged: bool,
-    version: VersionView,
-}
-
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let file = located(&args)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&file.path)?,
     };
     let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
-    let existing = App::open_if_there(data).await?;
+    let existing = App::open_if_there(site).await?;
     let kept = match &existing {
-        Some(app) => kept_schema(app, &args.workspace, &name).await?,
+        Some(app) => import::kept_schema(app, &args.workspace, &name).await?,
         None => None,
     };
     let file = Arc::new(ImportFile { file, shown: args.file.display().to_string(), schema: given.or(kept) });
@@ -74,22 +64,13 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     // A folder is made only for rows that are in order.
     let app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
-    let import = NewImport {
-        dataset: DatasetId::mint(app.now(), fastrand::u64(..)),
-        version: DatasetVersionId::mint(app.now(), fastrand::u64(..)),
-        workspace: args.workspace.clone(),
-        name: name.clone(),
-        schema: None,
-        source: args.file.display().to_string(),
-        actor: wiring::actor(),
-    };
-    let storing = import::import(&*app.datasets, file, checked, import, &progress, || app.now());
-    let imported = counting::while_counting(args.quiet, || said(&progress), storing).await.map_err(failed)?;
-    let version = VersionView::from(&imported.version);
-    let answer = Answer { name, workspace: args.workspace, unchanged: imported.unchanged, version };
-    output::show(&answer, args.json);
+    let source = args.file.display().to_string();
+    let head = Head { workspace: args.workspace, name, source, actor: wiring::actor() };
+    let storing = import::store(&app, file, checked, head, &progress);
+    let imported = counting::while_counting(args.quiet, || said(&progress), storing).await?;
+    output::show(&imported, args.json);
     Ok(Exit::Passed)
 }
 
@@ -115,14 +96,6 @@ fn name_of(path: &Path) -> Result<String> {
     })
 }
 
-/// What every later version must satisfy too.
-async fn kept_schema(app: &App, workspace: &str, name: &str) -> Result<Option<RowSchema>> {
-    let Some(dataset) = app.datasets.find_dataset(workspace, name).await? else { return Ok(None) };
-    let newest = app.datasets.dataset_versions(dataset.id).await?.into_iter().next();
-    let Some(schema) = newest.and_then(|newest| newest.schema) else { return Ok(None) };
-    RowSchema::stored(&schema).map(Some).map_err(|why| Error::new(why, "give another with `--schema`"))
-}
-
 fn said(progress: &Progress) -> String {
     let read = |count: &std::sync::atomic::AtomicU64| text::count(count.load(Ordering::Relaxed) as i64);
     match progress.total.load(Ordering::Relaxed) {
@@ -131,14 +104,7 @@ fn said(progress: &Progress) -> String {
     }
 }
 
-fn failed(error: ImportError) -> Error {
-    match error {
-        ImportError::Report(report) => Error::File(report),
-        ImportError::Store(error) => error.into(),
-    }
-}
-
-impl Show for Answer {
+impl Show for DatasetImported {
     fn text(&self) -> String {
         let VersionView { version, rows, .. } = &self.version;
         let rows = text::plural(*rows, "row");

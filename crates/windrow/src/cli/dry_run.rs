@@ -3,13 +3,14 @@
 use serde::Serialize;
 
 use windrow_model::record::RunLimits;
+use windrow_workloads::LoadedJob;
 use windrow_workloads::experiment::forecast::{Estimate, Forecast, forecast};
-use windrow_workloads::{Environment, LoadedJob};
 
 use super::output::{self, Show};
 use super::{experience, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::site::Site;
 use crate::wiring::App;
 
 #[derive(Serialize)]
@@ -73,14 +74,15 @@ impl Budget {
 }
 
 /// `afresh`: nothing is taken over from earlier runs.
-pub async fn perform(app: Option<&App>, job: &LoadedJob, afresh: bool, json: bool) -> Result<Exit> {
+pub async fn perform(site: &Site, app: Option<&App>, job: &LoadedJob, afresh: bool, json: bool) -> Result<Exit> {
     let earlier = match app {
         Some(app) => experience::of(app, job).await?,
         None => None,
     };
     let (run, experience) = earlier.map_or((None, Default::default()), |e| (Some(e.run), e.experience));
     let learned = !experience.is_empty();
-    let made = forecast(job, Environment::process(), app.map(App::library), experience).await;
+    let environment = app.map_or_else(|| site.environment(), App::environment);
+    let made = forecast(job, environment, app.map(App::library), experience).await;
     let mut forecast = made.map_err(|failure| {
         Error::new(format!("the forecast cannot be made: {}", failure.message), "correct the job file")
     })?;

@@ -49,7 +49,7 @@ pub fn report(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report
         json,
         aside: false,
         continue_with: command(app, job),
-        wish: Wish { baseline: None, worst: super::WORST },
+        wish: Wish { baseline: None, within: None, worst: super::WORST },
         targets: Vec::new(),
     }
 }

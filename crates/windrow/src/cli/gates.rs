@@ -27,7 +27,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         let what = format!("run {} of {} is {} and not over", run.no, job.name, run.state);
         return Err(Error::new(what, "gates are judged when a run has ended"));
     }
-    let assessed = assess(app, &run, &Wish { baseline: args.baseline, worst: 0 }).await?;
+    let assessed = assess(app, &run, &Wish { baseline: args.baseline, within: None, worst: 0 }).await?;
     if args.json {
         output::print_json(&assessed.gates);
     } else if assessed.gates.is_empty() {

@@ -1,16 +1,15 @@
 //! `windrow jobs clean-up`
 
-use serde::Serialize;
 use windrow_model::store::Retention;
+use windrow_wire::Deleted;
 
 use super::output::{self, Show};
 use super::text;
+use crate::delete;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
 
-/// Items deleted per transaction: others get their turn in between.
-const PAGE: usize = 500;
 const DAY_MS: i64 = 86_400_000;
 
 /// Delete jobs that ended long ago, with their items and logs. Never touches live work.
@@ -26,19 +25,9 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Deleted {
-    jobs: i64,
-    items: i64,
-}
-
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let retention = Retention { completed_ms: args.completed * DAY_MS, failed_ms: args.failed * DAY_MS };
-    let before = app.store.stats(None).await?;
-    while app.store.clean_up(retention, PAGE, app.now()).await? > 0 {}
-    let after = app.store.stats(None).await?;
-    let deleted = Deleted { jobs: before.jobs - after.jobs, items: before.items - after.items };
-    output::show(&deleted, args.json);
+    output::show(&delete::clean_up(app, retention).await?, args.json);
     Ok(Exit::Passed)
 }
 

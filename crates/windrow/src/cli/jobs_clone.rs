@@ -1,9 +1,7 @@
 //! `windrow jobs clone`
 
-use windrow_model::state::Mode;
-
 use super::{find, follow, start};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
 
@@ -23,11 +21,7 @@ pub struct Args {
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, latest) = find::job(app, &args.job).await?;
-    if app.store.find_job(&job.workspace, &args.name).await?.is_some() {
-        return Err(Error::new(format!("there is a job {:?} already", args.name), "choose another name for the copy"));
-    }
-    let mut request = start::of_run(app, &job, &latest, Mode::Submit).await?;
-    request.name = args.name;
+    let request = start::of_copy(app, &job, &latest, args.name, false).await?;
     let run = start::submit(app, request).await?;
     follow::to_end(app, run, false, args.shown).await
 }

@@ -1,75 +1,93 @@
 //! `windrow jobs items`
 
-use serde::Serialize;
-use windrow_model::ItemId;
 use windrow_model::state::ItemState;
-use windrow_model::store::ItemFilter;
-use windrow_wire::ItemRow;
+use windrow_wire::{ItemList, ListedItem, ScoreCell};
 
 use super::output::{self, Show};
 use super::{find, text};
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::items::{self, Asked};
 use crate::wiring::App;
+
+const EXAMPLES: &str = "\
+Examples:
+  windrow jobs items capitals --state failed
+  windrow jobs items capitals --where 'state = failed and error in (timeout, server)'
+  windrow jobs items capitals --where 'score.exact < 0.5 or verdict.judge = error' --sort score.exact
+  windrow jobs items capitals --sort=-latency_ms --limit 10
+
+Fields: id, row, state, tries, latency_ms, tokens_in, tokens_out, tokens, cost (dollars), finished_at,
+error (its class), message (with ~ \"part\"), score.NAME (the lowest of the turns), verdict.NAME.
+Join them with and, or, not and brackets. What is not there (no score, no error) is not zero: it fits no
+comparison, only `is null`, and comes last in every order.
+";
 
 /// The items of a job, as they stand now.
 #[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Name or id of the job
     job: String,
     /// Only items in this state: queued, succeeded, failed, cancelled, skipped
     #[arg(long)]
     state: Option<ItemState>,
+    /// Only items of which this holds
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// By this field; with `-` before it the highest first
+    #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
+    sort: Option<String>,
     /// At most this many
     #[arg(long, default_value_t = 50)]
     limit: usize,
-    /// Continue behind this item of an earlier list
-    #[arg(long, value_name = "ITEM")]
-    after: Option<i64>,
+    /// Continue behind this place of an earlier list
+    #[arg(long, value_name = "NEXT", allow_hyphen_values = true)]
+    after: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    items: Vec<ItemRow>,
-    /// Pass it as `--after` for what follows; null at the end.
-    next: Option<i64>,
-}
-
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     let (job, run) = find::job(app, &args.job).await?;
-    let after = args.after.map(ItemId);
-    let filter = ItemFilter { job: job.id, run: None, state: args.state, after, limit: args.limit };
-    let found = app.store.items(filter).await?;
-    let next = found.last().filter(|_| found.len() == args.limit).map(|item| item.id.0);
-    let items = found.iter().map(|item| ItemRow::of(&job.kind, run.mode, item)).collect();
-    output::show(&Answer { items, next }, args.json);
+    let asked = Asked {
+        state: args.state,
+        filter: args.condition.as_deref(),
+        sort: args.sort.as_deref(),
+        after: args.after.as_deref(),
+        limit: args.limit,
+    };
+    let query = items::query(job.id, asked)?;
+    output::show(&items::page(app, &job, &run, query).await?, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Answer {
+impl Show for ItemList {
     fn text(&self) -> String {
+        let more = self.next.as_ref().map_or(String::new(), |next| format!("\nmore: --after={next}\n"));
         if self.items.is_empty() {
-            return "no items".into();
+            return format!("no items{more}");
         }
-        let rows = self.items.iter().map(|item| {
-            let error = item.error.as_ref();
-            vec![
-                item.id.clone(),
-                (item.ordinal + 1).to_string(),
-                item.status.into(),
-                item.tries.to_string(),
-                item.latency_ms.map_or("–".into(), text::duration),
-                text::count(item.usage.tokens_in + item.usage.tokens_out),
-                error.map_or(String::new(), |e| text::line(&format!("{}: {}", e.class, e.message), 80)),
-            ]
-        });
-        let headings = [">ITEM", ">ROW", "STATUS", ">TRIES", ">LATENCY", ">TOKENS", "ERROR"];
-        let mut page = output::table(&headings, rows.collect());
-        if let Some(next) = self.next {
-            page += &format!("\nmore: --after {next}\n");
-        }
-        page
+        let rows = self.items.iter().map(row).collect();
+        output::table(&[">ITEM", ">ROW", "STATUS", ">TRIES", ">LATENCY", ">TOKENS", "SCORES", "ERROR"], rows) + &more
     }
+}
+
+fn row(ListedItem { item, scores }: &ListedItem) -> Vec<String> {
+    let error = item.error.as_ref();
+    vec![
+        item.id.clone(),
+        (item.ordinal + 1).to_string(),
+        item.status.into(),
+        item.tries.to_string(),
+        item.latency_ms.map_or("–".into(), text::duration),
+        text::count(item.usage.tokens_in + item.usage.tokens_out),
+        text::line(&scores.iter().map(cell).collect::<Vec<_>>().join(", "), 60),
+        error.map_or(String::new(), |e| text::line(&format!("{}: {}", e.class, e.message), 80)),
+    ]
+}
+
+fn cell(score: &ScoreCell) -> String {
+    let value = score.value.map_or_else(|| score.verdict.to_string(), |value| format!("{value:.3}"));
+    format!("{} {value}", score.name)
 }

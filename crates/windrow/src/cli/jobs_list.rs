@@ -45,6 +45,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         kind: args.kind,
         state: args.state,
         name_contains: args.name,
+        scheduled: false,
         before: args.before,
         limit: args.limit,
     };

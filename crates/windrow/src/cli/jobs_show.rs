@@ -3,7 +3,7 @@
 use windrow_wire::{JobDetail, JobRow, RunDetail};
 
 use super::output::{self, Show};
-use super::{find, tables, text};
+use super::{assess, find, tables, text};
 use crate::detail;
 use crate::error::Result;
 use crate::exit::Exit;
@@ -32,7 +32,7 @@ impl Show for JobDetail {
         page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
         page += &format!("\n{}", runs(&self.runs));
         if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
-            page += &format!("\n{}", tables::evaluators(aggregates, &tables::judges(&self.spec.value())));
+            page += &format!("\n{}", tables::evaluators(aggregates, &assess::judges(&self.spec.value())));
         }
         page
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use windrow_model::aggregate::Stats;
+use windrow_model::store::Extent;
 
 use super::output::{self, Show};
 use super::{find, text};
@@ -20,11 +21,11 @@ pub struct Args {
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let job = match &args.job {
-        Some(name) => Some(find::job(app, name).await?.0.id),
-        None => None,
+    let extent = match &args.job {
+        Some(name) => Extent::Job(find::job(app, name).await?.0.id),
+        None => Extent::All,
     };
-    output::show(&app.store.stats(job).await?, args.json);
+    output::show(&app.store.stats(extent).await?, args.json);
     Ok(Exit::Passed)
 }
 

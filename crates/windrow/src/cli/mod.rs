@@ -1,8 +1,6 @@
 //! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
 //! the program ends.
 
-mod assess;
-mod baseline;
 mod budget;
 mod check;
 mod choose;
@@ -24,6 +22,7 @@ mod jobs_approve;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
+mod jobs_delete;
 mod jobs_items;
 mod jobs_list;
 mod jobs_logs;
@@ -31,6 +30,7 @@ mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
 mod jobs_rollback;
+mod jobs_schedule;
 mod jobs_show;
 mod jobs_stats;
 mod jobs_targets;
@@ -43,21 +43,25 @@ mod output;
 mod plan;
 mod progress;
 mod report;
+mod report_target;
 mod result;
 mod run;
 mod scheduled;
+mod secrets_delete;
+mod secrets_list;
+mod secrets_rekey;
+mod secrets_set;
 mod serve;
-mod tables;
-mod text;
-
-use std::path::{Path, PathBuf};
+pub mod tables;
+pub mod text;
 
 use clap::{Parser, Subcommand};
 
 use crate::error::Result;
 use crate::exit::{self, Exit};
+use crate::site::Site;
 use crate::wiring::App;
-use crate::{data_dir, dataset_named, find, start};
+use crate::{assess, dataset_named, find, start};
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -73,6 +77,7 @@ Examples:
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
+  windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
   windrow datasets import capitals.csv   keep it as a version that never changes
 ";
 
@@ -83,11 +88,16 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(version, after_help = after_help(), arg_required_else_help = true, max_term_width = 110)]
 pub struct Cli {
-    /// Folder of the embedded database
-    #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
-    data: PathBuf,
+    #[command(flatten)]
+    site: Site,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Cli {
+    pub fn log(&self) -> &str {
+        &self.site.log
+    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -116,6 +126,21 @@ enum Command {
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
+    /// Keep API keys and the like sealed, for job files to name
+    #[command(subcommand, arg_required_else_help = true)]
+    Secrets(Secrets),
+}
+
+#[derive(Debug, Subcommand)]
+enum Secrets {
+    /// Keep a value under a name; it is read from standard input or a file, and never shown again
+    Set(secrets_set::Args),
+    /// Names, who set them and when
+    List(secrets_list::Args),
+    /// Forget a secret
+    Delete(secrets_delete::Args),
+    /// Seal everything anew under another master key
+    Rekey(secrets_rekey::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -162,40 +187,46 @@ enum Jobs {
     Targets(jobs_targets::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
+    /// Let a job start by itself
+    Schedule(jobs_schedule::Args),
     /// Let a job no longer start by itself
     Unschedule(jobs_unschedule::Args),
     /// How the work has gone: states, tries, errors
     Stats(jobs_stats::Args),
     /// Why is it not progressing?
     Why(jobs_why::Args),
+    /// Delete a job with everything it has
+    Delete(jobs_delete::Args),
     /// Delete jobs that ended long ago
     CleanUp(jobs_clean_up::Args),
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\nWINDROW_LOG=info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
 pub async fn perform(cli: Cli) -> Result<Exit> {
     let command = match cli.command {
-        Command::Run(args) => return Box::pin(run::perform(&cli.data, args)).await,
-        Command::Check(args) => return check::perform(&cli.data, args).await,
-        Command::Datasets(command) => return perform_on_datasets(&cli.data, command).await,
+        Command::Run(args) => return Box::pin(run::perform(&cli.site, args)).await,
+        Command::Check(args) => return check::perform(&cli.site, args).await,
+        Command::Datasets(command) => return perform_on_datasets(&cli.site, command).await,
         Command::MockModel(args) => return mock_model::perform(args).await,
         Command::MockConnect(args) => return mock_connect::perform(args).await,
-        Command::Plan(args) => return plan::perform(&cli.data, args).await,
-        Command::Serve(args) => return Box::pin(serve::perform(&cli.data, args)).await,
+        Command::Plan(args) => return plan::perform(&cli.site, args).await,
+        Command::Secrets(command) => return perform_on_secrets(&cli.site, command).await,
+        Command::Serve(args) => return Box::pin(serve::perform(&cli.site, args)).await,
         command => command,
     };
-    let app = App::open(&cli.data).await?;
+    let app = App::open(&cli.site).await?;
     match command {
         Command::Run(_)
         | Command::Check(_)
         | Command::Datasets(_)
         | Command::MockModel(_)
-        | Command::Serve(_)
         | Command::MockConnect(_)
-        | Command::Plan(_) => {
+        | Command::Plan(_)
+        | Command::Secrets(_)
+        | Command::Serve(_) => {
             unreachable!("performed above")
         }
         Command::Compare(args) => compare::perform(&app, args).await,
@@ -215,6 +246,7 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Pause(args) => jobs_pause::perform(app, args).await,
         Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
         Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
+        Jobs::Schedule(args) => jobs_schedule::perform(app, args).await,
         Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
         Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
         Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
@@ -223,18 +255,28 @@ async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
         Jobs::Targets(args) => jobs_targets::perform(app, args).await,
         Jobs::Stats(args) => jobs_stats::perform(app, args).await,
         Jobs::Why(args) => jobs_why::perform(app, args).await,
+        Jobs::Delete(args) => jobs_delete::perform(app, args).await,
         Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
     }
 }
 
-async fn perform_on_datasets(data: &Path, command: Datasets) -> Result<Exit> {
+async fn perform_on_datasets(site: &Site, command: Datasets) -> Result<Exit> {
     match command {
-        Datasets::Import(args) => Box::pin(datasets_import::perform(data, args)).await,
-        Datasets::List(args) => datasets_list::perform(&App::open(data).await?, args).await,
-        Datasets::Show(args) => datasets_show::perform(&App::open(data).await?, args).await,
-        Datasets::Diff(args) => datasets_diff::perform(&App::open(data).await?, args).await,
-        Datasets::Export(args) => datasets_export::perform(&App::open(data).await?, args).await,
-        Datasets::Delete(args) => datasets_delete::perform(&App::open(data).await?, args).await,
+        Datasets::Import(args) => Box::pin(datasets_import::perform(site, args)).await,
+        Datasets::List(args) => datasets_list::perform(&App::open(site).await?, args).await,
+        Datasets::Show(args) => datasets_show::perform(&App::open(site).await?, args).await,
+        Datasets::Diff(args) => datasets_diff::perform(&App::open(site).await?, args).await,
+        Datasets::Export(args) => datasets_export::perform(&App::open(site).await?, args).await,
+        Datasets::Delete(args) => datasets_delete::perform(&App::open(site).await?, args).await,
+    }
+}
+
+async fn perform_on_secrets(site: &Site, command: Secrets) -> Result<Exit> {
+    match command {
+        Secrets::Set(args) => secrets_set::perform(site, args).await,
+        Secrets::List(args) => secrets_list::perform(&App::open(site).await?, args).await,
+        Secrets::Delete(args) => secrets_delete::perform(&App::open(site).await?, args).await,
+        Secrets::Rekey(args) => secrets_rekey::perform(&App::open(site).await?, args).await,
     }
 }
 

@@ -10,6 +10,7 @@ use windrow_workloads::{Environment, LoadedJob};
 use super::{output, run, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::site::Site;
 use crate::wiring::App;
 
 const SHOWN: usize = 50;
@@ -40,14 +41,15 @@ struct Plan {
     targets: Vec<Preview>,
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
-    let existing = App::open_if_there(data).await?;
-    let job = run::load(args.file.clone(), existing.as_ref().map(App::library)).await?;
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    let existing = App::open_if_there(site).await?;
+    let job = run::load(site, args.file.clone(), existing.as_ref()).await?;
     if job.kind != operation::KIND {
         let what = format!("{} is an {}, which changes nothing", job.name, job.kind);
         return Err(Error::new(what, "to see what it would do and cost: windrow run FILE --dry-run"));
     }
-    let plan = look(&job).await?;
+    let environment = existing.as_ref().map_or_else(|| site.environment(), App::environment);
+    let plan = look(&job, environment.of_workspace(&job.workspace)).await?;
     let exit = if plan.refused > 0 { Exit::Error } else { Exit::Passed };
     if args.json {
         output::print_json(&plan);
@@ -57,10 +59,10 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     Ok(exit)
 }
 
-async fn look(job: &LoadedJob) -> Result<Plan> {
+async fn look(job: &LoadedJob, environment: Environment) -> Result<Plan> {
     let mut targets = Vec::new();
     let each = |preview| targets.push(preview);
-    operation::preview(&job.spec, &Environment::process(), each).await.map_err(|failure| {
+    operation::preview(&job.spec, environment, each).await.map_err(|failure| {
         Error::new(format!("nothing could be found out: {failure}"), "correct it, then plan again")
     })?;
     let count = |which: fn(&Preview) -> bool| targets.iter().filter(|preview| which(preview)).count();

@@ -1,9 +1,8 @@
 //! `windrow run FILE`: load, decide what running it means now, execute it here, show the result.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use windrow_workloads::dataset::Library;
-use windrow_workloads::{Environment, LoadedJob, experiment, job_file};
+use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use super::assess::Wish;
 use super::budget::Budget;
@@ -15,6 +14,7 @@ use super::report::Target;
 use super::{dry_run, find, follow, result, scheduled};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::site::Site;
 use crate::wiring::App;
 
 /// Run a job file, or continue it where it was interrupted.
@@ -88,10 +88,10 @@ impl How {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     // A folder is made only for a file that is in order, but what is there may hold its dataset.
-    let existing = App::open_if_there(data).await?;
-    let mut job = load(args.file.clone(), existing.as_ref().map(App::library)).await?;
+    let existing = App::open_if_there(site).await?;
+    let mut job = load(site, args.file.clone(), existing.as_ref()).await?;
     if let Some(rows) = args.first {
         job = experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
@@ -101,7 +101,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         eprintln!("warning: {warning}");
     }
     if args.dry_run {
-        return Box::pin(dry_run::perform(existing.as_ref(), &job, args.how.new, args.json)).await;
+        return Box::pin(dry_run::perform(site, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
     if args.scheduled && job.schedule.is_none() {
         let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
@@ -109,7 +109,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
     }
     let app = match existing {
         Some(app) => app,
-        None => App::create(data).await?,
+        None => App::create(site).await?,
     };
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
@@ -125,7 +125,7 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         json: args.json,
         aside: args.how.online,
         continue_with: app.command(&args.again()),
-        wish: Wish { baseline: args.baseline, worst: args.worst },
+        wish: Wish { baseline: args.baseline, within: None, worst: args.worst },
         targets: args.report,
     };
     let exit = result::show(&app, ending, report).await?;
@@ -164,8 +164,10 @@ async fn watch(app: &App, job: &LoadedJob, course: &Course, args: &Args) -> Resu
 }
 
 /// Reads the whole dataset once to check it, so it must not block the runtime.
-pub async fn load(file: PathBuf, library: Option<Library>) -> Result<LoadedJob> {
-    let load = move || job_file::load_with(&file, &Environment::process(), library.as_ref());
+pub async fn load(site: &Site, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
+    let environment = app.map_or_else(|| site.environment(), App::environment);
+    let library = app.map(App::library);
+    let load = move || job_file::load_with(&file, &environment, library.as_ref());
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?

@@ -6,14 +6,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
+use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
 
 use super::execute::Signals;
+use crate::delete;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::http::rate_limit::{Rate, RateLimit};
 use crate::http::{self, Server};
+use crate::site::Site;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
@@ -40,6 +45,9 @@ pub struct Args {
     /// Items at work at the same time, over all runs
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
     workers: usize,
+    /// Requests that one caller may send: by its key, or by its address where it has none
+    #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
+    rate_limit: Rate,
     /// Delete jobs without failed items so many days after their end; by default nothing is deleted
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_completed: Option<i64>,
@@ -57,7 +65,7 @@ impl Args {
     }
 }
 
-pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
+pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     refuse_strangers(args.listen)?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
@@ -66,15 +74,26 @@ pub async fn perform(data: &Path, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(data).await?;
-    make_folder(&app.files())?;
+    let app = App::create(site).await?;
+    make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
     let running = app.engine_of_all(load).await?;
     let server = Server::new(app, running).await?;
     println!("http://{address}");
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
-    serve(server, listener, &mut signals, args.grace).await
+    sweep(server.clone());
+    let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
+    serve(server, router, listener, &mut signals, args.grace).await
+}
+
+/// What an earlier process deleted or was sent and did not clear away.
+fn sweep(server: Arc<Server>) {
+    tokio::spawn(async move {
+        if let Err(error) = delete::sweep(&server.app).await {
+            tracing::warn!(%error, "could not sweep deleted jobs; the next deletion does it");
+        }
+    });
 }
 
 /// Whoever reaches the port can start programs as this user, so only this machine may.
@@ -94,13 +113,19 @@ fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
-async fn serve(server: Arc<Server>, listener: TcpListener, signals: &mut Signals, grace: Duration) -> Result<Exit> {
+async fn serve(
+    server: Arc<Server>,
+    router: Router,
+    listener: TcpListener,
+    signals: &mut Signals,
+    grace: Duration,
+) -> Result<Exit> {
     // Small answers must not wait for the acknowledgement of the one before.
     let listener = listener.tap_io(|connection| {
         let _ = connection.set_nodelay(true);
     });
     let closing = server.clone();
-    let serving = axum::serve(listener, http::router(server.clone()))
+    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);

@@ -59,13 +59,6 @@ pub fn trial_rows(aggregates: &Aggregates) -> (Vec<String>, Vec<Vec<String>>) {
     (headings, rows.collect())
 }
 
-/// Evaluators of a frozen definition that ask a model.
-pub fn judges(spec: &serde_json::Value) -> Vec<String> {
-    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
-    let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
-    evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
-}
-
 pub fn agreement_rows(aggregates: &Aggregates, judges: &[String]) -> (Vec<&'static str>, Vec<Vec<String>>) {
     let headings = vec!["EVALUATORS", ">N", ">AGREE", ">KAPPA", ">ONLY FIRST PASSES", ">ONLY SECOND PASSES"];
     let rows =

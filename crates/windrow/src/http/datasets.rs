@@ -4,22 +4,26 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_wire::{DatasetDetail, DatasetList, DatasetSummary};
+use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, DatasetSummary};
+use windrow_workloads::dataset::import;
 
+use super::caller::Caller;
+use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
 use crate::{dataset_named, detail};
 
-const WORKSPACE: &str = "default";
 const SAMPLE: usize = 5;
 const MAX_SAMPLE: usize = 100;
+const SHOWN: usize = 20;
+const MAX_SHOWN: usize = 1000;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetsQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
 }
 
@@ -27,7 +31,7 @@ pub struct DatasetsQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetQuery {
-    /// `default` if not given
+    /// The caller's, or `default`, if not given
     workspace: Option<String>,
     /// The newest if not given
     version: Option<i64>,
@@ -36,13 +40,45 @@ pub struct DatasetQuery {
     rows: Option<usize>,
 }
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct DiffQuery {
+    /// `default` if not given
+    workspace: Option<String>,
+    /// The older version
+    old: i64,
+    /// The newest if not given
+    new: Option<i64>,
+    /// How many rows of each kind to give
+    #[param(minimum = 0, maximum = 1000, default = 20)]
+    limit: Option<usize>,
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteQuery {
+    /// `default` if not given
+    workspace: Option<String>,
+    /// All of them if not given
+    version: Option<i64>,
+}
+
 /// All datasets and their newest versions
 #[utoipa::path(get, operation_id = "list_datasets", path = "/datasets", tag = "datasets", params(DatasetsQuery),
     responses((status = 200, description = "The datasets", body = DatasetList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> Result<Json<DatasetList>, Refusal> {
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
-    let datasets = server.app.datasets.datasets(workspace).await?.iter().map(DatasetSummary::from).collect();
-    Ok(Json(DatasetList { datasets }))
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<DatasetsQuery>,
+) -> Result<Json<DatasetList>, Refusal> {
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    let found = match caller.sees(workspace) {
+        true => server.app.datasets.datasets(workspace).await?,
+        false => Vec::new(),
+    };
+    Ok(Json(DatasetList { datasets: found.iter().map(DatasetSummary::from).collect() }))
 }
 
 /// One dataset: its versions, its fields and their types, some rows
@@ -51,6 +87,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<DatasetsQuery>) -> 
     responses((status = 200, description = "The dataset", body = DatasetDetail)))]
 pub async fn show(
     State(server): Shared,
+    caller: Caller,
     Named(name): Named,
     Asked(query): Asked<DatasetQuery>,
 ) -> Result<Json<DatasetDetail>, Refusal> {
@@ -58,7 +95,57 @@ pub async fn show(
     if rows > MAX_SAMPLE {
         return Err(Refusal::bad("rows", format!("rows is {rows}"), format!("use 0 to {MAX_SAMPLE}")));
     }
+    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
+    if !caller.sees(workspace) {
+        return Err(dataset_named::unknown(&server.app, &name).into());
+    }
     let named = dataset_named::Named { name, version: query.version };
-    let workspace = query.workspace.as_deref().unwrap_or(WORKSPACE);
     Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
+}
+
+/// What one version has that another has not
+///
+/// Rows with the same field `id` are one row that changed.
+#[utoipa::path(get, operation_id = "diff_dataset", path = "/datasets/{name}/diff", tag = "datasets",
+    params(("name" = String, Path, description = "Name of the dataset"), DiffQuery),
+    responses((status = 200, description = "The differences", body = DatasetDiff)))]
+pub async fn diff(
+    State(server): Shared,
+    caller: Caller,
+    Named(name): Named,
+    Asked(query): Asked<DiffQuery>,
+) -> Result<Json<DatasetDiff>, Refusal> {
+    let limit = query.limit.unwrap_or(SHOWN);
+    if limit > MAX_SHOWN {
+        return Err(Refusal::bad("limit", format!("limit is {limit}"), format!("use 0 to {MAX_SHOWN}")));
+    }
+    let caller = caller.within(query.workspace.as_deref())?;
+    let versions = (Some(query.old), query.new);
+    let _turn = server.turn().await?;
+    Ok(Json(detail::of_versions(&server.app, caller.home(), &name, versions, limit).await?))
+}
+
+/// Delete a dataset, or one version of it
+///
+/// Jobs keep the rows they have planned.
+#[utoipa::path(delete, operation_id = "delete_dataset", path = "/datasets/{name}", tag = "datasets",
+    params(("name" = String, Path, description = "Name of the dataset"), DeleteQuery),
+    responses((status = 200, description = "What is gone", body = DatasetDeleted)))]
+pub async fn delete(
+    State(server): Shared,
+    caller: Caller,
+    Named(name): Named,
+    Asked(query): Asked<DeleteQuery>,
+    if_match: IfMatch,
+) -> Result<Json<DatasetDeleted>, Refusal> {
+    let named = dataset_named::Named { name, version: query.version };
+    let caller = caller.within(query.workspace.as_deref())?;
+    if_match.holds(&detail::of_dataset(&server.app, caller.home(), &named, SAMPLE).await?)?;
+    let deleted = dataset_named::drop(&server.app, caller.home(), &named).await?;
+    tokio::spawn(async move {
+        if let Err(error) = import::sweep(&*server.app.datasets).await {
+            tracing::warn!(%error, "could not sweep a deleted dataset; the next import or deletion does it");
+        }
+    });
+    Ok(Json(deleted))
 }

@@ -15,14 +15,14 @@ use serde::Deserialize;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
-use windrow_model::JobId;
 use windrow_model::record::OutboxEvent;
+use windrow_model::store::Extent;
 use windrow_wire::Event;
 
+use super::caller::Caller;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
-use crate::find;
 
 const PAGE: usize = 256;
 /// Before the store is asked again when it did not answer, and before a client connects again.
@@ -46,10 +46,12 @@ pub struct EventsQuery {
         content_type = "text/event-stream")))]
 pub async fn of_all(
     State(server): Shared,
+    caller: Caller,
     headers: HeaderMap,
     Asked(query): Asked<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
-    stream(server, None, &headers, &query)
+    let whose = caller.workspace.map_or(Extent::All, Extent::Workspace);
+    stream(server, whose, &headers, &query)
 }
 
 /// What happens in one job, as it happens
@@ -60,17 +62,18 @@ pub async fn of_all(
         content_type = "text/event-stream")))]
 pub async fn of_job(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     Asked(query): Asked<EventsQuery>,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
-    let (job, _) = find::job(&server.app, &job).await?;
-    stream(server, Some(job.id), &headers, &query)
+    let (job, _) = caller.job(&server.app, &job).await?;
+    stream(server, Extent::Job(job.id), &headers, &query)
 }
 
 fn stream(
     server: Arc<Server>,
-    job: Option<JobId>,
+    whose: Extent,
     headers: &HeaderMap,
     query: &EventsQuery,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>>, Refusal> {
@@ -80,7 +83,7 @@ fn stream(
         cursor: after.unwrap_or(server.born_after),
         behind: after.is_some(),
         waiting: VecDeque::new(),
-        job,
+        whose,
         server,
     };
     let events = futures::stream::unfold(reader, |mut reader| async move {
@@ -104,9 +107,17 @@ fn written(event: &OutboxEvent) -> sse::Event {
     sse::Event::default().id(event.id.to_string()).event(&event.kind).retry(AGAIN).data(data)
 }
 
+fn concerns(event: &OutboxEvent, whose: &Extent) -> bool {
+    match whose {
+        Extent::All => true,
+        Extent::Workspace(workspace) => event.workspace == *workspace,
+        Extent::Job(job) => event.job == *job,
+    }
+}
+
 struct Reader {
     server: Arc<Server>,
-    job: Option<JobId>,
+    whose: Extent,
     /// The last event that was looked at.
     cursor: i64,
     /// The store may have events behind the cursor that will not come by themselves.
@@ -125,7 +136,7 @@ impl Reader {
                     continue;
                 }
                 self.cursor = event.id;
-                if self.job.is_none_or(|job| job == event.job) {
+                if concerns(&event, &self.whose) {
                     return Some(event);
                 }
             }

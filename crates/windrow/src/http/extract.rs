@@ -96,6 +96,14 @@ impl Sent {
         })
     }
 
+    /// Where only JSON is taken.
+    pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        match self.is_one_of(&["application/json"]) {
+            true => self.json(),
+            false => Err(self.unsupported("application/json")),
+        }
+    }
+
     /// Where a body may be left out.
     pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Refusal> {
         match (self.bytes.is_empty(), self.is_one_of(&["application/json"])) {

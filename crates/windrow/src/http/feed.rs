@@ -10,11 +10,11 @@ use windrow_model::store::NewItem;
 use windrow_wire::{Fed, PlacedProblem};
 use windrow_workloads::experiment::Arrivals;
 
+use super::caller::Caller;
 use super::extract::{Named, Sent};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use crate::error::Code;
-use crate::find;
 use crate::intake::{self, AHEAD, BATCH};
 
 /// Broken rows that are listed; a file of the wrong kind is understood from the first ones.
@@ -28,8 +28,13 @@ const LINES: &[&str] = &["application/x-ndjson", "application/jsonl", "applicati
     params(("job" = String, Path, description = "Name or id of the job")),
     request_body(content((String = "application/x-ndjson"), (Vec<BTreeMap<String, serde_json::Value>> = "application/json"))),
     responses((status = 202, description = "Taken", body = Fed)))]
-pub async fn feed(State(server): Shared, Named(job): Named, sent: Sent) -> Result<(StatusCode, Json<Fed>), Refusal> {
-    let (_, run) = find::job(&server.app, &job).await?;
+pub async fn feed(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    sent: Sent,
+) -> Result<(StatusCode, Json<Fed>), Refusal> {
+    let (_, run) = caller.job(&server.app, &job).await?;
     if run.counters.queued > AHEAD {
         let detail = format!("{} items wait already", run.counters.queued);
         return Err(Refusal::new(Code::QueueFull, detail, "send the same rows again a little later"));

@@ -9,10 +9,11 @@ use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
 use windrow_wire::{JobDetail, JobList, JobRow};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named, page};
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{detail, find};
+use crate::detail;
 
 const PAGE: usize = 50;
 
@@ -22,6 +23,7 @@ const PAGE: usize = 50;
 pub struct JobsQuery {
     /// Only jobs whose latest run is in this state
     #[param(inline)]
+    #[serde(alias = "status")]
     state: Option<RunState>,
     /// Only jobs of this kind
     kind: Option<String>,
@@ -40,13 +42,21 @@ pub struct JobsQuery {
 /// All jobs, newest first
 #[utoipa::path(get, operation_id = "list_jobs", path = "/jobs", tag = "jobs", params(JobsQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
-pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Result<Json<JobList>, Refusal> {
+pub async fn list(
+    State(server): Shared,
+    caller: Caller,
+    Asked(query): Asked<JobsQuery>,
+) -> Result<Json<JobList>, Refusal> {
     let limit = page(query.limit, PAGE)?;
+    if query.workspace.as_deref().is_some_and(|workspace| !caller.sees(workspace)) {
+        return Ok(Json(JobList { jobs: Vec::new(), next: None }));
+    }
     let filter = JobFilter {
-        workspace: query.workspace,
+        workspace: query.workspace.or(caller.workspace),
         kind: query.kind,
         state: query.state,
         name_contains: query.name,
+        scheduled: false,
         before: query.before,
         limit,
     };
@@ -59,7 +69,7 @@ pub async fn list(State(server): Shared, Asked(query): Asked<JobsQuery>) -> Resu
 #[utoipa::path(get, operation_id = "get_job", path = "/jobs/{job}", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The job", body = JobDetail)))]
-pub async fn show(State(server): Shared, Named(job): Named) -> Result<Json<JobDetail>, Refusal> {
-    let (job, latest) = find::job(&server.app, &job).await?;
+pub async fn show(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<JobDetail>, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
     Ok(Json(detail::of_job(&server.app, &job, &latest).await?))
 }

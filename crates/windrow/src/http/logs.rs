@@ -6,10 +6,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::{LogLine, LogList};
 
+use super::caller::Caller;
 use super::extract::{Asked, Named, page};
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::find;
 
 const PAGE: usize = 200;
 
@@ -30,11 +30,12 @@ pub struct LogsQuery {
     responses((status = 200, description = "A page of the log", body = LogList)))]
 pub async fn list(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     Asked(query): Asked<LogsQuery>,
 ) -> Result<Json<LogList>, Refusal> {
     let (limit, after) = (page(query.limit, PAGE)?, query.after.unwrap_or(0));
-    let (job, _) = find::job(&server.app, &job).await?;
+    let (job, _) = caller.job(&server.app, &job).await?;
     let entries = server.app.store.logs(job.id, after, limit).await?;
     let next = entries.last().map_or(after, |entry| entry.id);
     Ok(Json(LogList { lines: entries.iter().map(LogLine::from).collect(), next }))

@@ -3,7 +3,13 @@
 //! nothing about jobs themselves.
 
 mod browser;
+mod caller;
+mod clean_up;
+mod dataset_export;
+mod dataset_import;
 mod datasets;
+mod delete_job;
+mod etag;
 mod eval_tasks;
 mod events;
 mod extract;
@@ -14,13 +20,18 @@ mod jobs;
 mod logs;
 mod openapi;
 mod origin;
+pub mod rate_limit;
 mod refusal;
 mod request_id;
+mod results;
 mod runs;
+mod schedules;
+mod secrets;
 mod server;
 mod start_run;
 mod stats;
 mod steer;
+mod streamed;
 mod submit;
 mod timeout;
 mod workers;
@@ -29,18 +40,19 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware::from_fn;
-use axum::routing::get;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::routing::{get, post};
 use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+use rate_limit::RateLimit;
 pub use server::Server;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
 
-pub fn router(server: Arc<Server>) -> Router {
+pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
     let (api, document) = OpenApiRouter::new().nest("/api/v1", api()).split_for_parts();
     let document = openapi::complete(document);
     api.route("/api/v1/openapi.json", get(move || openapi::serve(document.clone())))
@@ -48,12 +60,16 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
         .nest("/api/eval-tasks", eval_tasks::router())
+        .route("/api/batch", post(submit::submit))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
+        .layer(from_fn(caller::identify))
+        .layer(from_fn(etag::attach))
         .layer(from_fn(origin::check))
+        .layer(from_fn_with_state(limit, rate_limit::check))
         .layer(CompressionLayer::new())
         .layer(from_fn(request_id::attach))
 }
@@ -62,7 +78,7 @@ pub fn router(server: Arc<Server>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
-        .routes(routes!(jobs::show))
+        .routes(routes!(jobs::show, delete_job::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))
         .routes(routes!(steer::cancel))
@@ -71,8 +87,17 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(start_run::retry))
         .routes(routes!(start_run::rescore))
         .routes(routes!(start_run::append))
+        .routes(routes!(start_run::rollback))
+        .routes(routes!(start_run::clone))
+        .routes(routes!(schedules::set, schedules::unset))
+        .routes(routes!(schedules::list))
+        .routes(routes!(clean_up::clean_up))
         .routes(routes!(runs::list))
         .routes(routes!(runs::show))
+        .routes(routes!(results::result))
+        .routes(routes!(results::gates))
+        .routes(routes!(results::report))
+        .routes(routes!(results::compare))
         .routes(routes!(items::list, feed::feed))
         .routes(routes!(items::show))
         .routes(routes!(logs::list))
@@ -82,7 +107,11 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
         .routes(routes!(datasets::list))
-        .routes(routes!(datasets::show))
+        .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
+        .routes(routes!(datasets::diff))
+        .routes(routes!(dataset_export::export))
+        .routes(routes!(secrets::list))
+        .routes(routes!(secrets::set, secrets::delete))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
 }

@@ -24,13 +24,17 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::Conflict, StatusCode::CONFLICT),
     (Code::BrokenJobFile, StatusCode::UNPROCESSABLE_ENTITY),
     (Code::BrokenRows, StatusCode::UNPROCESSABLE_ENTITY),
+    (Code::Changed, StatusCode::PRECONDITION_FAILED),
+    (Code::NothingToUndo, StatusCode::CONFLICT),
     (Code::BadRequest, StatusCode::BAD_REQUEST),
+    (Code::Forbidden, StatusCode::FORBIDDEN),
     (Code::ForeignOrigin, StatusCode::FORBIDDEN),
     (Code::NoSuchRoute, StatusCode::NOT_FOUND),
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),
     (Code::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
     (Code::UnsupportedType, StatusCode::UNSUPPORTED_MEDIA_TYPE),
     (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
+    (Code::RateLimited, StatusCode::TOO_MANY_REQUESTS),
     (Code::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
     (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
     (Code::Failed, StatusCode::INTERNAL_SERVER_ERROR),
@@ -105,6 +109,17 @@ impl From<StoreError> for Refusal {
 }
 
 fn broken_file(report: &Report) -> Refusal {
+    let remedy = "correct what is listed under `problems`, then send it again";
+    Refusal::new(Code::BrokenJobFile, report.to_string(), remedy).about("file").listing(placed(report))
+}
+
+/// Of a file of rows that was sent.
+pub fn broken_rows(report: &Report) -> Refusal {
+    let remedy = "correct what is listed under `problems`, then send all of it again";
+    Refusal::new(Code::BrokenRows, report.to_string(), remedy).listing(placed(report))
+}
+
+fn placed(report: &Report) -> Vec<PlacedProblem> {
     let problems = report.problems.iter().map(|problem| {
         let place = problem.place.as_ref();
         PlacedProblem {
@@ -115,8 +130,7 @@ fn broken_file(report: &Report) -> Refusal {
             remedy: problem.help.clone(),
         }
     });
-    let remedy = "correct what is listed under `problems`, then send it again";
-    Refusal::new(Code::BrokenJobFile, report.to_string(), remedy).about("file").listing(problems.collect())
+    problems.collect()
 }
 
 pub async fn no_such_route(uri: Uri) -> Refusal {

@@ -2,33 +2,29 @@
 
 use axum::Json;
 use axum::extract::State;
-use windrow_model::RunId;
 use windrow_wire::{RunDetail, RunList};
 
+use super::caller::Caller;
 use super::extract::Named;
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{detail, find};
+use crate::detail;
 
 /// All runs of a job, with what they came to
 #[utoipa::path(get, operation_id = "list_runs", path = "/jobs/{job}/runs", tag = "runs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The runs", body = RunList)))]
-pub async fn list(State(server): Shared, Named(job): Named) -> Result<Json<RunList>, Refusal> {
-    let (job, _) = find::job(&server.app, &job).await?;
+pub async fn list(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<RunList>, Refusal> {
+    let (job, _) = caller.job(&server.app, &job).await?;
     let runs = server.app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
     Ok(Json(RunList { runs }))
 }
 
 /// One run, with its numbers so far
 #[utoipa::path(get, operation_id = "get_run", path = "/runs/{run}", tag = "runs",
-    params(("run" = String, Path, description = "Id of the run", pattern = "^run_[0-9a-hjkmnp-tv-z]{13}$")),
+    params(("run" = String, Path, description = "Id of the run, or `JOB` for its latest, or `JOB#3`")),
     responses((status = 200, description = "The run", body = RunDetail)))]
-pub async fn show(State(server): Shared, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
-    let id: RunId = run.parse().map_err(|error: windrow_model::ids::BadId| {
-        Refusal::bad("run", error.to_string(), "list the runs of a job: GET /api/v1/jobs/{job}/runs")
-    })?;
-    let run = server.app.store.run(id).await?;
-    let job = server.app.store.job(run.job).await?;
+pub async fn show(State(server): Shared, caller: Caller, Named(run): Named) -> Result<Json<RunDetail>, Refusal> {
+    let (job, run) = caller.run(&server.app, &run).await?;
     Ok(Json(detail::of_run(&server.app, &job, &run).await?))
 }

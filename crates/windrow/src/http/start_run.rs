@@ -1,19 +1,23 @@
-//! `POST /jobs/{job}/retry|rescore|append`: another run of a stored job.
+//! `POST /jobs/{job}/retry|rescore|append|rollback|clone`: another run of a stored job, or of a copy.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
+use windrow_model::store::Selection;
 use windrow_wire::Submitted;
-use windrow_wire::request::{Rescore, Retry};
+use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
+use windrow_workloads::kind;
 
+use super::caller::Caller;
 use super::extract::{Named, Sent};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use super::submit;
 use crate::error::Code;
-use crate::{find, retry as choice, start};
+use crate::{retry as choice, start};
 
 /// Try again what failed or was cancelled, and only that
 #[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
@@ -25,12 +29,13 @@ use crate::{find, retry as choice, start};
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn retry(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Retry = sent.json_or_default()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let selection = choice::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
     let nothing = selection.is_none() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
     // A key seen before is to be answered with its run, also when that has left nothing to retry.
@@ -42,7 +47,7 @@ pub async fn retry(
     let mut request = start::of_run(&server.app, &job, &latest, Mode::FailRetry).await?;
     request.selection = selection;
     request.idempotency_key = key;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
 }
 
 /// Judge again what was done, without calling the target
@@ -55,27 +60,29 @@ pub async fn retry(
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn rescore(
     State(server): Shared,
+    caller: Caller,
     Named(job): Named,
     headers: HeaderMap,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Rescore = sent.json_or_default()?;
-    let (job, latest) = find::job(&server.app, &job).await?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let (mut request, warnings) = match wish.file {
-        Some(text) => of_changed_file(&server, &job, &latest, text).await?,
+        Some(text) => of_changed_file(&server, &caller, &job, &latest, text).await?,
         None => (start::of_run(&server.app, &job, &latest, Mode::Rescore).await?, Vec::new()),
     };
     request.idempotency_key = submit::idempotency_key(&headers)?;
-    submit::answer(&server, request, warnings).await
+    submit::answer(&server, &caller, request, warnings).await
 }
 
 async fn of_changed_file(
     server: &Server,
+    caller: &Caller,
     job: &Job,
     latest: &Run,
     text: String,
 ) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
-    let file = submit::load(server, text).await?;
+    let file = submit::load(server, caller, text).await?;
     if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));
@@ -91,9 +98,67 @@ async fn of_changed_file(
             description = "The same key again is answered with the first run")),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
-pub async fn append(State(server): Shared, Named(job): Named, headers: HeaderMap) -> Result<Response, Refusal> {
-    let (job, latest) = find::job(&server.app, &job).await?;
+pub async fn append(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+) -> Result<Response, Refusal> {
+    let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_run(&server.app, &job, &latest, Mode::Append).await?;
     request.idempotency_key = submit::idempotency_key(&headers)?;
-    submit::answer(&server, request, Vec::new()).await
+    submit::answer(&server, &caller, request, Vec::new()).await
+}
+
+/// Undo what was done (B5), of jobs whose kind can
+#[utoipa::path(post, operation_id = "roll_back_job", path = "/jobs/{job}/rollback", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
+    request_body(content = Option<Rollback>),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn rollback(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
+    let wish: Rollback = sent.json_or_default()?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
+    if !kind::rolls_back(&job.kind) {
+        let detail = format!("{} is of kind {}, which changes nothing that could be undone", job.name, job.kind);
+        return Err(Refusal::new(Code::NothingToUndo, detail, "to be rid of its results, delete the job"));
+    }
+    let mut request = start::of_run(&server.app, &job, &latest, Mode::Rollback).await?;
+    let items: Vec<ItemId> = wish.items.into_iter().map(ItemId).collect();
+    request.selection = (!items.is_empty()).then(|| Selection { items, ..Selection::of(Mode::Rollback) });
+    request.idempotency_key = submit::idempotency_key(&headers)?;
+    submit::answer(&server, &caller, request, Vec::new()).await
+}
+
+/// Run another job with the definition of this one
+///
+/// The copy has its own name, items and results.
+#[utoipa::path(post, operation_id = "clone_job", path = "/jobs/{job}/clone", tag = "jobs",
+    params(("job" = String, Path, description = "Name or id of the job"),
+        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
+            description = "The same key again is answered with the first run")),
+    request_body(content = CloneRequest),
+    responses((status = 201, description = "Started", body = Submitted),
+        (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
+pub async fn clone(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
+    let wish: CloneRequest = sent.json_only()?;
+    let key = submit::idempotency_key(&headers)?;
+    let (job, latest) = caller.job(&server.app, &job).await?;
+    let mut request = start::of_copy(&server.app, &job, &latest, wish.name, key.is_some()).await?;
+    request.idempotency_key = key;
+    submit::answer(&server, &caller, request, Vec::new()).await
 }

@@ -3,35 +3,37 @@
 use axum::Json;
 use axum::extract::State;
 use windrow_model::aggregate::Stats;
+use windrow_model::store::Extent;
 use windrow_model::why::{Explanation, explain};
 
+use super::caller::Caller;
 use super::extract::Named;
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::find;
 
 /// How the work has gone in all jobs: states, tries, durations, errors
 #[utoipa::path(get, operation_id = "get_stats", path = "/stats", tag = "jobs",
     responses((status = 200, description = "The numbers", body = Stats)))]
-pub async fn of_all(State(server): Shared) -> Result<Json<Stats>, Refusal> {
-    Ok(Json(server.app.store.stats(None).await?))
+pub async fn of_all(State(server): Shared, caller: Caller) -> Result<Json<Stats>, Refusal> {
+    let extent = caller.workspace.map_or(Extent::All, Extent::Workspace);
+    Ok(Json(server.app.store.stats(extent).await?))
 }
 
 /// How the work has gone in one job
 #[utoipa::path(get, operation_id = "get_job_stats", path = "/jobs/{job}/stats", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The numbers", body = Stats)))]
-pub async fn of_job(State(server): Shared, Named(job): Named) -> Result<Json<Stats>, Refusal> {
-    let (job, _) = find::job(&server.app, &job).await?;
-    Ok(Json(server.app.store.stats(Some(job.id)).await?))
+pub async fn of_job(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<Stats>, Refusal> {
+    let (job, _) = caller.job(&server.app, &job).await?;
+    Ok(Json(server.app.store.stats(Extent::Job(job.id)).await?))
 }
 
 /// Why is the job not progressing?
 #[utoipa::path(get, operation_id = "explain_job", path = "/jobs/{job}/why", tag = "jobs",
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The most decisive reason, and facts", body = Explanation)))]
-pub async fn why(State(server): Shared, Named(job): Named) -> Result<Json<Explanation>, Refusal> {
-    let (job, run) = find::job(&server.app, &job).await?;
+pub async fn why(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<Explanation>, Refusal> {
+    let (job, run) = caller.job(&server.app, &job).await?;
     let standing = server.app.store.standing(run.id, server.app.now()).await?;
     Ok(Json(explain(&standing, &job.name, server.app.now())))
 }

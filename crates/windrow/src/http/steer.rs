@@ -8,11 +8,13 @@ use windrow_model::state::{RUN, RunEvent};
 use windrow_wire::RunDetail;
 use windrow_wire::request::{Reason, Resume};
 
+use super::caller::Caller;
+use super::etag::IfMatch;
 use super::extract::{Named, Sent};
 use super::refusal::Refusal;
-use super::server::{ACTOR, Server, Shared};
+use super::server::{Server, Shared};
 use super::submit::with_budget;
-use crate::{find, start};
+use crate::start;
 
 type Answer = Result<Json<RunDetail>, Refusal>;
 
@@ -20,63 +22,85 @@ type Answer = Result<Json<RunDetail>, Refusal>;
 #[utoipa::path(post, operation_id = "pause_job", path = "/jobs/{job}/pause", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
-pub async fn pause(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
-    steer(&server, &job, RunEvent::Pause, &sent).await
+pub async fn pause(State(server): Shared, caller: Caller, Named(job): Named, if_match: IfMatch, sent: Sent) -> Answer {
+    steer(&server, &caller, &job, &if_match, RunEvent::Pause, &sent).await
 }
 
 /// End the run: nothing new starts, what is running finishes, the rest is cancelled
 #[utoipa::path(post, operation_id = "cancel_job", path = "/jobs/{job}/cancel", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
-pub async fn cancel(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
-    steer(&server, &job, RunEvent::Cancel, &sent).await
+pub async fn cancel(State(server): Shared, caller: Caller, Named(job): Named, if_match: IfMatch, sent: Sent) -> Answer {
+    steer(&server, &caller, &job, &if_match, RunEvent::Cancel, &sent).await
 }
 
 /// End the run at once: running items stop before their next paid call
 #[utoipa::path(post, operation_id = "terminate_job", path = "/jobs/{job}/terminate", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
-pub async fn terminate(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
-    steer(&server, &job, RunEvent::Terminate, &sent).await
+pub async fn terminate(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    if_match: IfMatch,
+    sent: Sent,
+) -> Answer {
+    steer(&server, &caller, &job, &if_match, RunEvent::Terminate, &sent).await
 }
 
 /// Close the intake of an online run; what is in is finished
 #[utoipa::path(post, operation_id = "drain_job", path = "/jobs/{job}/drain", tag = "jobs", request_body(content = Option<Reason>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
-pub async fn drain(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
-    steer(&server, &job, RunEvent::Drain, &sent).await
+pub async fn drain(State(server): Shared, caller: Caller, Named(job): Named, if_match: IfMatch, sent: Sent) -> Answer {
+    steer(&server, &caller, &job, &if_match, RunEvent::Drain, &sent).await
 }
 
 /// Let a paused run go on
 #[utoipa::path(post, operation_id = "resume_job", path = "/jobs/{job}/resume", tag = "jobs", request_body(content = Option<Resume>),
     params(("job" = String, Path, description = "Name or id of the job")),
     responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
-pub async fn resume(State(server): Shared, Named(job): Named, sent: Sent) -> Answer {
+pub async fn resume(State(server): Shared, caller: Caller, Named(job): Named, if_match: IfMatch, sent: Sent) -> Answer {
     let wish: Resume = sent.json_or_default()?;
-    let (job, run) = find::job(&server.app, &job).await?;
+    let (job, run) = caller.job(&server.app, &job).await?;
+    if_match.job(&server, &job, &run).await?;
     let limits = with_budget(run.limits, wish.budget)?;
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         return Err(start::budget_spent(&run, &spent, "give it more: { \"budget\": { \"dollars\": 5 } }").into());
     }
     if limits != run.limits {
-        let _amended = server.app.store.amend(run.id, limits, ACTOR, server.app.now()).await?;
+        let _amended = server.app.store.amend(run.id, limits, &caller.actor, server.app.now()).await?;
     }
-    intend(&server, &job, &run, RunEvent::Resume, None).await
+    intend(&server, &caller, &job, &run, RunEvent::Resume, None).await
 }
 
-async fn steer(server: &Server, job: &str, event: RunEvent, sent: &Sent) -> Answer {
+async fn steer(
+    server: &Server,
+    caller: &Caller,
+    job: &str,
+    if_match: &IfMatch,
+    event: RunEvent,
+    sent: &Sent,
+) -> Answer {
     let wish: Reason = sent.json_or_default()?;
-    let (job, run) = find::job(&server.app, job).await?;
+    let (job, run) = caller.job(&server.app, job).await?;
+    if_match.job(server, &job, &run).await?;
     // What is on its way to an end already needs no other wish, unless it is to end faster.
     if event == RunEvent::Cancel && run.state.is_stopping() && !RUN.allows(run.state, event) {
         return Ok(Json(RunDetail::of(&job.kind, &run)));
     }
-    intend(server, &job, &run, event, wish.reason.as_deref()).await
+    intend(server, caller, &job, &run, event, wish.reason.as_deref()).await
 }
 
-async fn intend(server: &Server, job: &Job, run: &Run, event: RunEvent, reason: Option<&str>) -> Answer {
-    let run = server.app.store.intend(run.id, event, ACTOR, reason, server.app.now()).await?;
+async fn intend(
+    server: &Server,
+    caller: &Caller,
+    job: &Job,
+    run: &Run,
+    event: RunEvent,
+    reason: Option<&str>,
+) -> Answer {
+    let run = server.app.store.intend(run.id, event, &caller.actor, reason, server.app.now()).await?;
     server.engine().wake();
     Ok(Json(RunDetail::of(&job.kind, &run)))
 }

@@ -1,5 +1,6 @@
-//! `POST /jobs`: a job file becomes a run. The file is checked whole, with its dataset, before anything
-//! is stored (E4); an `Idempotency-Key` seen before is answered with the first run (T9).
+//! `POST /jobs`: a job file becomes a run. The file and the first rows of its dataset are checked before
+//! anything is stored (E4), so that a million rows take no longer than a thousand; the others are read while
+//! they are planned. An `Idempotency-Key` seen before is answered with the first run (T9).
 
 use axum::Json;
 use axum::extract::State;
@@ -11,13 +12,14 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Submit};
-use windrow_workloads::job_file::{self, Base};
+use windrow_workloads::LoadedJob;
+use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
-use windrow_workloads::{Environment, LoadedJob};
 
+use super::caller::Caller;
 use super::extract::Sent;
 use super::refusal::Refusal;
-use super::server::{ACTOR, Server, Shared};
+use super::server::{Server, Shared};
 use crate::error::Code;
 use crate::start;
 
@@ -36,16 +38,22 @@ const LONGEST_KEY: usize = 255;
     responses(
         (status = 201, description = "Started; `Location` is the job", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
-pub async fn submit(State(server): Shared, headers: HeaderMap, sent: Sent) -> Result<Response, Refusal> {
+pub async fn submit(
+    State(server): Shared,
+    caller: Caller,
+    headers: HeaderMap,
+    sent: Sent,
+) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
-    let mut file = load(&server, wish.file).await?;
+    let _turn = server.turn().await?;
+    let mut file = load(&server, &caller, wish.file).await?;
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
     check_mode(&server, &file, mode).await?;
     let mut request = start::of_file(&file, mode);
     request.fresh = wish.fresh;
     request.idempotency_key = idempotency_key(&headers)?;
-    answer(&server, request, file.warnings).await
+    answer(&server, &caller, request, file.warnings).await
 }
 
 fn wish(sent: &Sent) -> Result<Submit, Refusal> {
@@ -59,12 +67,15 @@ fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     }
 }
 
-/// Reads the whole dataset once to check it, so it must not block the runtime.
-pub async fn load(server: &Server, text: String) -> Result<LoadedJob, Refusal> {
-    let (files, library) = (server.files.clone(), server.app.library());
+/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at
+/// first: what is wrong with a file must not tell what datasets another workspace has.
+pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
+    let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
+    caller.clone().confined_to(&workspace)?;
+    let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
-        let base = Base { folder: &files, closed: true };
-        job_file::load_text(Excerpt::whole("job", text), base, &Environment::process(), Some(&library))
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| Refusal::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;
@@ -116,8 +127,13 @@ pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
 }
 
 /// Submits, wakes the engine, and says where to look.
-pub async fn answer(server: &Server, mut request: Request, warnings: Vec<String>) -> Result<Response, Refusal> {
-    request.actor = ACTOR.to_owned();
+pub async fn answer(
+    server: &Server,
+    caller: &Caller,
+    mut request: Request,
+    warnings: Vec<String>,
+) -> Result<Response, Refusal> {
+    request.actor = caller.actor.clone();
     let submitted = start::submit_once(&server.app, request).await?;
     server.engine().wake();
     // By its id: the first run of a key may be of a job with another name.

@@ -55,7 +55,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
     let connect = MockConnect::start(&place, &["--connectors", "6"]);
     let before = connect.connectors();
     write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 3, max_failed: 1 }");
-    assert_eq!(run(&place).ended_with(0).json()["status"], "success");
+    assert_eq!(run(&place).ended_with(0).json()["run"]["status"], "success");
     let records = targets(&place);
     let waves: Vec<i64> = records.iter().map(|record| record["wave"].as_i64().unwrap()).collect();
     assert_eq!(waves, [0, 1, 1, 1, 2, 2]);
@@ -69,7 +69,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
     assert_eq!((&again["items"]["skipped"], connect.calls("config")), (&json!(6), 6));
 
     let undone = place.windrow(&["jobs", "rollback", "change", "--quiet", "--json"]).ended_with(0).json();
-    assert_eq!((&undone["status"], &undone["items"]["succeeded"]), (&json!("rollback_success"), &json!(6)));
+    assert_eq!((&undone["run"]["status"], &undone["items"]["succeeded"]), (&json!("rollback_success"), &json!(6)));
     let without_puts = |mut all: std::collections::BTreeMap<_, Value>| {
         all.values_mut().for_each(|one: &mut Value| one["puts"] = Value::Null);
         all

@@ -31,7 +31,7 @@ fn every_reading_command_speaks_to_people_and_to_programs() {
     assert_eq!(detail["steps"][0]["state"], "failed");
 
     let pages = place.windrow(&["jobs", "items", "counted", "--limit", "5", "--json"]).json();
-    let next = pages["next"].as_i64().unwrap().to_string();
+    let next = pages["next"].as_str().unwrap().to_owned();
     let rest = place.windrow(&["jobs", "items", "counted", "--after", &next, "--json"]).json();
     assert_eq!((rest["items"].as_array().unwrap().len(), &rest["next"]), (7, &serde_json::Value::Null));
 

@@ -87,7 +87,7 @@ fn jobs_and_items_are_listed_in_pages_by_what_was_asked_for() {
     loop {
         let page = server.get(&format!("/api/v1/jobs/counted/items?{query}")).with_status(200).json();
         seen += page["items"].as_array().unwrap().len();
-        let Some(next) = page["next"].as_i64() else { break };
+        let Some(next) = page["next"].as_str() else { break };
         query = format!("limit=6&after={next}");
     }
     assert_eq!(seen, 20);

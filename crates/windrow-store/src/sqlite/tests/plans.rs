@@ -1,12 +1,13 @@
 use rusqlite::Connection;
 use windrow_model::JobId;
+use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read, items,
-    jobs, journal, plan, reap, recount, requeue, results, schedules, sessions, shared, standing, steps, submit,
-    unblock,
+    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read,
+    delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
+    schedules, sessions, shared, standing, steps, submit, unblock,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -27,6 +28,19 @@ fn selection(states: &[ItemState], reverse: bool) -> String {
 
 fn page(state: Option<ItemState>) -> String {
     items::page_sql(&ItemFilter { job: JobId(1), run: None, state, after: None, limit: 1 })
+}
+
+fn search(condition: &str, sort: &str) -> String {
+    let query = ItemQuery {
+        job: JobId(1),
+        run: None,
+        condition: (!condition.is_empty()).then(|| Condition::parse(condition).unwrap()),
+        sort: (!sort.is_empty()).then(|| Sort::parse(sort).unwrap()),
+        after: None,
+        limit: 1,
+        scan: 1,
+    };
+    item_search::page(&query, None).sql
 }
 
 #[test]
@@ -51,6 +65,11 @@ fn every_hot_statement_is_served_by_an_index() {
         ("items", page(None), "items_by_job (job_id=? AND id>?)"),
         ("items failed", page(Some(Failed)), "items_not_good (job_id=? AND id>?)"),
         ("items good", page(Some(Succeeded)), "items_by_job (job_id=? AND id>?)"),
+        ("search", search("latency_ms > 5", ""), "items_by_job (job_id=? AND id>?)"),
+        ("search failed", search("state = failed and tries > 1", ""), "items_not_good (job_id=? AND id>?)"),
+        ("search by score", search("score.exact < 0.5", ""), "SEARCH s USING PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("log to sweep", delete_job::LOG.into(), "log_by_job (job_id=?)"),
+        ("events to sweep", delete_job::OUTBOX.into(), "outbox_by_job (job_id=?)"),
         ("items to delete", clean_up::ITEMS.into(), "items_by_job (job_id=?)"),
         ("submitted before", submit::SUBMITTED_BEFORE.into(), "runs_idempotency (workspace=? AND idempotency_key=?)"),
         ("job by name", jobs::BY_NAME.clone(), "(workspace=? AND name=?)"),
@@ -71,6 +90,12 @@ fn every_hot_statement_is_served_by_an_index() {
         ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
         ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
+        ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
+        ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
+        ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
+        ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
+        ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
@@ -78,6 +103,23 @@ fn every_hot_statement_is_served_by_an_index() {
         assert!(plan.contains(index), "{name} should use {index}:\n{plan}\n{sql}");
         assert!(!plan.contains("SCAN"), "{name} scans:\n{plan}\n{sql}");
         assert!(!plan.contains("TEMP B-TREE"), "{name} sorts:\n{plan}\n{sql}");
+    }
+}
+
+/// What no index keeps sorted is read once and the first of it kept; only of this job, and only what is
+/// not good where nothing else is asked for.
+#[test]
+fn items_in_an_order_of_their_own_are_read_once() {
+    let (_folder, conn) = open();
+    let cases = [
+        (search("", "-latency_ms"), "items_by_job (job_id=?)"),
+        (search("tries > 1", "score.exact"), "items_by_job (job_id=?)"),
+        (search("state = failed", "row"), "items_not_good (job_id=?)"),
+    ];
+    for (sql, index) in cases {
+        let plan = plan_of(&conn, &sql);
+        assert!(plan.contains(index) && plan.contains("USE TEMP B-TREE FOR ORDER BY"), "{plan}\n{sql}");
+        assert!(!plan.contains("SCAN"), "{plan}\n{sql}");
     }
 }
 

@@ -34,7 +34,7 @@ A process that dies, takes longer than `timeout` (the item's own), or writes mor
 ended and started anew for the next item; this one reads `error`, and the end of what it wrote to standard
 error is kept. `memory` limits its address space (`ulimit -v`). It runs in the folder of the job file, in a
 process group that ends as a whole, and sees nothing of the environment but PATH, HOME, LANG and what `env`
-gives it. A value taken from the environment, `${env:NAME}`, is cut out of everything that is recorded.
+gives it. A value taken from the environment or the secrets, `${env:NAME}` or `${secret:NAME}`, is cut out of everything that is recorded.
 
 The words of `run` that are files, and those that `files` adds, belong to the evaluator: when their content
 changes, it is computed anew, and nothing else is.

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use crate::dataset::{Dataset, DatasetFile, Format, Library, Reading, Shape, Source, StoredVersion};
+use crate::dataset::{Dataset, DatasetFile, Format, Library, Profile, Reading, Shape, Source, StoredVersion};
 use crate::job_file::{Base, Section};
 use crate::report::{Problems, nearest};
 
@@ -16,6 +16,24 @@ pub struct DatasetSection {
     /// As a person would name the file: relative if it was given so.
     pub shown: String,
     pub span: Range<usize>,
+    /// What its import found in all rows, where it was imported.
+    pub profile: Option<Profile>,
+}
+
+impl DatasetSection {
+    /// Whether some row has the field, where that is known of all rows.
+    pub fn has_field(&self, name: &str) -> bool {
+        let plain = self.dataset.reading == Reading::default();
+        plain && self.profile.as_ref().is_some_and(|profile| profile.fields.contains_key(name))
+    }
+
+    /// How many rows it has, where that is known.
+    pub fn rows(&self) -> Option<u64> {
+        match &self.dataset.source {
+            Source::Stored(version) => u64::try_from(version.rows).ok(),
+            Source::File(_) => None,
+        }
+    }
 }
 
 /// Where a dataset's name is looked up.
@@ -44,7 +62,7 @@ pub fn read(section: Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut P
         Some(path) => DatasetConfig { path: Some(path.to_owned()), ..DatasetConfig::default() },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
-    let (source, shown, span) = match (config.path.take(), config.name.take()) {
+    let Located { source, shown, span, profile } = match (config.path.take(), config.name.take()) {
         (Some(path), None) => in_file(&section, base, &path, &config, problems)?,
         (None, Some(name)) => under_name(&section, shelf, name, &config, problems)?,
         (path, _) => {
@@ -56,10 +74,15 @@ pub fn read(section: Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut P
     };
     check_fields(&section, &config.fields, problems)?;
     let reading = Reading { fields: config.fields, shape: config.shape };
-    Some(DatasetSection { dataset: Dataset { source, reading }, shown, span })
+    Some(DatasetSection { dataset: Dataset { source, reading }, shown, span, profile })
 }
 
-type Located = (Source, String, Range<usize>);
+struct Located {
+    source: Source,
+    shown: String,
+    span: Range<usize>,
+    profile: Option<Profile>,
+}
 
 fn in_file(
     section: &Section,
@@ -96,7 +119,7 @@ fn in_file(
         problems.add(span, message, help);
         return None;
     };
-    Some((Source::File(file), shown, span))
+    Some(Located { source: Source::File(file), shown, span, profile: None })
 }
 
 fn under_name(
@@ -138,7 +161,7 @@ fn under_name(
     };
     let version = StoredVersion { name, version: wanted, id: found.id, rows: found.rows };
     let shown = format!("{}@{wanted}", version.name);
-    Some((Source::Stored(version), shown, span))
+    Some(Located { source: Source::Stored(version), shown, span, profile: found.profile.parse().ok() })
 }
 
 /// A new name that says nothing, or a path that leads nowhere, in any row.

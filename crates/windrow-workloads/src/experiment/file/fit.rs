@@ -8,6 +8,7 @@ use crate::dataset::{BadRow, Library};
 use crate::experiment::component::{Checked, Placed};
 use crate::experiment::survey::{Need, Survey, Unmet};
 use crate::forbidden::Forbidden;
+use crate::job_file::Depth;
 use crate::report::{Problem, Problems, nearest};
 use crate::template::Template;
 
@@ -63,10 +64,11 @@ pub fn check(
     library: Option<&Library>,
     wishes: &[Wish],
     forbidden: &Forbidden,
+    depth: Depth,
     problems: &mut Problems,
 ) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of(&dataset.dataset, library, &needs, forbidden) {
+    let survey = match Survey::of(&dataset.dataset, library, &needs, forbidden, depth) {
         Ok(survey) => survey,
         Err(error) => {
             let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);
@@ -93,7 +95,8 @@ pub fn check(
     let mut warnings = Vec::new();
     for (wish, unmet) in wishes.iter().zip(&survey.unmet) {
         let Some(unmet) = unmet else { continue };
-        if unmet.rows == survey.rows {
+        let elsewhere = survey.cut && unmet.field.as_ref().is_some_and(|field| dataset.has_field(field));
+        if unmet.rows == survey.rows && !elsewhere {
             in_no_row(wish, unmet, &survey, problems);
         } else if wish.vital {
             problems.push(in_some_rows(wish, unmet, dataset));
@@ -111,7 +114,14 @@ pub fn check(
             dataset.shown
         ));
     }
-    Some(Fit { rows: survey.rows, fields: survey.fields, warnings })
+    if survey.cut {
+        warnings.push(format!(
+            "the first {} rows of {} are in order; the others are looked at while the run goes on",
+            survey.rows, dataset.shown
+        ));
+    }
+    let rows = if survey.cut { dataset.rows().unwrap_or(survey.rows) } else { survey.rows };
+    Some(Fit { rows, fields: survey.fields, warnings })
 }
 
 /// The job file is wrong rather than the data: a misspelt name, most often.
@@ -125,7 +135,11 @@ fn in_no_row(wish: &Wish, unmet: &Unmet, survey: &Survey, problems: &mut Problem
         Some(meant) => format!("did you mean `{meant}`? The dataset has: {list}"),
         None => format!("the dataset has: {list}"),
     };
-    problems.add(wish.span.clone(), format!("`{}` uses `{field}`, which no row of the dataset has", wish.path), help);
+    let nowhere = match survey.cut {
+        true => format!("none of the first {} rows of the dataset has", survey.rows),
+        false => "no row of the dataset has".to_owned(),
+    };
+    problems.add(wish.span.clone(), format!("`{}` uses `{field}`, which {nowhere}", wish.path), help);
 }
 
 fn in_some_rows(wish: &Wish, unmet: &Unmet, dataset: &DatasetSection) -> Problem {

@@ -1,5 +1,5 @@
 //! An experiment's job file: reads its sections, checks them against each other and against the
-//! whole dataset, and freezes the definition.
+//! dataset, and freezes the definition.
 
 mod conversation;
 mod dataset;
@@ -17,7 +17,7 @@ use super::spec::ExperimentSpec;
 use crate::LoadedJob;
 use crate::dataset::Library;
 use crate::environment::Environment;
-use crate::job_file::{Base, HEADER_FIELDS, Header, Section};
+use crate::job_file::{Base, Depth, HEADER_FIELDS, Header, Section};
 use crate::report::Problems;
 
 const FIELDS: &[&str] = &[
@@ -44,7 +44,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
-    let header = Header::take(&mut root, problems);
+    let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
@@ -55,8 +55,10 @@ pub fn load(
     let quality = quality::Sections::take(&mut root);
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
+    let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
+    let environment = &environment.of_workspace(workspace);
     let surroundings = Surroundings { environment, folder: base.folder };
-    let shelf = dataset::Shelf { library, workspace: header.as_ref().map_or("default", |header| &header.workspace) };
+    let shelf = dataset::Shelf { library, workspace };
     let dataset = dataset.and_then(|section| dataset::read(section, base, shelf, problems));
     let conversation = conversation::read(conversation, surroundings, problems);
     let talk = conversation.talk.clone().unwrap_or_default();
@@ -72,7 +74,9 @@ pub fn load(
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
     let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
     let dataset = dataset?;
-    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, problems)?;
+    // A forbidden word must not be stored, so it is looked for in every row beforehand.
+    let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };
+    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, depth, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);

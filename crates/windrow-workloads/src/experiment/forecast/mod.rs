@@ -78,7 +78,13 @@ pub async fn forecast(
         .map_err(|error| Failure::new(ErrorClass::InvalidRequest, format!("the definition cannot be read: {error}")))?;
     let experience = Arc::new(experience);
     let rehearsal = Rehearsal::new(experience.clone());
-    let program = Experiment::prepare_as(spec.clone(), environment.clone(), library, Some(rehearsal))?;
+    let environment = environment.of_workspace(&job.workspace);
+    let (frozen, around) = (spec.clone(), environment.clone());
+    // Reads files and secrets, so it must not block the runtime.
+    let prepare = move || Experiment::prepare_as(frozen, around, library, Some(rehearsal));
+    let program = tokio::task::spawn_blocking(prepare)
+        .await
+        .map_err(|panic| Failure::new(ErrorClass::Handler, format!("the rehearsal cannot be prepared: {panic}")))??;
     let mut sample = Vec::new();
     let mut failed: Vec<Failure> = Vec::new();
     for (no, item) in spread(&program, job.rows).await?.into_iter().enumerate() {

@@ -132,7 +132,7 @@ impl Config for Limits {
             findings.push(Finding::problem("timeout", "must be more than 0", "for example: timeout: 10s"));
         }
         for (name, value) in self.env.iter().filter(|(_, value)| has_reference(value)) {
-            if let Err(error) = environment.resolve(value) {
+            if let Err(error) = environment.resolve_secret(value) {
                 let help = format!("set it before running, or remove `{name}`");
                 findings.push(Finding::problem("env", format!("`{name}`: {error}"), help));
             }

@@ -19,6 +19,7 @@ pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
 pub use reply::opened;
 
 use super::target::Setting;
+use crate::environment::Resolved;
 use crate::wire::Secret;
 use config::{Launch, Limits, Mode, content_of};
 use exchange::Running;
@@ -49,7 +50,7 @@ impl Process {
         let Limits { mode, workers, timeout, max_output, env, .. } = &frozen.limits;
         let environment = &setting.environment;
         let secrets = env.values().filter(|value| crate::environment::has_reference(value));
-        let secrets = secrets.map(|value| environment.resolve(value)).collect::<Result<Vec<_>, _>>();
+        let secrets = secrets.map(|value| environment.resolve_secret(value)).collect::<Result<Vec<_>, _>>();
         let secrets = secrets.map_err(|error| wrong(error.to_string()))?;
         let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
         Ok(Self {
@@ -59,7 +60,7 @@ impl Process {
             max_bytes: usize::try_from(max_output.bytes).unwrap_or(usize::MAX - 1),
             places: Semaphore::new(workers.unwrap_or(cores)),
             idle: Mutex::default(),
-            secret: Secret::new(secrets),
+            secret: Secret::new(secrets.into_iter().flat_map(Resolved::into_parts)),
             rehearsed: setting.rehearsal.is_some(),
         })
     }

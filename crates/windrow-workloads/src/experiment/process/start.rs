@@ -38,7 +38,8 @@ impl Start {
             words.splice(0..0, ["/bin/sh", "-c", &script, "sh"].map(str::to_owned));
         }
         let inherited = INHERITED.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
-        let given = frozen.limits.env.iter().map(|(name, value)| Ok((name.clone(), environment.resolve(value)?)));
+        let given =
+            frozen.limits.env.iter().map(|(name, value)| Ok((name.clone(), environment.resolve_secret(value)?.text)));
         let env = inherited.map(Ok).chain(given).collect::<Result<_, _>>()?;
         let program = words.remove(0);
         Ok(Self { program, arguments: words, env, folder: frozen.folder.clone() })

@@ -31,7 +31,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
     let is_given = |field: &str| given.iter().any(|name| name == field);
-    let header = Header::take(&mut root, problems);
+    let header = Header::take(&mut root, base.workspace, problems);
     let targets = root.require("targets", "targets: { list: [orders, payments] }", problems);
     let action = root.require("action", "action: { http: { apply: { method: PUT, url: … } } }", problems);
     let strategy = root.take("strategy");
@@ -44,6 +44,7 @@ pub fn load(
     if !problems.is_empty() {
         return None;
     }
+    let environment = &environment.of_workspace(&header.workspace);
     let handler = match handler::build(&action.component, environment) {
         Ok(handler) => handler,
         Err(failure) => {

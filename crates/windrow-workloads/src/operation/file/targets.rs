@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 use windrow_model::Failure;
 
@@ -13,6 +13,7 @@ use crate::dataset::{DatasetFile, Place};
 use crate::environment::Environment;
 use crate::job_file::{Base, Content, Section};
 use crate::operation::handler::Handler;
+use crate::operation::known::Known;
 use crate::operation::target::Target;
 use crate::operation::web::{Miss, Request, Web};
 use crate::report::Problems;
@@ -152,7 +153,9 @@ fn of_command(words: &[String], base: Base<'_>) -> Result<Vec<Value>, String> {
 
 fn of_query(query: Query, environment: &Environment) -> Result<Vec<Value>, String> {
     let path = query.items.as_deref().map(JsonPath::parse).transpose().map_err(|error| format!("`items`: {error}"))?;
-    let web = Web::new(&query.url, TIMEOUT, environment).map_err(|failure| failure.to_string())?;
+    let said = json!([query.url, query.headers]);
+    let web = Known::of(&said, environment).and_then(|known| Web::new(&query.url, TIMEOUT, known));
+    let web = web.map_err(|failure| failure.to_string())?;
     let request = Request { headers: query.headers, ..Request::new("GET", query.url, None) };
     let answer = wait_for(async { web.send(&request, None).await.map_err(Miss::failure) });
     let answer = answer.map_err(|failure| failure.to_string())?;

@@ -14,6 +14,7 @@ use super::connector::{PAUSED, Place, RUNNING, STOPPED, failed, lasting};
 use super::{moving, offsets};
 use crate::environment::Environment;
 use crate::operation::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
+use crate::operation::known::Known;
 use crate::operation::target::Target;
 use crate::operation::web::{Miss, Request, Web};
 use crate::template::TemplateError;
@@ -28,8 +29,9 @@ struct Connect {
 }
 
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
+    let known = Known::of(&config, environment)?;
     let config: Config = thaw(config)?;
-    let web = Web::new(&config.url, TIMEOUT, environment)?;
+    let web = Web::new(&config.url, TIMEOUT, known)?;
     Ok(Arc::new(Connect { config, web }))
 }
 

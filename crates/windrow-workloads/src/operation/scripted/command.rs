@@ -9,8 +9,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use windrow_model::{ErrorClass, Failure};
 
-use crate::environment::Environment;
 use crate::operation::handler::Trouble;
+use crate::operation::known::Known;
 use crate::wire::failure::shorten;
 
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG"];
@@ -29,12 +29,9 @@ pub struct Run {
     pub input: Value,
 }
 
-pub async fn run(call: &Run, environment: &Environment) -> Result<Value, Trouble> {
-    let resolve =
-        |text: &str| environment.resolve(text).map_err(|error| failed(ErrorClass::InvalidRequest, error.to_string()));
-    let words = call.run.iter().map(|word| resolve(word)).collect::<Result<Vec<_>, _>>()?;
-    let env =
-        call.env.iter().map(|(name, value)| Ok((name.clone(), resolve(value)?))).collect::<Result<Vec<_>, _>>()?;
+pub async fn run(call: &Run, known: &Known) -> Result<Value, Trouble> {
+    let words: Vec<String> = call.run.iter().map(|word| known.fill(word)).collect();
+    let env: Vec<(String, String)> = call.env.iter().map(|(name, value)| (name.clone(), known.fill(value))).collect();
     let (program, arguments) = words.split_first().ok_or_else(|| failed(ErrorClass::InvalidRequest, "no command"))?;
     let inherited = INHERITED.iter().filter_map(|name| Some((*name, std::env::var(name).ok()?)));
     let mut child = Command::new(program)
@@ -55,11 +52,12 @@ pub async fn run(call: &Run, environment: &Environment) -> Result<Value, Trouble
     }
     let output = child.wait_with_output().await;
     let output = output.map_err(|error| Trouble::Unknown(Failure::new(ErrorClass::Handler, error.to_string())))?;
-    let said = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    let secret = known.secret();
+    let said = secret.redact(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     if output.status.success() {
         return Ok(serde_json::from_str(&said).unwrap_or(Value::String(said)));
     }
-    let errors = String::from_utf8_lossy(&output.stderr);
+    let errors = secret.redact(String::from_utf8_lossy(&output.stderr).into_owned());
     let errors = shorten(errors.trim(), KEPT_BYTES);
     match output.status.code() {
         Some(TRY_AGAIN) => {

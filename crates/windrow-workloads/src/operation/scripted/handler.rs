@@ -13,6 +13,7 @@ use super::command::{self, Run};
 use super::config::{CallConfig, Scripted, Unknown, condition};
 use crate::environment::Environment;
 use crate::operation::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
+use crate::operation::known::Known;
 use crate::operation::target::Target;
 use crate::operation::web::{Miss, Request, Web};
 use crate::template::{Template, TemplateError};
@@ -26,10 +27,11 @@ struct Action {
     done: Option<Template>,
     after: Option<Templated>,
     web: Web,
-    environment: Environment,
+    known: Known,
 }
 
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
+    let known = Known::of(&config, environment)?;
     let config: Scripted = thaw(config)?;
     let base_url = match &config.apply {
         CallConfig::Http(http) => http.url.split("{{").next().unwrap_or_default().to_owned(),
@@ -38,8 +40,8 @@ pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler
     Ok(Arc::new(Action {
         done: config.done.as_ref().map(|text| Template::new(&condition(text))).transpose().map_err(untemplated)?,
         after: config.after.as_ref().map(Templated::new).transpose().map_err(untemplated)?,
-        web: Web::new(&base_url, TIMEOUT, environment)?,
-        environment: environment.clone(),
+        web: Web::new(&base_url, TIMEOUT, known.clone())?,
+        known,
         config,
     }))
 }
@@ -76,7 +78,7 @@ impl Action {
     async fn make(&self, input: &Value, key: Option<&str>) -> Result<Value, Trouble> {
         if input.get("run").is_some() {
             let call: Run = thaw(input.clone()).map_err(Trouble::Failed)?;
-            return command::run(&call, &self.environment).await;
+            return command::run(&call, &self.known).await;
         }
         let request: Request = thaw(input.clone()).map_err(Trouble::Failed)?;
         self.web.send(&request, key).await.map_err(|miss| match miss {

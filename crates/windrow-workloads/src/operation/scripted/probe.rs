@@ -10,6 +10,7 @@ use super::command::{self, Run};
 use super::config::{CallConfig, condition};
 use crate::environment::Environment;
 use crate::operation::handler::{Trouble, thaw};
+use crate::operation::known::Known;
 use crate::operation::web::{Request, Web};
 use crate::template::Template;
 use crate::wire::failure::shorten;
@@ -29,16 +30,17 @@ pub struct Probe {
     config: ProbeConfig,
     expect: Option<Template>,
     web: Web,
-    environment: Environment,
+    known: Known,
 }
 
 impl Probe {
     pub fn new(config: Value, environment: &Environment) -> Result<Self, Failure> {
+        let known = Known::of(&config, environment)?;
         let config: ProbeConfig = thaw(config)?;
         let base_url = if let CallConfig::Http(http) = &config.call { http.url.as_str() } else { "" };
         let bad = |error: crate::template::TemplateError| Failure::new(ErrorClass::InvalidRequest, error.message);
         let expect = config.expect.as_ref().map(|text| Template::new(&condition(text))).transpose().map_err(bad)?;
-        Ok(Self { expect, web: Web::new(base_url, TIMEOUT, environment)?, environment: environment.clone(), config })
+        Ok(Self { expect, web: Web::new(base_url, TIMEOUT, known.clone())?, known, config })
     }
 
     pub async fn check(&self) -> Result<(), Failure> {
@@ -54,7 +56,7 @@ impl Probe {
             CallConfig::Command(call) => {
                 let env = call.env.clone().into_iter().collect();
                 let run = Run { run: call.run.clone(), env, folder: call.folder.clone(), input: Value::Null };
-                command::run(&run, &self.environment).await.map_err(|trouble| match trouble {
+                command::run(&run, &self.known).await.map_err(|trouble| match trouble {
                     Trouble::Busy(failure) | Trouble::Unknown(failure) | Trouble::Failed(failure) => failure,
                 })?
             }

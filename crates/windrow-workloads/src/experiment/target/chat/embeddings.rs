@@ -13,7 +13,7 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
-use super::{headers, wrong};
+use super::{Credentials, wrong};
 use crate::experiment::rehearsal::Rehearsal;
 use crate::experiment::spec::Component;
 use crate::experiment::target::account::Account;
@@ -80,15 +80,14 @@ impl Embeddings {
         let base_url = resolve(&settings.base_url(provider))?;
         let key = settings.key(provider, &base_url, environment);
         let key = key.map_err(|error| Failure::new(ErrorClass::Auth, error))?;
-        let own = settings.headers.iter().map(|(name, value)| Ok((name.as_str(), resolve(value)?)));
-        let own = own.collect::<Result<Vec<_>, Failure>>()?;
+        let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
         Ok(Self {
             client: wire::client(&base_url, settings.timeout.unwrap_or(setting.timeout).to_std())?,
             url: wire::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?,
-            headers: headers(provider, key.as_deref(), &own)?,
+            headers,
             // A vector is no text: nothing is reserved for an answer.
             account: Account::new(&base_url, key.as_deref(), settings.limits, Some(0)),
-            secret: Secret::new(key.into_iter().chain(own.into_iter().map(|(_, value)| value))),
+            secret,
             model: resolve(&settings.model)?,
             identity: settings.identity(provider),
             params: settings.params,

@@ -22,6 +22,7 @@ pub use settings::SettingsOf;
 
 use super::account::Account;
 use super::{Answer, Question, Setting, Target, thaw};
+use crate::environment::{Environment, Resolved};
 use crate::prices::Prices;
 use crate::wire::{self, Frames, Secret, failure, ms_since};
 use dialect::{Asking, Dialect, Said};
@@ -60,19 +61,14 @@ impl Chat {
         let key = key.map_err(|error| Failure::new(ErrorClass::Auth, error))?;
         let path = (provider.dialect.path)(&Asking { model: &model, settings: &settings });
         let url = wire::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?;
-        let mut own = Vec::new();
-        for (name, value) in &settings.headers {
-            own.push((name.as_str(), resolve(value)?));
-        }
-        let headers = headers(provider, key.as_deref(), &own)?;
+        let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
         let timeout = settings.timeout.unwrap_or(setting.timeout).to_std();
         Ok(Arc::new(Self {
             client: wire::client(&base_url, timeout)?,
             url,
             headers,
             account: Account::new(&base_url, key.as_deref(), settings.limits, settings.max_reply()),
-            // A header may carry a secret just as well as the key.
-            secret: Secret::new(key.into_iter().chain(own.into_iter().map(|(_, value)| value))),
+            secret,
             dialect: provider.dialect,
             identity: settings.identity(provider),
             model,
@@ -171,6 +167,34 @@ impl Target for Chat {
             usage: said.usage,
             used,
         })
+    }
+}
+
+/// What goes along with every request and must not be seen in any answer.
+struct Credentials {
+    headers: HeaderMap,
+    key: Option<String>,
+    secret: Secret,
+}
+
+impl Credentials {
+    fn new(
+        settings: &Settings,
+        provider: &Provider,
+        key: Option<Resolved>,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let (mut own, mut secrets) = (Vec::new(), Vec::new());
+        for (name, value) in &settings.headers {
+            let resolved = environment.resolve_secret(value).map_err(|error| wrong(error.to_string()))?;
+            own.push((name.as_str(), resolved.text.clone()));
+            // A header may carry a secret just as well as the key, and with words around it.
+            secrets.extend(resolved.into_parts());
+        }
+        let plain = key.as_ref().map(|key| key.text.clone());
+        let headers = headers(provider, plain.as_deref(), &own)?;
+        secrets.extend(key.into_iter().flat_map(Resolved::into_parts));
+        Ok(Self { headers, key: plain, secret: Secret::new(secrets) })
     }
 }
 

@@ -10,7 +10,7 @@ use windrow_model::limit::Limits;
 use super::provider::{PROVIDERS, Provider};
 use crate::canonical::canonical;
 use crate::duration::Duration;
-use crate::environment::{BadReference, Environment, has_reference};
+use crate::environment::{BadReference, Environment, Resolved, has_reference};
 use crate::experiment::component::{Config, Finding};
 use crate::experiment::target::account::check_limits;
 use crate::wire::{is_loopback, web_url};
@@ -21,7 +21,7 @@ pub struct Settings {
     pub model: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
-    /// A reference such as `${env:OPENAI_API_KEY}`.
+    /// A reference such as `${env:OPENAI_API_KEY}` or `${secret:OPENAI}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_key: Option<String>,
     /// Sent with every request; values may be references.
@@ -97,8 +97,8 @@ impl Settings {
         provider: &Provider,
         base_url: &str,
         environment: &Environment,
-    ) -> Result<Option<String>, String> {
-        match self.api_key(provider).map(|key| environment.resolve(&key)).transpose() {
+    ) -> Result<Option<Resolved>, String> {
+        match self.api_key(provider).map(|key| environment.resolve_secret(&key)).transpose() {
             Ok(key) => Ok(key),
             Err(BadReference::Unset(_)) if is_loopback(base_url) => Ok(None),
             Err(error) => Err(error.to_string()),
@@ -176,12 +176,12 @@ impl Settings {
             if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
                 findings.push(Finding::problem("headers", format!("{name:?} cannot be a header's name"), "rename it"));
             }
-            if let Err(error) = environment.resolve(value) {
+            if let Err(error) = environment.resolve_secret(value) {
                 findings.push(Finding::problem("headers", error.to_string(), "set it before running"));
             }
             let secret = ["authorization", "api-key", "token", "cookie"];
             if secret.iter().any(|part| name.to_lowercase().contains(part)) && !has_reference(value) {
-                let help = "put it in an environment variable and write \"${env:NAME}\"";
+                let help = "write \"${env:NAME}\" and set the variable, or \"${secret:NAME}\" and keep it as a secret";
                 let message = format!("the header {name} must not stand in the job file, which is stored");
                 findings.push(Finding::problem("headers", message, help));
             }
@@ -199,7 +199,7 @@ impl Settings {
                 false => Finding::problem("api_key", "a key must not stand in the job file, which is stored", help),
             });
         }
-        match environment.resolve(&key) {
+        match environment.resolve_secret(&key) {
             Ok(_) => None,
             Err(BadReference::Unset(name)) if is_loopback(base_url) => {
                 Some(Finding::Warning(format!("{name} is not set; calling the local endpoint without a key")))
@@ -208,9 +208,10 @@ impl Settings {
                 let help = format!("set it before running: export {name}=…");
                 Some(Finding::problem("api_key", format!("the environment variable {name} is not set"), help))
             }
-            Err(error) => {
+            Err(error @ BadReference::Malformed(_)) => {
                 Some(Finding::problem("api_key", error.to_string(), format!("write it like ${{env:{variable}}}")))
             }
+            Err(error) => Some(Finding::problem("api_key", error.to_string(), "then start it again")),
         }
     }
 }

@@ -11,7 +11,7 @@ use windrow_model::limit::Limits;
 
 use super::GIVEN;
 use crate::duration::Duration;
-use crate::environment::{Environment, has_reference};
+use crate::environment::{BadReference, Environment, has_reference};
 use crate::experiment::component::{Config, Finding};
 use crate::experiment::evaluator::condition_template;
 use crate::experiment::target::account::check_limits;
@@ -129,6 +129,10 @@ impl HttpConfig {
 
     fn check_url(&self, environment: &Environment) -> Vec<Finding> {
         let (prefix, rest) = self.split_url();
+        if prefix.is_empty() && self.url.contains("${secret:") {
+            let help = "send the secret in a header";
+            return vec![Finding::problem("url", BadReference::Misplaced.to_string(), help)];
+        }
         if has_reference(rest) {
             let help = "begin with the reference, or send the secret in a header";
             return vec![Finding::problem("url", "a reference may stand only at the beginning", help)];
@@ -160,7 +164,7 @@ impl HttpConfig {
                     "use one of them: a secret is not mixed with a row",
                 ));
             }
-            if let Err(error) = environment.resolve(value) {
+            if let Err(error) = environment.resolve_secret(value) {
                 findings.push(Finding::problem("headers", error.to_string(), "set it before running"));
             }
         }
@@ -226,7 +230,7 @@ impl Config for HttpConfig {
         }
         if let Some(body) = &self.body {
             if texts(body).any(has_reference) {
-                let help = "send the secret in a header: headers: { authorization: \"Bearer ${env:NAME}\" }";
+                let help = "send the secret in a header: headers: { authorization: \"Bearer ${secret:NAME}\" }";
                 findings.push(Finding::problem("body", "a body is recorded and must hold no secret", help));
             }
             // A template that is wrong is reported with the others; here only what they do not see.

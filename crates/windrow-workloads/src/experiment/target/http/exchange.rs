@@ -67,11 +67,11 @@ impl Exchange {
         let mut secret_headers = HeaderMap::new();
         let mut secrets = Vec::new();
         for (name, value) in config.headers.iter().filter(|(_, value)| has_reference(value)) {
-            let value = resolve(value)?;
-            secret_headers.insert(header_name(name)?, header_value(name, &value)?);
+            let value = environment.resolve_secret(value).map_err(|error| wrong(error.to_string()))?;
+            secret_headers.insert(header_name(name)?, header_value(name, &value.text)?);
             // `Bearer x` comes back as `x` too.
-            secrets.extend(value.split_whitespace().map(str::to_owned));
-            secrets.push(value);
+            secrets.extend(value.text.split_whitespace().map(str::to_owned));
+            secrets.extend(value.into_parts());
         }
         Ok(Self {
             client: wire::client(&format!("{base}{}", rest.split("{{").next().unwrap_or_default()), timeout.to_std())?,

@@ -25,7 +25,7 @@ pub use config::HttpConfig;
 use super::account::Account;
 use super::{Answer, Collected, Later, Question, Setting, Target, thaw};
 use crate::canonical::canonical;
-use crate::environment::{Environment, has_reference};
+use crate::environment::{BadReference, Environment, has_reference};
 use crate::experiment::message::{Message, Role};
 use crate::template::{Template, TemplateError};
 use crate::templated::Templated;
@@ -90,7 +90,8 @@ fn account(config: &HttpConfig, environment: &Environment) -> Result<Option<Acco
     let (prefix, rest) = config.split_url();
     let fixed = format!("{}{}", resolve(prefix)?, rest.split("{{").next().unwrap_or_default());
     let secret = config.headers.values().filter(|value| has_reference(value));
-    let secret = secret.map(|value| resolve(value)).collect::<Result<Vec<_>, _>>()?.join("\n");
+    let secret = secret.map(|value| Ok(environment.resolve_secret(value)?.text)).collect::<Result<Vec<_>, _>>();
+    let secret = secret.map_err(|error: BadReference| wrong(error.to_string()))?.join("\n");
     let key = (!secret.is_empty()).then_some(secret.as_str());
     Ok(web_url(&fixed).ok().map(|url| Account::new(url.as_str(), key, config.limits, None)))
 }

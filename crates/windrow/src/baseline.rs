@@ -1,17 +1,18 @@
-//! Which run another one is compared with: the one named on the command line, else the one the job
+//! Which run another one is compared with: the one somebody names, else the one the job
 //! file names, else the job's previous completed run.
 
 use windrow_model::gate::{Baseline, Quality};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 
-use super::find;
+use crate::assess::Wish;
 use crate::error::Result;
+use crate::find;
 use crate::wiring::App;
 
-pub async fn of(app: &App, run: &Run, quality: &Quality, named: Option<&str>) -> Result<Option<(Job, Run)>> {
-    if let Some(named) = named {
-        let found = find::run(app, named).await?;
+pub async fn of(app: &App, run: &Run, quality: &Quality, wish: &Wish) -> Result<Option<(Job, Run)>> {
+    if let Some(named) = &wish.baseline {
+        let found = find::run_within(app, wish.within.as_deref(), named).await?;
         // The job's own name means its latest run, which by now is this one.
         return if found.1.id == run.id { previous(app, run).await } else { Ok(Some(found)) };
     }

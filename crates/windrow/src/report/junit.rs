@@ -10,9 +10,8 @@ use windrow_model::record::ItemResult;
 use windrow_model::state::Outcome;
 use windrow_model::step::{Score, Verdict};
 
-use super::Sink;
-use crate::cli::assess::Assessment;
-use crate::error::Result;
+use super::{Out, Result, put};
+use crate::assess::Assessment;
 use crate::wiring::App;
 
 const PAGE: usize = 500;
@@ -42,7 +41,7 @@ impl Counts {
     }
 }
 
-pub async fn write(app: &App, assessed: &Assessment, sink: &mut Sink) -> Result<()> {
+pub async fn write(app: &App, assessed: &Assessment, out: Out<'_>) -> Result<()> {
     let job = &assessed.job.name;
     let (items, evaluators) = count(app, assessed).await?;
     let mut gates = Counts::default();
@@ -55,19 +54,19 @@ pub async fn write(app: &App, assessed: &Assessment, sink: &mut Sink) -> Result<
         all.skipped += counts.skipped;
     }
     let head = format!("<testsuites name={} {}>\n", quoted(job), all.attributes());
-    sink.put(&format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head}")).await?;
-    suite(app, assessed, "items", items, item_case, sink).await?;
+    put(out, &format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head}")).await?;
+    suite(app, assessed, "items", items, item_case, out).await?;
     for (name, counts) in &evaluators {
         let cases = |class: &str, result: &ItemResult| {
             let own = result.scores.iter().filter(|score| score.name == *name);
             own.map(|score| score_case(class, result, score)).collect()
         };
-        suite(app, assessed, name, *counts, cases, sink).await?;
+        suite(app, assessed, name, *counts, cases, out).await?;
     }
     if !assessed.gates.is_empty() {
-        sink.put(&gate_suite(assessed, gates)).await?;
+        put(out, &gate_suite(assessed, gates)).await?;
     }
-    sink.put("</testsuites>\n").await
+    put(out, "</testsuites>\n").await
 }
 
 async fn count(app: &App, assessed: &Assessment) -> Result<(Counts, BTreeMap<String, Counts>)> {
@@ -95,19 +94,19 @@ async fn suite(
     name: &str,
     counts: Counts,
     cases: impl Fn(&str, &ItemResult) -> String,
-    sink: &mut Sink,
+    out: Out<'_>,
 ) -> Result<()> {
     let class = format!("{}.{name}", assessed.job.name);
-    sink.put(&format!("  <testsuite name={} {}>\n", quoted(&class), counts.attributes())).await?;
+    put(out, &format!("  <testsuite name={} {}>\n", quoted(&class), counts.attributes())).await?;
     let mut after: Option<ItemId> = None;
     loop {
         let page = app.store.results(assessed.run.id, after, PAGE).await?;
         let Some(last) = page.last() else { break };
         after = Some(last.item);
         let text: String = page.iter().map(|result| cases(&class, result)).collect();
-        sink.put(&text).await?;
+        put(out, &text).await?;
     }
-    sink.put("  </testsuite>\n").await
+    put(out, "  </testsuite>\n").await
 }
 
 fn verdict_of_item(outcome: Outcome) -> Verdict {

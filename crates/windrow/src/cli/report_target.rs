@@ -5,15 +5,7 @@ use std::str::FromStr;
 
 use clap::ValueEnum;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// JUnit XML: one suite per evaluator, and one for the gates
-    Junit,
-    /// Markdown, fit for a comment on a pull request
-    Markdown,
-    /// The object that `windrow run --json` prints
-    Json,
-}
+use crate::report::Format;
 
 /// `junit=out.xml`
 #[derive(Debug, Clone, PartialEq)]

@@ -3,7 +3,7 @@
 use windrow_model::gate::{GateVerdict, overall};
 use windrow_wire::status;
 
-use crate::cli::assess::Assessment;
+use crate::assess::Assessment;
 use crate::cli::{tables, text};
 use crate::exit::Exit;
 

@@ -7,10 +7,10 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
+use windrow_model::store::Extent;
 use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
 
-use super::baseline;
-use super::tables;
+use crate::baseline;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::App;
@@ -25,6 +25,8 @@ const FINDINGS_PER_ROW: usize = 20;
 pub struct Wish {
     /// `JOB[#RUN]` instead of the job file's baseline.
     pub baseline: Option<String>,
+    /// The only workspace the baseline may be of; `None` for any.
+    pub within: Option<String>,
     /// How many of the worst findings.
     pub worst: usize,
 }
@@ -47,7 +49,7 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     let spec = app.store.spec(&run.spec_hash).await?.value();
     let quality = quality(&spec);
     let aggregates = aggregates(app, run).await?;
-    let baseline = baseline::of(app, run, &quality, wish.baseline.as_deref()).await?;
+    let baseline = baseline::of(app, run, &quality, wish).await?;
     let comparison = match &baseline {
         Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
         None => None,
@@ -68,7 +70,7 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
         job,
         worst: worst(app, run, wish.worst).await?,
         run: run.clone(),
-        judges: tables::judges(&spec),
+        judges: judges(&spec),
         aggregates,
         gates,
         baseline,
@@ -77,13 +79,17 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     })
 }
 
+/// A run that is not over: its numbers, and nothing judged yet.
+pub async fn so_far(app: &App, job: &Job, run: &Run) -> Result<RunResult> {
+    let aggregates = app.store.aggregates(run.id).await?;
+    Ok(RunResult::of(job, run, aggregates, Findings::default(), false, Exit::Interrupted.code()))
+}
+
 impl Assessment {
     pub fn result(&self, resumed: bool) -> RunResult {
-        let head =
-            |(job, run): &(Job, Run)| BaselineHead { job: job.name.clone(), run: run.id.to_string(), no: run.no };
         let found = Findings {
             gates: self.gates.clone(),
-            baseline: self.baseline.as_ref().map(head),
+            baseline: self.baseline.as_ref().map(|(job, run)| BaselineHead::of(job, run)),
             comparison: self.comparison.clone(),
             worst: self.worst.clone(),
         };
@@ -103,7 +109,7 @@ impl Whole {
         if run.mode == Mode::Submit {
             return Ok(Self { counters: run.counters, aggregates: own.clone() });
         }
-        let stats = app.store.stats(Some(run.job)).await?;
+        let stats = app.store.stats(Extent::Job(run.job)).await?;
         let mut counters = Counters { total: stats.items, retries: stats.retries, ..Default::default() };
         for state in ItemState::ALL {
             counters.add(*state, stats.items_by_state.get(state.as_str()).copied().unwrap_or(0));
@@ -123,6 +129,13 @@ fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exi
         (RunState::Completed, GateVerdict::Passed) => Exit::Passed,
         _ => Exit::Error,
     }
+}
+
+/// Evaluators of a frozen definition that ask a model.
+pub fn judges(spec: &serde_json::Value) -> Vec<String> {
+    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
+    let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
+    evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
 }
 
 /// As the run's own definition froze it.

@@ -1,0 +1,70 @@
+//! Items by any condition in any order, over HTTP and on the command line alike.
+
+use serde_json::Value;
+
+use crate::client::Served;
+use crate::endpoint::Endpoint;
+use crate::place::Place;
+
+fn rows(list: &Value) -> Vec<i64> {
+    list["items"].as_array().unwrap().iter().map(|item| item["ordinal"].as_i64().unwrap() + 1).collect()
+}
+
+/// As a browser would write it.
+fn encoded(text: &str) -> String {
+    text.bytes()
+        .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[test]
+fn items_are_filtered_sorted_and_paged() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let file = place.served_job("counted", &endpoint, 9, 3);
+    endpoint.fail_on([3, 7]);
+    let server = Served::start(&place, &[]);
+    server.submit(&file).with_status(201);
+    server.wait_for_state("counted", "completed");
+    let ask = |filter: &str, sort: &str| {
+        let query = format!("filter={}&sort={}", encoded(filter), encoded(sort));
+        let answer = server.get(&format!("/api/v1/jobs/counted/items?{query}")).with_status(200).json();
+        let said = place.windrow(&["jobs", "items", "counted", "--where", filter, &format!("--sort={sort}"), "--json"]);
+        assert_eq!(answer, said.ended_with(0).json());
+        rows(&answer)
+    };
+    assert_eq!(ask("state = failed or row in (1, 9)", "-row"), [9, 8, 4, 1]);
+    assert_eq!(ask("not (state = failed) and row > 6", "row"), [7, 9]);
+    assert_eq!(ask("score.exact is null", "row"), [4, 8], "what failed has no score, not zero");
+    assert_eq!(ask("verdict.exact = pass and latency_ms >= 0", "row").len(), 7);
+    let first = server.get("/api/v1/jobs/counted/items?sort=-score.exact&limit=5").with_status(200).json();
+    assert_eq!(first["items"][0]["scores"][0]["value"], 1.0);
+
+    let mut seen = rows(&first);
+    let mut next = first["next"].as_str().map(str::to_owned);
+    while let Some(after) = next {
+        let query = format!("sort=-score.exact&limit=5&after={}", encoded(&after));
+        let page = server.get(&format!("/api/v1/jobs/counted/items?{query}")).with_status(200).json();
+        seen.extend(rows(&page));
+        next = page["next"].as_str().map(str::to_owned);
+    }
+    assert_eq!(seen, [1, 2, 3, 5, 6, 7, 9, 4, 8], "nulls last, ties by row");
+}
+
+#[test]
+fn a_question_that_is_not_understood_is_answered_with_its_place() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    server.submit(&place.served_job("counted", &endpoint, 1, 1)).with_status(201);
+    let bad = |query: &str| server.get(&format!("/api/v1/jobs/counted/items?{query}")).with_status(400).json();
+    let problem = bad(&format!("filter={}", encoded("state = failing")));
+    assert_eq!(problem["field"], "filter");
+    assert!(problem["detail"].as_str().unwrap().contains("character 9 (`failing`)"), "{problem}");
+    assert!(problem["remedy"].as_str().unwrap().contains("cancelled"), "{problem}");
+    assert_eq!(bad("sort=colour")["field"], "sort");
+    assert_eq!(bad("sort=row&after=17")["field"], "after");
+    assert_eq!(bad("after=somewhere")["field"], "after");
+    let said = place.windrow(&["jobs", "items", "counted", "--where", "state == "]).ended_with(2);
+    assert!(said.stderr.contains("character 10: expected a value"), "{}", said.stderr);
+}
