@@ -3,7 +3,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops test check docs sim bench nextest python-env
+.PHONY: menu demo demo-ops test check docs sim bench bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -12,6 +12,7 @@ menu:
 	@echo "make check         formatting, lints, generated docs up to date"
 	@echo "make docs          write the generated docs"
 	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
+	@echo "make bench-serve   the server under readers that hardly read, and under 10,000 requests a second"
 	@echo "make bench         throughput, memory, restart; writes docs/benchmarks.md and target/bench.json"
 
 demo:
@@ -22,7 +23,7 @@ demo-ops:
 	cargo build --locked -p windrow
 	python3 scripts/demo_ops.py
 
-test: nextest python-env
+test: nextest python-env promtool
 	cargo nextest run --workspace --locked
 
 check: nextest
@@ -39,8 +40,14 @@ sim: nextest
 bench:
 	cargo bench --locked -p windrow --bench walk
 
+bench-serve:
+	cargo bench --locked -p windrow --bench serve
+
 nextest:
 	@cargo nextest --version >/dev/null 2>&1 || cargo install --locked cargo-nextest
 
 python-env:
 	@scripts/python-env
+
+promtool:
+	@scripts/promtool

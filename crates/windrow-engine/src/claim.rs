@@ -6,12 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use windrow_model::RunId;
-use windrow_model::store::{Claim, Ending, StoreError};
+use windrow_model::store::{Claim, StoreError};
 
-use crate::inflight::Registered;
-use crate::journal::Flag;
-use crate::node::{Course, Node, Task};
-use crate::pool::QueueFull;
+use crate::bench::Order;
+use crate::crew;
+use crate::node::{Course, Node};
 
 /// How many items a run may claim now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,15 +23,16 @@ pub fn share_places<'a>(node: &Node, courses: impl Iterator<Item = &'a Arc<Cours
     }
     let inflight = node.inflight();
     let free = (node.settings.workers + node.settings.ahead()).saturating_sub(inflight.len());
-    let runs = courses.filter(|course| course.held.run.state.dispatches()).map(|course| {
-        let run = &course.held.run;
-        (run.id, inflight.of(run.id), run.limits.concurrency.max(0) as usize)
-    });
+    let runs =
+        courses.filter(|course| course.held.run.state.dispatches() && course.program.place().is_here()).map(|course| {
+            let run = &course.held.run;
+            (run.id, inflight.of(run.id), run.limits.concurrency.max(0) as usize)
+        });
     deal(free, runs.collect())
 }
 
 /// `runs`: id, places held, places at most.
-fn deal(mut free: usize, runs: Vec<(RunId, usize, usize)>) -> BTreeMap<RunId, Want> {
+pub fn deal(mut free: usize, runs: Vec<(RunId, usize, usize)>) -> BTreeMap<RunId, Want> {
     let mut wants: BTreeMap<RunId, Want> = BTreeMap::new();
     let mut open: Vec<(usize, RunId, usize)> =
         runs.into_iter().filter(|(_, held, most)| held < most).map(|(id, held, most)| (held, id, most)).collect();
@@ -62,24 +62,22 @@ pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result
     }
     let claim =
         Claim { run: course.held.run.id, session: node.session, want: want.0, lease_ms: node.settings.lease_ms };
-    let now = node.now();
-    let claimed = node.store.claim(claim, now).await?;
+    let claimed = node.store.claim(claim, node.now()).await?;
     let n = claimed.len();
+    node.meters.claimed(n);
+    let job = Some(course.job.id);
+    let (mode, fresh) = (course.held.run.mode, course.held.run.fresh);
     for claimed in claimed {
-        let registered = Registered::new(&node.registry, Arc::new(Flag::new(claimed.lease, now)));
-        let task = Task { claimed, course: course.clone(), registered };
-        if let Err(QueueFull(task)) = node.pool.offer(task) {
-            give_back(node, task).await;
-        }
+        crew::take_on(node, Order { claimed, program: course.program.clone(), mode, fresh, job }).await;
     }
     Ok(n)
 }
 
 /// A claim that is being made.
-struct Underway<'a>(&'a AtomicUsize);
+pub struct Underway<'a>(&'a AtomicUsize);
 
 impl<'a> Underway<'a> {
-    fn begin(claims: &'a AtomicUsize) -> Self {
+    pub fn begin(claims: &'a AtomicUsize) -> Self {
         claims.fetch_add(1, Ordering::SeqCst);
         Self(claims)
     }
@@ -89,11 +87,6 @@ impl Drop for Underway<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
-}
-
-/// An item that no worker began goes back untried.
-pub async fn give_back(node: &Node, task: Task) {
-    let _ = node.reporter.report(&task.registered.flag, Vec::new(), Ending::GiveBack).await;
 }
 
 #[cfg(test)]

@@ -8,12 +8,12 @@ use windrow_model::Json;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::{Job, Run};
 use windrow_model::retry::RetryPolicy;
-use windrow_model::state::{Mode, RunState};
+use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
-use crate::claim;
 use crate::coordinate::Tick;
+use crate::crew;
 use crate::node::{Course, Node};
 use crate::schedule;
 use crate::submit::{Request, submission};
@@ -31,6 +31,7 @@ pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<T
                 node.look_at_once();
             }
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
+            node.meters.run_ended(closed.state);
             Ok(Tick::Over)
         }
         // Something arrived in between, or somebody paused it: look again.
@@ -55,8 +56,8 @@ pub async fn leave(node: &Arc<Node>, course: &Arc<Course>) -> Result<Tick, Store
 /// A run that somebody paused, cancelled or terminated, or that cannot go on.
 pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     // "No item starts" holds also for those claimed ahead of the workers.
-    for task in node.pool.withdraw(|task| task.claimed.lease.run == run.id) {
-        claim::give_back(node, task).await;
+    for task in node.pool.withdraw(|task| task.order.claimed.lease.run == run.id) {
+        crew::give_back(node, task).await;
     }
     // Nor does it start a call it has only waited for.
     node.limiter.dismiss(run.id);
@@ -67,6 +68,7 @@ pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Resu
         return if run.counters.running > 0 { Ok(Tick::Idle(Box::new(run))) } else { leave(node, course).await };
     }
     let cancelled = node.store.cancel_items(course.held.ticket, node.settings.batch, node.now()).await?;
+    node.meters.settled(Outcome::Cancelled, cancelled);
     match run.counters.unsettled() {
         _ if cancelled > 0 => Ok(Tick::Moved),
         0 => close(node, course, run).await,

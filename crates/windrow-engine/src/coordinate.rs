@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use windrow_model::RunId;
 use windrow_model::failure::Failure;
-use windrow_model::record::Run;
+use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunEvent, RunState};
 use windrow_model::store::{Admission, Held, StoreError};
 use windrow_model::workload::Program;
@@ -35,7 +35,9 @@ pub async fn dispatch(node: Arc<Node>) {
             Err(error) => tracing::warn!(%error, "could not look for runs; trying again"),
         }
         while dispatcher.planners.try_join_next().is_some() {}
-        if dispatcher.round().await {
+        let busy = dispatcher.round().await;
+        dispatcher.node.publish(&dispatcher.courses);
+        if busy {
             continue;
         }
         // Idle until something happens; the poll is the net for what nobody tells us of.
@@ -76,7 +78,7 @@ impl Dispatcher {
                 session: node.session,
                 scope: node.settings.scope.clone(),
                 places: node.settings.jobs.saturating_sub(taken),
-                quota: node.settings.quota,
+                quota: node.settings.quota.clone(),
                 lease_ms: node.settings.lease_ms,
             };
             for held in node.store.admit(admission, now).await? {
@@ -92,13 +94,13 @@ impl Dispatcher {
         let run = held.run.id;
         let known = self.courses.get(&run).filter(|course| course.held.ticket == held.ticket);
         if let Some(course) = known {
-            let program = course.program.clone();
-            self.courses.insert(run, Arc::new(Course { held, program }));
+            let (job, program) = (course.job.clone(), course.program.clone());
+            self.courses.insert(run, Arc::new(Course { held, job, program }));
             return;
         }
         match prepare(&self.node, &held).await {
-            Ok(program) => {
-                let course = Arc::new(Course { held, program });
+            Ok((job, program)) => {
+                let course = Arc::new(Course { held, job, program });
                 if !course.held.run.planned && course.held.run.mode != Mode::Online {
                     self.planners.spawn(plan::plan(self.node.clone(), course.clone()));
                 }
@@ -129,7 +131,8 @@ impl Dispatcher {
                     let course = self.courses[&run].clone();
                     busy |= course.held.run.state != state.state;
                     let held = Held { run: *state, ticket: course.held.ticket };
-                    self.courses.insert(run, Arc::new(Course { held, program: course.program.clone() }));
+                    let (job, program) = (course.job.clone(), course.program.clone());
+                    self.courses.insert(run, Arc::new(Course { held, job, program }));
                 }
                 Ok(Tick::Over) => {
                     self.courses.remove(&run);
@@ -154,10 +157,24 @@ fn is_time(last: Option<Instant>, every_ms: u64) -> bool {
 }
 
 /// The run's program. A run that can have none is failed, and needs none to come to its end.
-async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreError> {
-    let job = node.store.job(held.run.job).await?;
-    let spec = node.store.spec(&held.run.spec_hash).await?;
-    let prepared = match node.workloads.get(job.kind.as_str()) {
+async fn prepare(node: &Node, held: &Held) -> Result<(Arc<Job>, Arc<dyn Program>), StoreError> {
+    let (job, program) = program_of(node, &held.run).await?;
+    match program {
+        Ok(program) => Ok((job, program)),
+        Err(failure) => {
+            if !held.run.state.is_stopping() {
+                fail_run(node, held, &failure).await?;
+            }
+            Ok((job, Arc::new(close::NoProgram::default())))
+        }
+    }
+}
+
+/// The program of a run, coordinated here or not.
+pub async fn program_of(node: &Node, run: &Run) -> Result<(Arc<Job>, Result<Arc<dyn Program>, Failure>), StoreError> {
+    let job = Arc::new(node.store.job(run.job).await?);
+    let spec = node.store.spec(&run.spec_hash).await?;
+    let program = match node.workloads.get(job.kind.as_str()) {
         Some(workload) => workload.prepare(&job.workspace, &spec).await,
         None => {
             let kinds: Vec<&str> = node.workloads.keys().copied().collect();
@@ -165,15 +182,7 @@ async fn prepare(node: &Node, held: &Held) -> Result<Arc<dyn Program>, StoreErro
             Err(Failure::new(windrow_model::ErrorClass::Handler, text))
         }
     };
-    match prepared {
-        Ok(program) => Ok(program),
-        Err(failure) => {
-            if !held.run.state.is_stopping() {
-                fail_run(node, held, &failure).await?;
-            }
-            Ok(Arc::new(close::NoProgram::default()))
-        }
-    }
+    Ok((job, program))
 }
 
 pub async fn fail_run(node: &Node, held: &Held, failure: &Failure) -> Result<(), StoreError> {

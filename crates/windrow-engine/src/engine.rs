@@ -4,22 +4,21 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures::future::join_all;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use windrow_model::limit::Wait;
 use windrow_model::record::{OutboxEvent, Run, Session};
-use windrow_model::store::{Ending, Store, StoreError};
+use windrow_model::store::{Store, StoreError};
+use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
-use crate::hand_in::{Reporter, send_reports};
+use crate::crew::{Crew, CrewParts};
+use crate::desk::StoreDesk;
+use crate::load::Load;
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
-use crate::{claim, clean_up, heartbeat, limiter, reap, relay, run, schedule, watchdog};
-
-/// How long a stop at once may take to tell the store.
-const AT_ONCE: Duration = Duration::from_secs(5);
+use crate::{clean_up, limiter, reap, relay, remote, schedule, watchdog};
 
 /// What an engine is built from.
 pub struct Parts {
@@ -29,30 +28,39 @@ pub struct Parts {
     pub seed: u64,
     /// This life of this process; leases are in its name.
     pub session: Session,
+    /// Who is told of every item at work, step by step.
+    pub tracer: Option<Arc<dyn Tracer>>,
 }
 
 /// Dropping it is a crash: everything stops where it is, and the store remembers.
 pub struct Engine {
-    node: Arc<Node>,
+    pub(crate) node: Arc<Node>,
+    crew: Crew,
     tasks: Mutex<JoinSet<()>>,
-    workers: Mutex<JoinSet<()>>,
 }
 
 impl Engine {
     pub async fn start(parts: Parts, settings: Settings) -> Result<Self, StoreError> {
-        let Parts { store, workloads, clock, seed, session } = parts;
+        let Parts { store, workloads, clock, seed, session, tracer } = parts;
         let id = session.id;
         store.open_session(session).await?;
-        let (reporter, inbox) = Reporter::new();
-        let parts = NodeParts { store, clock, settings, session: id, workloads, reporter, seed };
-        let node = Arc::new(Node::new(parts));
+        let desk = StoreDesk { store: store.clone(), session: id, lease_ms: settings.lease_ms };
+        let crew = Crew::start(CrewParts {
+            desk: Arc::new(desk),
+            clock,
+            seed,
+            workers: settings.workers,
+            queue: settings.queue,
+            beat_ms: settings.beat_ms(),
+            tracer,
+        });
+        let bench = crew.bench().clone();
+        let node = Arc::new(Node::new(NodeParts { bench, store, settings, session: id, workloads }));
         let mut tasks = JoinSet::new();
-        tasks.spawn(send_reports(node.clone(), inbox));
-        tasks.spawn(heartbeat::keep_alive(node.clone()));
         tasks.spawn(reap::reap(node.clone()));
+        tasks.spawn(remote::bury_silent(node.clone()));
         tasks.spawn(relay::relay(node.clone()));
-        tasks.spawn(node.limiter.clone().pace());
-        tasks.spawn(limiter::note(node.clone()));
+        tasks.spawn(limiter::note(crew.bench().clone(), node.clone()));
         tasks.spawn(watchdog::watch(node.clone()));
         if node.settings.schedules {
             tasks.spawn(schedule::start_due(node.clone()));
@@ -60,11 +68,7 @@ impl Engine {
         if let Some(retention) = node.settings.retention {
             tasks.spawn(clean_up::clean_up(node.clone(), retention));
         }
-        let mut workers = JoinSet::new();
-        for _ in 0..node.settings.workers {
-            workers.spawn(run::work(node.clone()));
-        }
-        Ok(Self { node, tasks: Mutex::new(tasks), workers: Mutex::new(workers) })
+        Ok(Self { node, crew, tasks: Mutex::new(tasks) })
     }
 
     pub fn session(&self) -> SessionId {
@@ -74,6 +78,16 @@ impl Engine {
     /// Something changed (a submission, an intent): look at once instead of at the next poll (B2).
     pub fn wake(&self) {
         self.node.look_at_once();
+    }
+
+    /// How long a lease lasts without a sign of life.
+    pub fn lease_ms(&self) -> i64 {
+        self.node.settings.lease_ms
+    }
+
+    /// How often a worker elsewhere should give one.
+    pub fn beat_ms(&self) -> i64 {
+        self.node.settings.beat_ms() as i64
     }
 
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<OutboxEvent>> {
@@ -87,7 +101,12 @@ impl Engine {
 
     /// Items claimed by this engine and not yet handed in.
     pub fn in_flight(&self) -> usize {
-        self.node.inflight().len()
+        self.crew.in_flight()
+    }
+
+    /// How much of what it has this engine uses now.
+    pub fn load(&self) -> Load {
+        Load::of(&self.node)
     }
 
     /// What items here have been waiting for before their next call, per run and resource.
@@ -115,35 +134,14 @@ impl Engine {
     /// Graceful stop (B13): nothing new starts, what runs finishes and is archived, then the runs
     /// are left for the next engine.
     pub async fn drain(&self) {
-        self.node.draining.store(true, Ordering::SeqCst);
-        // What waits for leave to make a call may wait for long; it is given back instead.
-        self.node.limiter.close();
-        loop {
-            let freed = self.node.freed.notified();
-            let claims = self.node.claims.load(Ordering::SeqCst);
-            // Again each time: a claim may have been under way when the draining began.
-            for task in self.node.pool.withdraw(|_| true) {
-                claim::give_back(&self.node, task).await;
-            }
-            if self.in_flight() == 0 && claims == 0 {
-                break;
-            }
-            let _ = tokio::time::timeout(Duration::from_millis(self.node.settings.poll_ms), freed).await;
-        }
+        self.crew.drain(|| self.node.claims.load(Ordering::SeqCst) > 0).await;
         self.archive_all().await;
         self.end().await;
     }
 
     /// Stops at once: work under way is dropped, its items go back untried.
     pub async fn stop(&self) {
-        self.node.draining.store(true, Ordering::SeqCst);
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        let flags = self.node.inflight().take();
-        // Behind whatever the items have reported already: a result on its way must not be overtaken.
-        let given_back = flags.iter().map(|flag| self.node.reporter.report(flag, Vec::new(), Ending::GiveBack));
-        if tokio::time::timeout(AT_ONCE, join_all(given_back)).await.is_err() {
-            tracing::warn!("items not given back in time; their leases will expire");
-        }
+        self.crew.stop().await;
         self.end().await;
     }
 
@@ -153,6 +151,7 @@ impl Engine {
         let held = node.store.beat(node.session, node.settings.lease_ms, node.now()).await.unwrap_or_default();
         for held in held {
             while let Ok(archived) = node.store.archive(held.ticket, node.settings.batch, node.now()).await {
+                node.meters.archived(&archived);
                 if !archived.more {
                     break;
                 }
@@ -162,7 +161,7 @@ impl Engine {
 
     async fn end(&self) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
+        self.crew.end();
         if let Err(error) = self.node.store.bury(self.node.session, self.node.now()).await {
             tracing::warn!(%error, "could not say goodbye; the leases will expire");
         }

@@ -6,13 +6,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 
+use crate::bench::Bench;
 use crate::journal::Flag;
-use crate::node::Node;
+use crate::meters::Tally;
 
 const BATCH: usize = 1024;
-const RETRY_MS: u64 = 50;
+/// Between tries to reach whoever takes the reports.
+const FIRST_PAUSE_MS: u64 = 50;
+const LONGEST_PAUSE_MS: u64 = 1_000;
 
 enum Message {
     /// Send what the item has pending, if nobody has meanwhile.
@@ -51,7 +55,7 @@ impl Reporter {
 }
 
 /// Runs until the engine ends.
-pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
+pub async fn send_reports(bench: Arc<Bench>, Inbox(mut inbox): Inbox) {
     let mut messages = Vec::with_capacity(BATCH);
     while inbox.recv_many(&mut messages, BATCH).await > 0 {
         let mut reports = Vec::with_capacity(messages.len());
@@ -74,7 +78,11 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
         if reports.is_empty() {
             continue;
         }
-        let receipts = report_until_answered(&node, reports.into()).await;
+        let (reports, began): (Arc<[Report]>, _) = (reports.into(), Instant::now());
+        let receipts = report_until_answered(&bench, reports.clone()).await;
+        bench.meters.hand_in_seconds.record(began.elapsed().as_secs_f64());
+        bench.meters.hand_in_reports.record(reports.len() as f64);
+        Tally::count(&bench.meters, &reports, &receipts);
         for (sender, receipt) in senders.into_iter().zip(receipts) {
             match sender {
                 Ok(answer) => {
@@ -87,16 +95,18 @@ pub async fn send_reports(node: Arc<Node>, Inbox(mut inbox): Inbox) {
     }
 }
 
-async fn report_until_answered(node: &Node, reports: Arc<[Report]>) -> Vec<Receipt> {
+async fn report_until_answered(bench: &Bench, reports: Arc<[Report]>) -> Vec<Receipt> {
+    let mut pause_ms = FIRST_PAUSE_MS;
     loop {
-        match node.store.report(reports.clone(), node.now()).await {
+        match bench.desk.report(reports.clone(), bench.now()).await {
             Ok(receipts) => return receipts,
             Err(error) if error.is_transient() => {
                 tracing::warn!(%error, reports = reports.len(), "reports not stored; trying again");
-                tokio::time::sleep(Duration::from_millis(RETRY_MS)).await;
+                tokio::time::sleep(Duration::from_millis(pause_ms)).await;
+                pause_ms = (pause_ms * 2).min(LONGEST_PAUSE_MS);
             }
             Err(error) => {
-                node.give_up(error);
+                bench.give_up(error);
                 return vec![Receipt::Stale; reports.len()];
             }
         }

@@ -6,25 +6,26 @@ use std::time::Duration;
 
 use windrow_model::Lease;
 
-use crate::node::Node;
+use crate::bench::Bench;
 
-pub async fn keep_alive(node: Arc<Node>) {
+pub async fn keep_alive(bench: Arc<Bench>) {
     loop {
-        tokio::time::sleep(Duration::from_millis(node.settings.beat_ms())).await;
-        let now = node.now();
-        let old: Vec<Lease> = node
+        tokio::time::sleep(Duration::from_millis(bench.beat_ms)).await;
+        let now = bench.now();
+        let old: Vec<Lease> = bench
             .inflight()
             .all()
             .iter()
-            .filter(|flag| now - flag.claimed_at >= node.settings.beat_ms() as i64)
+            .filter(|flag| now - flag.claimed_at >= bench.beat_ms as i64)
             .map(|flag| flag.lease)
             .collect();
         if old.is_empty() {
             continue;
         }
-        match node.store.renew(old, node.settings.lease_ms, now).await {
+        match bench.desk.renew(old, now).await {
             Ok(renewals) => {
-                let inflight = node.inflight();
+                bench.meters.renewed(&renewals);
+                let inflight = bench.inflight();
                 for renewal in renewals.iter().filter(|renewal| !renewal.alive || renewal.stop) {
                     let Some(flag) = inflight.get(renewal.lease.attempt) else { continue };
                     // The map is keyed by attempt; a lease given back and claimed again is another one.

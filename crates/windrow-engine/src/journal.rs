@@ -1,24 +1,30 @@
 //! What an executing item writes down. A paid call is on record before it is made; a finished one
 //! is sent to the store at once, without holding up what needs no call.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use tokio::time::Instant;
+use windrow_model::desk::Desk;
 use windrow_model::limit::{Demand, Permit};
-use windrow_model::record::{Run, Step};
+use windrow_model::record::Step;
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
-use windrow_model::store::{Ending, Receipt, StepWrite, Store};
+use windrow_model::store::{Ending, Receipt, StepWrite};
+use windrow_model::trace::CallSpan;
 use windrow_model::workload::{Journal, StepNo, Stopped};
-use windrow_model::{Json, Lease, StepId, Time};
+use windrow_model::{AttemptId, Clock, Json, Lease, StepId, Time};
 
+use crate::bench::{Bench, Order};
 use crate::deadline::Stopwatch;
 use crate::hand_in::Reporter;
 use crate::limiter::Limiter;
-use crate::node::Node;
+use crate::meters::Meters;
+use crate::spans::{ItemTrace, StepSpan};
 
 /// The signals of one item in flight, shared by its worker, the heartbeat and the reporter.
 pub struct Flag {
@@ -96,25 +102,19 @@ impl Flag {
     }
 }
 
-pub struct ItemJournal {
-    flag: Arc<Flag>,
-    reporter: Reporter,
-    limiter: Arc<Limiter>,
-    store: Arc<dyn Store>,
-    /// A fresh run takes nothing over, from nobody.
-    fresh: bool,
-    /// A snapshot whose columns must stay shows nothing before the whole is there.
-    shows_parts: bool,
-    recalled: HashMap<ContentKey, Recalled>,
-    history: Vec<Step>,
-    next: AtomicU32,
+/// What earlier steps mean to an attempt.
+#[derive(Default)]
+pub struct Past {
+    pub recalled: HashMap<ContentKey, Recalled>,
+    pub history: Vec<Step>,
+    /// Number of its next own step.
+    pub next: u32,
 }
 
-impl ItemJournal {
+impl Past {
     /// `history` holds the steps of this and earlier attempts; of attempts before `first_try` nothing
     /// is recalled (a fresh run pays again).
-    pub fn new(flag: Arc<Flag>, node: &Node, run: &Run, history: Vec<Step>, first_try: u32) -> Self {
-        let current = flag.lease.attempt;
+    pub fn of(history: Vec<Step>, current: AttemptId, first_try: u32) -> Self {
         let own = history.iter().filter(|step| step.id.attempt() == current);
         let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
         let mut recalled = HashMap::new();
@@ -131,17 +131,65 @@ impl ItemJournal {
                 _ => {}
             }
         }
+        Self { recalled, history, next }
+    }
+}
+
+pub struct ItemJournal {
+    flag: Arc<Flag>,
+    reporter: Reporter,
+    limiter: Arc<Limiter>,
+    desk: Arc<dyn Desk>,
+    /// A fresh run takes nothing over, from nobody.
+    fresh: bool,
+    /// A snapshot whose columns must stay shows nothing before the whole is there.
+    shows_parts: bool,
+    recalled: HashMap<ContentKey, Recalled>,
+    history: Vec<Step>,
+    next: AtomicU32,
+    kind: &'static str,
+    meters: Arc<Meters>,
+    clock: Arc<dyn Clock>,
+    trace: Option<Arc<ItemTrace>>,
+    /// Steps under way; an item has few at a time.
+    begun: Mutex<Vec<Begun>>,
+}
+
+/// A step that was begun, as it is measured.
+struct Begun {
+    no: u32,
+    action: &'static str,
+    at: Instant,
+    span: Option<Arc<StepSpan>>,
+}
+
+impl ItemJournal {
+    pub fn new(flag: Arc<Flag>, bench: &Bench, order: &Order, past: Past, trace: Option<Arc<ItemTrace>>) -> Self {
+        let Past { recalled, history, next } = past;
         Self {
             flag,
-            reporter: node.reporter.clone(),
-            limiter: node.limiter.clone(),
-            store: node.store.clone(),
-            fresh: run.fresh,
-            shows_parts: !run.mode.keeps_columns(),
+            reporter: bench.reporter.clone(),
+            limiter: bench.limiter.clone(),
+            desk: bench.desk.clone(),
+            fresh: order.fresh,
+            shows_parts: !order.mode.keeps_columns(),
             recalled,
             history,
             next: AtomicU32::new(next),
+            kind: order.program.kind(),
+            meters: bench.meters.clone(),
+            clock: bench.clock.clone(),
+            trace,
+            begun: Mutex::default(),
         }
+    }
+
+    fn begun(&self) -> MutexGuard<'_, Vec<Begun>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn span_of(&self, no: u32, intent: &StepIntent) -> Option<Arc<StepSpan>> {
+        self.trace.as_ref().map(|trace| trace.begin_step(no, intent, self.clock.now()))
     }
 
     fn next_no(&self) -> u32 {
@@ -178,7 +226,7 @@ impl Journal for ItemJournal {
         if self.fresh {
             return None;
         }
-        let found = self.store.shared_step(*key).await.unwrap_or_else(|error| {
+        let found = self.desk.shared_step(self.flag.lease, *key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for a shared result; making the call");
             None
         })?;
@@ -199,20 +247,37 @@ impl Journal for ItemJournal {
             return Err(Stopped);
         }
         let (no, shared) = (self.next_no(), intent.shared);
+        let (action, span) = (action_of(&intent), self.span_of(no, &intent));
         self.send(vec![StepWrite::Begin { no, intent }], Ending::None).await?;
+        self.begun().push(Begun { no, action, at: Instant::now(), span });
         Ok(StepNo { no, shared })
     }
 
+    fn span(&self, StepNo { no, .. }: StepNo) -> Option<Arc<dyn CallSpan>> {
+        let span = self.begun().iter().find(|begun| begun.no == no)?.span.clone()?;
+        Some(span)
+    }
+
     fn finish(&self, StepNo { no, shared }: StepNo, result: StepResult) {
+        let place = self.begun().iter().position(|begun| begun.no == no);
+        if let Some(begun) = place.map(|place| self.begun().swap_remove(place)) {
+            self.meters.step_took(self.kind, begun.action, begun.at.elapsed().as_secs_f64());
+            self.meters.step(begun.action, word_of(&result));
+            begun.span.inspect(|span| span.end(&result));
+        }
         self.flag.push(StepWrite::Finish { no, result, shared });
         self.reporter.flush(&self.flag);
     }
 
     fn whole(&self, intent: StepIntent, result: StepResult) {
-        self.flag.push(StepWrite::Whole { no: self.next_no(), intent, result });
+        let no = self.next_no();
+        self.meters.step(action_of(&intent), word_of(&result));
+        self.span_of(no, &intent).inspect(|span| span.end_at_once(&result));
+        self.flag.push(StepWrite::Whole { no, intent, result });
     }
 
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>) {
+        self.meters.step(action_of(&intent), "reused");
         self.flag.push(StepWrite::Reuse { no: self.next_no(), intent, from, taken });
     }
 
@@ -225,5 +290,20 @@ impl Journal for ItemJournal {
 
     fn stopping(&self) -> bool {
         self.flag.is_stopping()
+    }
+}
+
+/// Labels are a closed list: a word that came from elsewhere is not in it.
+fn action_of(intent: &StepIntent) -> &'static str {
+    match &intent.kind {
+        Cow::Borrowed(own) => own,
+        Cow::Owned(_) => "other",
+    }
+}
+
+fn word_of(result: &StepResult) -> &'static str {
+    match result {
+        StepResult::Done { .. } => "done",
+        StepResult::Failed { .. } => "failed",
     }
 }

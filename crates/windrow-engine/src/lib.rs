@@ -32,19 +32,32 @@ mod relay;
 
 mod wave;
 
+mod remote;
+
+mod bench;
 mod clean_up;
 mod clock;
+mod crew;
 mod deadline;
+mod desk;
 mod engine;
 mod heartbeat;
 mod inflight;
+mod load;
+mod meters;
 mod node;
 mod pool;
 mod settings;
+mod spans;
 mod watchdog;
 
+pub use bench::Order;
 pub use clock::SystemClock;
+pub use crew::{Crew, CrewParts};
 pub use engine::{Engine, Parts};
+pub use load::Load;
+pub use meters::METRICS;
+pub use remote::{Begun, Offer, Refused, Said, Word};
 pub use schedule::request as scheduled_request;
 pub use settings::Settings;
 pub use submit::{Request, submit};

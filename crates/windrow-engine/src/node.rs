@@ -1,110 +1,84 @@
-//! What all parts of one engine share.
+//! What all parts of one engine share: the bench of its workers, and what it needs to coordinate runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
-use windrow_model::record::OutboxEvent;
-use windrow_model::store::{Claimed, Held, Store, StoreError};
+use windrow_model::record::{Job, OutboxEvent};
+use windrow_model::store::{Held, Store};
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{Clock, RunId, SessionId, Time};
+use windrow_model::{RunId, SessionId};
 
-use crate::hand_in::Reporter;
-use crate::inflight::{self, Inflight, Registered};
-use crate::limiter::Limiter;
-use crate::pool::Pool;
+use crate::bench::Bench;
 use crate::settings::Settings;
-
-/// A claimed item on its way to a worker.
-pub struct Task {
-    pub claimed: Claimed,
-    pub course: Arc<Course>,
-    pub registered: Registered,
-}
 
 /// A run as this node executes it: its coordination and its program.
 pub struct Course {
     pub held: Held,
+    pub job: Arc<Job>,
     pub program: Arc<dyn Program>,
 }
 
 pub struct Node {
+    bench: Arc<Bench>,
     pub store: Arc<dyn Store>,
-    pub clock: Arc<dyn Clock>,
     pub settings: Settings,
     pub session: SessionId,
     pub workloads: BTreeMap<&'static str, Arc<dyn Workload>>,
-    pub reporter: Reporter,
-    pub limiter: Arc<Limiter>,
-    pub pool: Pool<Task>,
-    /// Something changed that the dispatcher should look at.
-    pub wake: Notify,
-    /// An item left its worker.
-    pub freed: Notify,
     /// Somebody asked to look for new runs at once.
     pub look: AtomicBool,
-    /// A run may have reached its end.
-    pub ended: Notify,
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
     /// Claims being made at this moment.
     pub claims: AtomicUsize,
     /// Runs whose health is being checked.
     pub checking: Mutex<BTreeSet<RunId>>,
-    /// No new work is taken.
-    pub draining: AtomicBool,
-    /// Why this engine can do nothing more: its session was buried, or the store is damaged.
-    fatal: OnceLock<StoreError>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
-    pub registry: inflight::Shared,
-    chance: Mutex<fastrand::Rng>,
+    /// The newest event that was relayed.
+    pub relayed: AtomicI64,
+    /// The runs coordinated here, as the dispatcher saw them last.
+    board: Mutex<Arc<BTreeMap<RunId, Arc<Course>>>>,
+    /// There may be something new for workers elsewhere.
+    pub offered: Notify,
 }
 
 pub struct NodeParts {
+    pub bench: Arc<Bench>,
     pub store: Arc<dyn Store>,
-    pub clock: Arc<dyn Clock>,
     pub settings: Settings,
     pub session: SessionId,
     pub workloads: Vec<Arc<dyn Workload>>,
-    pub reporter: Reporter,
-    pub seed: u64,
+}
+
+/// A node has workers like anybody else, and coordinates runs beside.
+impl Deref for Node {
+    type Target = Arc<Bench>;
+
+    fn deref(&self) -> &Arc<Bench> {
+        &self.bench
+    }
 }
 
 impl Node {
     pub fn new(parts: NodeParts) -> Self {
-        let NodeParts { store, clock, settings, session, workloads, reporter, seed } = parts;
+        let NodeParts { bench, store, settings, session, workloads } = parts;
         Self {
+            bench,
             store,
-            clock,
+            settings,
             session,
             workloads: workloads.into_iter().map(|workload| (workload.kind(), workload)).collect(),
-            reporter,
-            limiter: Arc::new(Limiter::new(!seed)),
-            pool: Pool::new(settings.queue),
-            wake: Notify::new(),
-            freed: Notify::new(),
             look: AtomicBool::new(false),
-            ended: Notify::new(),
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
             checking: Mutex::default(),
-            draining: AtomicBool::new(false),
-            fatal: OnceLock::new(),
             rounds: AtomicU64::new(0),
-            registry: inflight::Shared::default(),
-            chance: Mutex::new(fastrand::Rng::with_seed(seed)),
-            settings,
+            relayed: AtomicI64::new(0),
+            board: Mutex::default(),
+            offered: Notify::new(),
         }
-    }
-
-    pub fn now(&self) -> Time {
-        self.clock.now()
-    }
-
-    /// Uniform in 0..1.
-    pub fn chance(&self) -> f64 {
-        self.chance.lock().unwrap_or_else(PoisonError::into_inner).f64()
     }
 
     /// Somebody knows of a run nobody coordinates yet.
@@ -113,24 +87,12 @@ impl Node {
         self.wake.notify_one();
     }
 
-    pub fn is_draining(&self) -> bool {
-        self.draining.load(Ordering::SeqCst)
+    pub fn board(&self) -> Arc<BTreeMap<RunId, Arc<Course>>> {
+        self.board.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Nothing this engine holds is its own any more: whoever works stops, whoever waits is told.
-    pub fn give_up(&self, error: StoreError) {
-        if self.fatal.set(error.clone()).is_ok() {
-            tracing::error!(session = %self.session, %error, "this engine gives up; its work is left to others");
-        }
-        self.inflight().all().iter().for_each(|flag| flag.lose());
-        self.ended.notify_waiters();
-    }
-
-    pub fn fatal(&self) -> Option<&StoreError> {
-        self.fatal.get()
-    }
-
-    pub fn inflight(&self) -> MutexGuard<'_, Inflight> {
-        inflight::lock(&self.registry)
+    pub fn publish(&self, courses: &BTreeMap<RunId, Arc<Course>>) {
+        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(courses.clone());
+        self.offered.notify_waiters();
     }
 }

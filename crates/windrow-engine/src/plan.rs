@@ -61,6 +61,7 @@ async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, S
         let selection = run.selection.unwrap_or_else(|| Selection::of(run.mode));
         node.store.replan_items(ticket, selection, node.settings.page, node.now()).await?
     };
+    node.meters.planned(&planned);
     Ok(if planned.done { Progress::Over } else { Progress::More })
 }
 

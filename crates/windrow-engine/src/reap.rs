@@ -10,6 +10,7 @@ pub async fn reap(node: Arc<Node>) {
     loop {
         match node.store.reap(node.settings.batch, node.now()).await {
             Ok(reaped) if reaped.lost + reaped.abandoned > 0 => {
+                node.meters.reaped(&reaped);
                 tracing::info!(lost = reaped.lost, abandoned = reaped.abandoned, "leases had expired");
                 node.wake.notify_one();
                 continue;

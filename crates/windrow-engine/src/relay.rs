@@ -1,38 +1,121 @@
 //! Step 9: events of the outbox go out to whoever listens. The outbox is the truth; a listener that
 //! falls behind misses broadcasts but can read the store from the last event it saw.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
+
+use windrow_model::record::OutboxEvent;
+use windrow_model::store::Result;
 
 use crate::node::Node;
 
-/// How many events stay readable behind the newest one relayed.
+/// How many events stay readable behind the newest one relayed, and how much of them.
 const KEPT: i64 = 10_000;
-const PAGE: usize = 256;
+const KEPT_BYTES: usize = 64 << 20;
+/// Forgetting is a write, so it is done in strides.
+const STRIDE: i64 = KEPT / 10;
+const PAGE: usize = 64;
 
 pub async fn relay(node: Arc<Node>) {
-    let mut seen = 0;
-    let mut forgotten = 0;
+    let mut relay: Option<Relay> = None;
     loop {
-        match node.store.outbox(seen, PAGE).await {
-            Ok(events) if !events.is_empty() => {
-                for event in events {
-                    seen = event.id;
-                    // An error only says that nobody listens.
-                    let _ = node.events.send(Arc::new(event));
-                }
-                // In strides, because forgetting is a write.
-                if seen - KEPT > forgotten + KEPT / 10 {
-                    match node.store.forget_outbox(seen - KEPT).await {
-                        Ok(()) => forgotten = seen - KEPT,
-                        Err(error) => tracing::warn!(%error, "could not trim the outbox; trying again"),
-                    }
-                }
-                continue;
-            }
-            Ok(_) => {}
+        match step(&node, &mut relay).await {
+            Ok(true) => continue,
+            Ok(false) => {}
             Err(error) => tracing::warn!(%error, "could not read the outbox; trying again"),
         }
         tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+    }
+}
+
+/// Whether there was something.
+async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
+    let relay = match relay {
+        Some(relay) => relay,
+        // What happened before this engine began was relayed by another, or is read from the store.
+        unknown => {
+            let reach = node.store.outbox_reach().await?;
+            unknown.insert(Relay { seen: reach.newest, forgotten: reach.forgotten, kept: VecDeque::new(), bytes: 0 })
+        }
+    };
+    let events = node.store.outbox(relay.seen, PAGE).await?;
+    let found = !events.is_empty();
+    for event in events {
+        relay.note(&event);
+        node.relayed.store(event.id, Ordering::Relaxed);
+        // An error only says that nobody listens.
+        let _ = node.events.send(Arc::new(event));
+    }
+    node.relayed.store(relay.seen, Ordering::Relaxed);
+    if let Some(up_to) = relay.superfluous() {
+        node.store.forget_outbox(up_to).await?;
+        relay.forget(up_to);
+    }
+    Ok(found)
+}
+
+struct Relay {
+    seen: i64,
+    forgotten: i64,
+    /// Of what was relayed here and is kept: id and size.
+    kept: VecDeque<(i64, usize)>,
+    bytes: usize,
+}
+
+impl Relay {
+    fn note(&mut self, event: &OutboxEvent) {
+        let size = event.body.as_str().len();
+        self.seen = event.id;
+        self.bytes += size;
+        self.kept.push_back((event.id, size));
+    }
+
+    /// The last event that need not be kept, once there are enough of them.
+    fn superfluous(&self) -> Option<i64> {
+        let mut up_to = self.seen - KEPT;
+        let mut bytes = self.bytes;
+        for (id, size) in &self.kept {
+            if bytes <= KEPT_BYTES {
+                break;
+            }
+            bytes -= size;
+            up_to = up_to.max(*id);
+        }
+        let too_large = self.bytes > KEPT_BYTES + KEPT_BYTES / 10;
+        (up_to > self.forgotten + STRIDE || too_large).then_some(up_to)
+    }
+
+    fn forget(&mut self, up_to: i64) {
+        self.forgotten = up_to;
+        let kept = self.kept.partition_point(|(id, _)| *id <= up_to);
+        self.bytes -= self.kept.drain(..kept).map(|(_, size)| size).sum::<usize>();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use windrow_model::{JobId, Json, RunId, Time};
+
+    fn relayed(events: i64, bytes: usize) -> Relay {
+        let mut relay = Relay { seen: 0, forgotten: 0, kept: VecDeque::new(), bytes: 0 };
+        for id in 1..=events {
+            let body = Json::from_text("x".repeat(bytes));
+            let (job, run) = (JobId(1), RunId(1));
+            relay.note(&OutboxEvent { id, at: Time(0), workspace: "w".into(), job, run, kind: "k".into(), body });
+        }
+        relay
+    }
+
+    #[test]
+    fn small_events_are_kept_by_number_and_large_ones_by_size() {
+        assert_eq!(relayed(KEPT + STRIDE, 10).superfluous(), None);
+        assert_eq!(relayed(KEPT + STRIDE + 1, 10).superfluous(), Some(STRIDE + 1));
+        let mut large = relayed(80, 1 << 20);
+        assert_eq!(large.superfluous(), Some(16), "64 of them fit");
+        large.forget(16);
+        assert_eq!((large.superfluous(), large.bytes, large.kept.len()), (None, 64 << 20, 64));
     }
 }

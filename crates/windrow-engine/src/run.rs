@@ -8,23 +8,23 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::Instant;
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::record::Run;
 use windrow_model::retry::{Decision, Tried};
-use windrow_model::state::{Mode, Outcome, RunEvent};
+use windrow_model::state::{Mode, Outcome};
 use windrow_model::step::Usage;
 use windrow_model::store::{Claimed, Ending};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
-use crate::journal::ItemJournal;
-use crate::node::{Node, Task};
+use crate::bench::{Bench, Order, Task};
+use crate::journal::{Flag, ItemJournal, Past};
+use crate::spans::ItemTrace;
 
 /// One worker: takes items from the pool, one at a time, for the engine's whole life.
-pub async fn work(node: Arc<Node>) {
+pub async fn work(bench: Arc<Bench>) {
     loop {
-        let task = node.pool.take().await;
-        run_item(&node, task).await;
-        node.freed.notify_waiters();
-        node.wake.notify_one();
+        let task = bench.pool.take().await;
+        run_item(&bench, task).await;
+        bench.freed.notify_waiters();
+        bench.wake.notify_one();
     }
 }
 
@@ -38,17 +38,48 @@ enum Verdict {
     Lost,
 }
 
-async fn run_item(node: &Arc<Node>, task: Task) {
-    let Task { claimed, course, registered } = task;
-    let flag = &registered.flag;
+impl Verdict {
+    fn error(&self) -> Option<ErrorClass> {
+        match self {
+            Verdict::Failed(failure) => Some(failure.class),
+            Verdict::Done(_) | Verdict::Stopped | Verdict::Lost => None,
+        }
+    }
+}
+
+/// How a try ended, in one word for whoever counts and traces.
+fn word_of(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::HandIn { outcome, .. } => outcome.as_str(),
+        Ending::Release { .. } => Outcome::Retried.as_str(),
+        Ending::None | Ending::Partial { .. } | Ending::GiveBack => "given_back",
+    }
+}
+
+fn over(
+    bench: &Bench,
+    order: &Order,
+    began: Instant,
+    trace: Option<Arc<ItemTrace>>,
+    outcome: &'static str,
+    error: Option<ErrorClass>,
+) {
+    bench.meters.item_took(order.program.kind(), outcome, began.elapsed().as_secs_f64());
+    trace.inspect(|trace| trace.end(outcome, error));
+}
+
+async fn run_item(bench: &Bench, task: Task) {
+    let Task { order, registered } = task;
+    let (claimed, program, flag) = (&order.claimed, &order.program, &registered.flag);
+    let (began, trace) = (Instant::now(), ItemTrace::begin(bench, &order));
     let verdict = if flag.is_stopping() {
         Verdict::Stopped
     } else {
-        match journal(node, &claimed, flag, &course.held.run).await {
+        match journal(bench, &order, flag, trace.clone()).await {
             Ok(journal) => {
-                let item = work_item(&claimed, course.held.run.mode);
-                let timeout = Duration::from_millis(course.program.timeout_ms().max(1) as u64);
-                let shielded = AssertUnwindSafe(course.program.execute(&item, &journal)).catch_unwind();
+                let item = work_item(claimed, order.mode);
+                let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
+                let shielded = AssertUnwindSafe(program.execute(&item, &journal)).catch_unwind();
                 tokio::select! {
                     biased;
                     () = flag.lost() => Verdict::Lost,
@@ -65,38 +96,45 @@ async fn run_item(node: &Arc<Node>, task: Task) {
             Err(failure) => Verdict::Failed(failure),
         }
     };
-    let policy = course.program.retry_policy();
+    let policy = program.retry_policy();
+    let error = verdict.error();
     let ending = match verdict {
-        Verdict::Lost => return,
+        Verdict::Lost => {
+            over(bench, &order, began, trace, "lost", error);
+            return;
+        }
         Verdict::Stopped => Ending::GiveBack,
         Verdict::Done(done) => hand_in_done(done),
-        Verdict::Failed(failure) => match policy.decide(&failure, tried(&claimed), node.chance()) {
-            Decision::Retry { delay_ms } => Ending::Release { failure, not_before: node.now() + delay_ms },
+        Verdict::Failed(failure) => match policy.decide(&failure, tried(claimed), bench.chance()) {
+            Decision::Retry { delay_ms } => Ending::Release { failure, not_before: bench.now() + delay_ms },
             Decision::Fail => hand_in_failed(failure),
             Decision::StopRun => {
-                stop_run(node, &claimed, &failure).await;
+                stop_run(bench, claimed, &failure).await;
                 hand_in_failed(failure)
             }
         },
     };
+    over(bench, &order, began, trace, word_of(&ending), error);
     // A stale receipt means that the item was taken over: whoever has it now reports it.
-    let _ = node.reporter.report(flag, Vec::new(), ending).await;
+    let _ = bench.reporter.report(flag, Vec::new(), ending).await;
 }
 
 async fn journal(
-    node: &Node,
-    claimed: &Claimed,
-    flag: &Arc<crate::journal::Flag>,
-    run: &Run,
+    bench: &Bench,
+    order: &Order,
+    flag: &Arc<Flag>,
+    trace: Option<Arc<ItemTrace>>,
 ) -> Result<ItemJournal, Failure> {
-    let history = if claimed.has_history {
-        let read = node.store.history(claimed.lease.attempt).await;
-        read.map_err(|error| Failure::new(ErrorClass::Network, format!("reading earlier steps: {error}")))?
+    let claimed = &order.claimed;
+    let past = if claimed.has_history {
+        let read = bench.desk.history(claimed.lease).await;
+        let history =
+            read.map_err(|error| Failure::new(ErrorClass::Network, format!("reading earlier steps: {error}")))?;
+        Past::of(history, claimed.lease.attempt, if order.fresh { first_try(claimed) } else { 0 })
     } else {
-        Vec::new()
+        Past::default()
     };
-    let first_try = if run.fresh { first_try(claimed) } else { 0 };
-    Ok(ItemJournal::new(flag.clone(), node, run, history, first_try))
+    Ok(ItemJournal::new(flag.clone(), bench, order, past, trace))
 }
 
 /// Number of the run's first attempt at the item.
@@ -128,7 +166,7 @@ fn hand_in_done(done: Done) -> Ending {
     Ending::HandIn { outcome, scores, usage, latency_ms, failure: None }
 }
 
-fn hand_in_failed(failure: Failure) -> Ending {
+pub fn hand_in_failed(failure: Failure) -> Ending {
     Ending::HandIn {
         outcome: Outcome::Failed,
         scores: Vec::new(),
@@ -139,12 +177,15 @@ fn hand_in_failed(failure: Failure) -> Ending {
 }
 
 /// Every other item would fail the same way.
-async fn stop_run(node: &Node, claimed: &Claimed, failure: &Failure) {
-    let reason = format!("stopped by policy after {failure}");
-    let run = claimed.lease.run;
-    if let Err(error) = node.store.intend(run, RunEvent::SystemTerminate, "system", Some(&reason), node.now()).await {
-        tracing::warn!(%run, %error, "could not stop the run");
+async fn stop_run(bench: &Bench, claimed: &Claimed, failure: &Failure) {
+    if let Err(error) = bench.desk.stop_run(claimed.lease, &stopped_by(failure), bench.now()).await {
+        tracing::warn!(run = %claimed.lease.run, %error, "could not stop the run");
     }
+}
+
+/// Why a run ends whose policy says so.
+pub fn stopped_by(failure: &Failure) -> String {
+    format!("stopped by policy after {failure}")
 }
 
 fn timed_out(timeout: Duration) -> Failure {

@@ -1,15 +1,15 @@
 //! Limits and rhythms of one engine. The defaults are those of the requirements.
 
-use windrow_model::store::{Retention, Scope};
+use windrow_model::store::{Quota, Retention, Scope};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub scope: Scope,
     /// Runs coordinated at the same time (T5).
     pub jobs: usize,
-    /// Runs of one workspace at work at the same time, on all nodes (E24); `None`: as many as there are.
-    pub quota: Option<usize>,
+    pub quota: Quota,
     /// Items at work at the same time on this node (B1).
+    /// None: all items are done by workers elsewhere.
     pub workers: usize,
     /// Claimed items waiting for a worker, at most (B1).
     pub queue: usize,
@@ -37,7 +37,7 @@ impl Default for Settings {
         Self {
             scope: Scope { only: None, regions: Vec::new() },
             jobs: 5,
-            quota: None,
+            quota: Quota::default(),
             workers: 32,
             queue: 1000,
             lease_ms: 15_000,

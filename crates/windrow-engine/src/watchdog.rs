@@ -21,6 +21,7 @@ pub async fn watch(node: Arc<Node>) {
         dispatcher.spawn(dispatch(node.clone()));
         let reason = observe(&node, &mut dispatcher).await;
         tracing::error!(reason, "restarting the dispatcher");
+        node.meters.restarts.increment(1);
         // Not at once: what broke it may still be there.
         tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
     }

@@ -17,7 +17,7 @@ pub async fn advance(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result
         node.store.halt(course.held.ticket, &reason, node.now()).await?;
         return Ok(Tick::Moved);
     }
-    match run.next_wave(node.now()) {
+    match run.position().next_wave(node.now()) {
         NextWave::NotYet | NextWave::Held(_) => Ok(Tick::Idle(Box::new(run))),
         NextWave::Open { wave } => {
             node.store.open_wave(course.held.ticket, wave, node.now()).await?;

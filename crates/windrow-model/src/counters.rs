@@ -19,6 +19,19 @@ pub struct Counters {
     pub retries: i64,
 }
 
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, moved: Self) {
+        self.total += moved.total;
+        self.queued += moved.queued;
+        self.running += moved.running;
+        self.succeeded += moved.succeeded;
+        self.failed += moved.failed;
+        self.cancelled += moved.cancelled;
+        self.skipped += moved.skipped;
+        self.retries += moved.retries;
+    }
+}
+
 impl Counters {
     pub fn settled(&self) -> i64 {
         self.succeeded + self.failed + self.cancelled + self.skipped

@@ -95,10 +95,14 @@ born_id!(/// One pass over a job's items.
     RunId, "run", "a run");
 born_id!(/// One life of one engine process; leases belong to a session.
     SessionId, "ses", "a session");
+born_id!(/// One time that an alert was raised.
+    AlertId, "alr", "an alert");
 born_id!(/// A named dataset.
     DatasetId, "ds", "a dataset");
 born_id!(/// One version of a dataset, also while it is being imported.
     DatasetVersionId, "dsv", "a dataset version");
+born_id!(/// What lets somebody in.
+    KeyId, "key", "a key's");
 born_id!(/// Somebody who is told of events over HTTP.
     HookId, "hook", "a webhook");
 

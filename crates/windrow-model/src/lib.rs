@@ -2,24 +2,30 @@
 //!
 //! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
 //! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`], [`dataset::DatasetStore`], [`secret::SecretStore`] and [`hook::HookStore`] (the database) and
-//! [`workload::Workload`] (what an item of a kind means).
+//! [`store::Store`], [`dataset::DatasetStore`], [`access::AccessStore`], [`audit::AuditLog`], [`secret::SecretStore`] and
+//! [`hook::HookStore`] (the database) and [`workload::Workload`] (what an item of a kind means).
 
 pub mod access;
 pub mod aggregate;
+pub mod alert;
+pub mod audit;
 pub mod compare;
 pub mod counters;
 pub mod cron;
 pub mod dataset;
+pub mod desk;
 pub mod docs;
+pub mod event;
 pub mod failure;
 pub mod gate;
+pub mod health;
 pub mod hook;
 pub mod ids;
 pub mod item_query;
 pub mod json;
 pub mod limit;
 pub mod machine;
+pub mod metric;
 pub mod priority;
 pub mod record;
 pub mod retry;
@@ -30,12 +36,16 @@ pub mod state;
 pub mod step;
 pub mod store;
 pub mod time;
+pub mod trace;
 pub mod view;
 pub mod vocabulary;
 pub mod why;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
-pub use ids::{AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
+pub use ids::{
+    AlertId, AttemptId, DatasetId, DatasetVersionId, HookId, ItemId, JobId, KeyId, Lease, RunId, SessionId, StepId,
+    Ticket,
+};
 pub use json::Json;
 pub use time::{Clock, Time};

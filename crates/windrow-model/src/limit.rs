@@ -134,6 +134,31 @@ pub enum Hold {
     Probing {
         failures: i64,
     },
+    /// Only workers elsewhere can do it.
+    NoWorker {
+        /// Those that are able to, and have no place free.
+        connected: i64,
+    },
+}
+
+impl Hold {
+    /// Every reason there is, in one word.
+    pub const REASONS: [&'static str; 8] =
+        ["requests", "tokens", "concurrency", "slowed_down", "paused", "circuit_open", "probing", "no_worker"];
+
+    pub const fn reason(&self) -> &'static str {
+        let place = match self {
+            Hold::Requests { .. } => 0,
+            Hold::Tokens { .. } => 1,
+            Hold::Concurrency { .. } => 2,
+            Hold::SlowedDown { .. } => 3,
+            Hold::Paused { .. } => 4,
+            Hold::CircuitOpen { .. } => 5,
+            Hold::Probing { .. } => 6,
+            Hold::NoWorker { .. } => 7,
+        };
+        Self::REASONS[place]
+    }
 }
 
 /// Items of one run that wait for one resource.
@@ -166,6 +191,9 @@ impl Wait {
             Hold::Paused { asked: false } => format!("paused because it asked to slow down{}", then("on again")),
             Hold::CircuitOpen { failures } => format!("circuit open after {failures} failures{}", then("probe")),
             Hold::Probing { failures } => format!("circuit open after {failures} failures, a probe is under way"),
+            Hold::NoWorker { connected: 0 } => "none is connected".to_owned(),
+            Hold::NoWorker { connected: 1 } => "the one that is connected is busy".to_owned(),
+            Hold::NoWorker { connected } => format!("all {connected} that are connected are busy"),
         }
     }
 }

@@ -82,6 +82,8 @@ pub struct Run {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
+    /// When something last happened to it that others are told of.
+    pub moved_at: Time,
     /// Why it ended otherwise than by completion.
     pub reason: Option<String>,
     /// Aggregates, computed at the end.
@@ -286,7 +288,7 @@ pub struct OutboxEvent {
     pub workspace: String,
     pub job: JobId,
     pub run: RunId,
-    /// `run_submitted`, `run_state`, `items_archived`.
+    /// One of [`crate::event`].
     pub kind: String,
     pub body: Json,
 }
@@ -297,8 +299,35 @@ pub struct Session {
     pub host: String,
     pub pid: i64,
     pub regions: Vec<String>,
+    /// Set for a process that reaches the store only through a server.
+    pub remote: Option<RemoteWorker>,
+    /// Items it has leased, counted when the session is read.
+    pub at_work: i64,
     pub started_at: Time,
     pub beat_at: Time,
     /// Set when it said goodbye or was found dead.
     pub ended_at: Option<Time>,
+}
+
+/// What a worker elsewhere said of itself.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+pub struct RemoteWorker {
+    pub name: String,
+    pub version: String,
+    /// What it is able to do, as job files name it.
+    pub capabilities: Vec<String>,
+    /// Items it works on at the same time.
+    pub places: i64,
+    /// The only one it does items of; `None` for all.
+    pub workspace: Option<String>,
+}
+
+impl RemoteWorker {
+    pub fn serves(&self, workspace: &str) -> bool {
+        self.workspace.as_deref().is_none_or(|own| own == workspace)
+    }
+
+    pub fn is_able(&self, needs: &[String]) -> bool {
+        needs.iter().all(|need| self.capabilities.contains(need))
+    }
 }

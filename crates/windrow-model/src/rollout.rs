@@ -173,35 +173,32 @@ pub enum NextWave {
     },
 }
 
-impl Run {
+/// What a run may start next follows from this alone.
+#[derive(Debug, Clone, Copy)]
+pub struct Position<'a> {
+    pub rollout: Option<&'a Rollout>,
+    pub stage: Stage,
+    pub counters: Counters,
+    pub max_failed: Option<i64>,
+}
+
+impl Position<'_> {
     /// How many more items may start now, as far as the rollout and the cap are concerned.
     pub fn may_start(&self, now: Time) -> i64 {
         if self.frozen_until(now).is_some() {
             return 0;
         }
         let Counters { failed, running, .. } = self.counters;
-        self.limits.max_failed.map_or(i64::MAX, |max| (max - failed - running).max(0))
-    }
-
-    /// Says so, once as many have failed as may.
-    pub fn cap_reached(&self) -> Option<String> {
-        let max = self.limits.max_failed.filter(|max| self.counters.failed >= *max)?;
-        let items = if max == 1 { "item has" } else { "items have" };
-        Some(format!("{} {items} failed, and at most {max} may", self.counters.failed))
-    }
-
-    /// The number of the wave an item belongs to that is planned next but `ahead`.
-    pub fn wave_at(&self, place: i64) -> i64 {
-        self.rollout.as_ref().map_or(0, |rollout| rollout.wave_of(place))
+        self.max_failed.map_or(i64::MAX, |max| (max - failed - running).max(0))
     }
 
     /// Every item of the open wave is settled.
     pub fn wave_settled(&self) -> bool {
-        self.rollout.as_ref().is_some_and(|rollout| self.counters.settled() >= rollout.up_to(self.stage.wave))
+        self.rollout.is_some_and(|rollout| self.counters.settled() >= rollout.up_to(self.stage.wave))
     }
 
     pub fn next_wave(&self, now: Time) -> NextWave {
-        let Some(rollout) = &self.rollout else { return NextWave::NotYet };
+        let Some(rollout) = self.rollout else { return NextWave::NotYet };
         let next = self.stage.wave + 1;
         let follows = self.counters.total > rollout.up_to(self.stage.wave);
         let (true, Some(settled_at)) = (follows && self.wave_settled(), self.stage.settled_at) else {
@@ -227,9 +224,32 @@ impl Run {
             NextWave::Check { wave } => return Some(Holdup::Checking { wave }),
             NextWave::NotYet | NextWave::Open { .. } => {}
         }
-        let max = self.limits.max_failed?;
+        let max = self.max_failed?;
         let Counters { failed, running, .. } = self.counters;
         (self.may_start(now) == 0).then_some(Holdup::Capped { failed, running, max })
+    }
+
+    fn frozen_until(&self, now: Time) -> Option<Time> {
+        self.rollout?.freeze.iter().filter_map(|freeze| freeze.until(now)).max()
+    }
+}
+
+impl Run {
+    pub fn position(&self) -> Position<'_> {
+        let (rollout, max_failed) = (self.rollout.as_ref(), self.limits.max_failed);
+        Position { rollout, stage: self.stage, counters: self.counters, max_failed }
+    }
+
+    /// Says so, once as many have failed as may.
+    pub fn cap_reached(&self) -> Option<String> {
+        let max = self.limits.max_failed.filter(|max| self.counters.failed >= *max)?;
+        let items = if max == 1 { "item has" } else { "items have" };
+        Some(format!("{} {items} failed, and at most {max} may", self.counters.failed))
+    }
+
+    /// The number of the wave an item belongs to that is planned next but `ahead`.
+    pub fn wave_at(&self, place: i64) -> i64 {
+        self.rollout.as_ref().map_or(0, |rollout| rollout.wave_of(place))
     }
 
     /// A rollback is to follow, once the run has failed.
@@ -240,10 +260,6 @@ impl Run {
 
     pub fn on_failure(&self) -> OnFailure {
         self.rollout.as_ref().map_or(OnFailure::Stop, |rollout| rollout.on_failure)
-    }
-
-    fn frozen_until(&self, now: Time) -> Option<Time> {
-        self.rollout.as_ref()?.freeze.iter().filter_map(|freeze| freeze.until(now)).max()
     }
 }
 

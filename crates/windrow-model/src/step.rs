@@ -1,5 +1,7 @@
 //! What determines a step, what it yields, and what may be reused (design rule 9).
 
+use std::borrow::Cow;
+
 use crate::failure::Failure;
 use crate::ids::StepId;
 use crate::json::Json;
@@ -68,7 +70,7 @@ impl std::ops::AddAssign for Usage {
 pub struct StepIntent {
     pub key: ContentKey,
     /// `target`, `evaluator`, `apply`, `undo`, `batch` …
-    pub kind: &'static str,
+    pub kind: Cow<'static, str>,
     /// Which one of its kind: the evaluator's name, the page number. Empty where there is only one.
     pub name: String,
     /// Turn of a conversation; 0 where there are none.

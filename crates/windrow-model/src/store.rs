@@ -7,6 +7,7 @@
 //! - counters, snapshot, attempt and outbox change together;
 //! - repeating a verb whose answer was lost is recognised, not an error.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -15,6 +16,7 @@ use crate::aggregate::{Aggregates, Stats};
 use crate::compare::Comparison;
 use crate::counters::Counters;
 use crate::failure::Failure;
+use crate::health::{Patience, Vitals};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
@@ -55,6 +57,8 @@ pub enum StoreError {
     Unsettled { run: RunId, unsettled: i64 },
     #[error("item {item} has used up all {max} tries it may ever have")]
     TriesExhausted { item: ItemId, max: u32 },
+    #[error("there is {what} {name:?} already; choose another name")]
+    NameTaken { what: &'static str, name: String },
     #[error("another import of the same dataset has begun, or this one was dropped; nothing of it is kept")]
     StaleImport,
     /// The database cannot be reached or did not answer; the verb may or may not have happened.
@@ -125,10 +129,27 @@ pub struct Admission {
     pub scope: Scope,
     /// Places for runs that still have work to dispatch. Stopping runs need none.
     pub places: usize,
-    /// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live
-    /// leases, so that a crash gives the place back.
-    pub quota: Option<usize>,
+    pub quota: Quota,
     pub lease_ms: i64,
+}
+
+/// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live leases, so
+/// that a crash gives the place back.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Quota {
+    /// Of every workspace that is not named; `None`: as many as there are.
+    pub each: Option<usize>,
+    pub named: BTreeMap<String, usize>,
+}
+
+impl Quota {
+    pub fn each(runs: usize) -> Self {
+        Self { each: Some(runs), named: BTreeMap::new() }
+    }
+
+    pub fn of(&self, workspace: &str) -> Option<usize> {
+        self.named.get(workspace).copied().or(self.each)
+    }
 }
 
 /// A run under this coordinator, as it stands now.
@@ -312,7 +333,7 @@ pub struct JobFilter {
 }
 
 /// Whose work numbers are about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Extent {
     All,
     Workspace(String),
@@ -388,8 +409,8 @@ pub trait Store: Send + Sync {
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>>;
     /// All steps of the item's attempts up to and including this one, oldest first.
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>>;
-    /// A shared step with this key that was done, in whatever job.
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>>;
+    /// A shared step with this key that was done, in whatever job of the run's workspace.
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>>;
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>>;
     /// Record steps, hand in, release: one verb, because they share the guard and the commit.
     /// One receipt per report, in order.
@@ -466,4 +487,7 @@ pub trait Store: Send + Sync {
     async fn recount(&self, run: RunId) -> Result<Counters>;
     /// The facts behind "why is this run not progressing?".
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing>;
+    /// How everything that is live stands, and what has gone on for too long (I10).
+    /// Of one workspace, or of all.
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals>;
 }

@@ -3,7 +3,7 @@
 
 use crate::counters::Counters;
 use crate::ids::{RunId, SessionId};
-use crate::limit::Wait;
+use crate::limit::{Hold, Wait};
 use crate::rollout::Holdup;
 use crate::state::RunState;
 use crate::time::Time;
@@ -49,7 +49,7 @@ pub struct Standing {
     pub commonest_error: Option<(String, i64)>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Explanation {
     pub headline: String,
     pub details: Vec<String>,
@@ -114,7 +114,9 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
     if let Some(wait) = s.waits.iter().max_by_key(|wait| wait.items)
         && waiting * 2 >= s.leased
     {
-        return say(format!("{}.", wait.sentence(now)), None);
+        let unmanned = wait.hold == Hold::NoWorker { connected: 0 };
+        let remedy = unmanned.then(|| "start one that is able to do it (docs/workers.md)".to_owned());
+        return say(format!("{}.", wait.sentence(now)), remedy);
     }
     if s.leased >= s.concurrency {
         return say(format!("It is progressing: all {} of its places are at work.", s.concurrency), None);

@@ -13,6 +13,7 @@ use crate::record::Step;
 use crate::retry::{RetryPolicy, Tried};
 use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use crate::store::NewItem;
+use crate::trace::CallSpan;
 
 #[async_trait]
 pub trait Workload: Send + Sync {
@@ -44,6 +45,51 @@ pub trait Program: Send + Sync {
     fn retry_policy(&self) -> &RetryPolicy;
     /// Hard limit for one attempt.
     fn timeout_ms(&self) -> i64;
+    /// The kind of the jobs it is for, for whoever counts.
+    fn kind(&self) -> &'static str {
+        "unknown"
+    }
+    /// Who may do its items.
+    fn place(&self) -> Place {
+        Place::Here
+    }
+    /// The columns its scores go into, each with its version. A worker that does not know the versions
+    /// leaves them out.
+    fn columns(&self) -> Vec<Column> {
+        Vec::new()
+    }
+}
+
+/// Who may do the items of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The workers of the process that coordinates the run.
+    Here,
+    /// Those, and workers elsewhere that are able to do all of this.
+    Anywhere { needs: Vec<String> },
+    /// Workers elsewhere only.
+    Elsewhere { needs: Vec<String> },
+}
+
+impl Place {
+    pub fn is_here(&self) -> bool {
+        !matches!(self, Place::Elsewhere { .. })
+    }
+
+    /// What a worker elsewhere must be able to do; `None` where none may have it.
+    pub fn needs(&self) -> Option<&[String]> {
+        match self {
+            Place::Here => None,
+            Place::Anywhere { needs } | Place::Elsewhere { needs } => Some(needs),
+        }
+    }
+}
+
+/// What one evaluator finds, over all items.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    pub name: String,
+    pub version: String,
 }
 
 /// The item as its worker sees it.
@@ -82,6 +128,10 @@ pub trait Journal: Send + Sync {
     /// Puts the intent on record. Only when this has returned may the call be made; everything
     /// finished before is then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
+    /// The span of a step that was begun, where somebody traces it.
+    fn span(&self, _no: StepNo) -> Option<Arc<dyn CallSpan>> {
+        None
+    }
     /// Records what came of it. Durable soon, and before any later `begin` or the hand-in.
     fn finish(&self, no: StepNo, result: StepResult);
     /// Records a harmless step that needs no intent.

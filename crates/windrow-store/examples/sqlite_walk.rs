@@ -116,7 +116,17 @@ async fn walk(store: &SqliteStore, items: usize) -> Vec<(&'static str, Cost)> {
 async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
     let session = SessionId::mint(NOW, 1);
     let (host, regions) = ("here".to_owned(), Vec::new());
-    let row = Session { id: session, host, pid: 1, regions, started_at: NOW, beat_at: NOW, ended_at: None };
+    let row = Session {
+        id: session,
+        host,
+        pid: 1,
+        regions,
+        remote: None,
+        at_work: 0,
+        started_at: NOW,
+        beat_at: NOW,
+        ended_at: None,
+    };
     store.open_session(row).await.expect("open_session");
     let submission = Submission {
         job: JobId::mint(NOW, 2),
@@ -139,7 +149,7 @@ async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
     };
     store.submit(submission, NOW).await.expect("submit");
     let scope = Scope { only: None, regions: Vec::new() };
-    let admission = Admission { session, scope, places: 1, quota: None, lease_ms: LEASE_MS };
+    let admission = Admission { session, scope, places: 1, quota: Quota::default(), lease_ms: LEASE_MS };
     let held = store.admit(admission, NOW).await.expect("admit");
     (session, held[0].ticket)
 }
@@ -170,7 +180,7 @@ fn page(ticket: Ticket, first: usize, items: usize) -> PlanPage {
 fn begun(claimed: &Claimed) -> Report {
     let intent = StepIntent {
         key: claimed.key,
-        kind: "target",
+        kind: "target".into(),
         name: String::new(),
         turn: 0,
         input: claimed.input.clone(),

@@ -2,7 +2,9 @@
 //! same meaning; the memory store is the executable specification the others are compared with.
 
 pub mod memory;
+mod meters;
 pub mod sqlite;
 
 pub use memory::MemoryStore;
+pub use meters::METRICS;
 pub use sqlite::SqliteStore;

@@ -1,14 +1,14 @@
 //! Answers of the API that are made of other shapes: lists and receipts.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
-use windrow_model::record::{OutboxEvent, Session};
+use windrow_model::record::{OutboxEvent, RemoteWorker, Session};
 use windrow_model::store::Planned;
 
-use crate::{DatasetSummary, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
+use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobList {
     /// Newest first.
     pub jobs: Vec<JobRow>,
@@ -16,19 +16,19 @@ pub struct JobList {
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunList {
     pub runs: Vec<RunDetail>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ItemList {
     pub items: Vec<ListedItem>,
     /// Pass it as `after` for what follows; null at the end.
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogList {
     /// Oldest first.
     pub lines: Vec<LogLine>,
@@ -36,18 +36,18 @@ pub struct LogList {
     pub next: i64,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetList {
     pub datasets: Vec<DatasetSummary>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WorkerList {
     pub workers: Vec<Worker>,
 }
 
 /// A process that works on this data and has not said goodbye.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worker {
     pub id: String,
     pub host: String,
@@ -57,6 +57,10 @@ pub struct Worker {
     pub started_at: Timestamp,
     /// Its last sign of life.
     pub beat_at: Timestamp,
+    /// Items it has leased now.
+    pub at_work: i64,
+    /// What a worker elsewhere said of itself; null for a process with the data open.
+    pub remote: Option<RemoteWorker>,
 }
 
 impl From<&Session> for Worker {
@@ -68,12 +72,14 @@ impl From<&Session> for Worker {
             regions: session.regions.clone(),
             started_at: session.started_at.into(),
             beat_at: session.beat_at.into(),
+            at_work: session.at_work,
+            remote: session.remote.clone(),
         }
     }
 }
 
 /// A run that was started, or that an idempotency key had started before.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Submitted {
     pub job: String,
     pub name: String,
@@ -82,10 +88,23 @@ pub struct Submitted {
     pub existing: bool,
     /// What is in order and yet worth knowing.
     pub warnings: Vec<String>,
+    /// An unfinished run goes on.
+    pub resumed: bool,
+    /// What was found and decided on the way.
+    pub notes: Vec<String>,
+}
+
+/// A job file and its dataset that can be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct InOrder {
+    pub job: String,
+    pub kind: String,
+    pub items: u64,
+    pub warnings: Vec<String>,
 }
 
 /// What became of rows sent to an online run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Fed {
     pub created: i64,
     /// Seen before, and left alone.
@@ -100,15 +119,18 @@ impl std::ops::AddAssign<Planned> for Fed {
 }
 
 /// Something that happened; also the data of a server-sent event.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
     /// Ascending; a stream goes on behind it.
     pub id: i64,
     pub at: Timestamp,
-    pub job: String,
-    pub run: String,
-    /// `run_submitted`, `run_state` or `items_archived`.
+    /// Null where it is about the stream itself (`gap`).
+    pub job: Option<String>,
+    pub run: Option<String>,
+    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; `run_progress` and `gap` of a
+    /// stream.
     pub kind: String,
+    /// What it says; see `docs/live.md`.
     pub body: Json,
 }
 
@@ -117,8 +139,8 @@ impl From<&OutboxEvent> for Event {
         Self {
             id: event.id,
             at: event.at.into(),
-            job: event.job.to_string(),
-            run: event.run.to_string(),
+            job: Some(event.job.to_string()),
+            run: Some(event.run.to_string()),
             kind: event.kind.clone(),
             body: event.body.clone(),
         }
@@ -127,7 +149,7 @@ impl From<&OutboxEvent> for Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`, or `degraded` when something below is not.
+    /// `ok`; `attention` when a check found something; `degraded` when the server cannot work.
     pub status: &'static str,
     pub version: &'static str,
     /// `ok`, or what is wrong.
@@ -139,4 +161,6 @@ pub struct Health {
     /// Items at work here.
     pub items_at_work: usize,
     pub started_at: Timestamp,
+    /// What must not go on for long; empty while the database does not answer.
+    pub checks: Vec<HealthCheck>,
 }

@@ -1,6 +1,6 @@
 //! A finding that is no pass, with what was asked and answered, short enough to be read in a list.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::StepId;
 use windrow_model::record::{BadScore, ItemDetail, Step};
@@ -9,7 +9,7 @@ use windrow_model::step::Verdict;
 /// Longer texts are cut; the item itself has them whole.
 const SHOWN: usize = 300;
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BadRow {
     pub item: String,
     /// Place in the source, from 1.

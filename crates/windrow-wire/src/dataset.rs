@@ -1,6 +1,6 @@
 //! A named dataset as it is shown: a row of the list, a version, or everything about one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
 use windrow_model::dataset::{DatasetListing, DatasetVersion};
@@ -8,7 +8,7 @@ use windrow_model::dataset::{DatasetListing, DatasetVersion};
 use crate::Timestamp;
 
 /// One version, without its rows.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct VersionView {
     pub version: i64,
     pub id: String,
@@ -37,7 +37,7 @@ impl From<&DatasetVersion> for VersionView {
 }
 
 /// One line of `datasets list`.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetSummary {
     pub name: String,
     pub workspace: String,
@@ -57,7 +57,7 @@ impl From<&DatasetListing> for DatasetSummary {
 }
 
 /// What one version of a dataset has that another has not.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDiff {
     pub name: String,
     pub old: i64,
@@ -69,7 +69,7 @@ pub struct DatasetDiff {
     pub rows: DiffRows,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DiffRows {
     pub added: Vec<Json>,
     pub removed: Vec<Json>,
@@ -77,14 +77,14 @@ pub struct DiffRows {
 }
 
 /// A row with the same `id` and another content.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChangedRow {
     pub old: Json,
     pub new: Json,
 }
 
 /// A version that was imported.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetImported {
     pub name: String,
     pub workspace: String,
@@ -94,19 +94,20 @@ pub struct DatasetImported {
 }
 
 /// Versions that are gone.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDeleted {
     pub name: String,
     pub versions: Vec<i64>,
 }
 
 /// `datasets show`: one version in detail, and the list of all.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDetail {
     pub name: String,
     pub workspace: String,
     pub version: VersionView,
     /// JSON Schema that every row satisfies.
+    #[schema(value_type = Json)]
     pub schema: Option<Json>,
     /// Name → `types` and in how many `rows`.
     pub fields: serde_json::Value,

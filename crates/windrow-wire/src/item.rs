@@ -1,6 +1,6 @@
 //! An item as it is shown: a row of the list, or with its attempts and steps.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::item_query::FoundItem;
 use windrow_model::record::{Attempt, Item, ItemDetail, Step};
@@ -8,9 +8,9 @@ use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
 use windrow_model::step::{Score, Usage, Verdict};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use crate::{Timestamp, status};
+use crate::{Timestamp, flat, status};
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorView {
     pub class: ErrorClass,
     pub message: String,
@@ -22,7 +22,7 @@ impl From<&(ErrorClass, String)> for ErrorView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ItemRow {
     pub id: String,
     pub run: String,
@@ -32,7 +32,7 @@ pub struct ItemRow {
     /// The row it is one of several trials of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    pub status: &'static str,
+    pub status: String,
     pub state: ItemState,
     pub attempt_state: AttemptState,
     pub tries: u32,
@@ -50,7 +50,7 @@ impl ItemRow {
             ordinal: item.ordinal,
             key: item.key.to_string(),
             group: item.group.map(|group| group.to_string()),
-            status: status::of_item(kind, mode, item),
+            status: status::of_item(kind, mode, item).to_owned(),
             state: item.state,
             attempt_state: item.attempt_state,
             tries: item.tries,
@@ -63,7 +63,7 @@ impl ItemRow {
 }
 
 /// A finding without its reason.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreCell {
     pub name: String,
     pub turn: u32,
@@ -73,7 +73,7 @@ pub struct ScoreCell {
 }
 
 /// One line of a list of items.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ListedItem {
     #[serde(flatten)]
     pub item: ItemRow,
@@ -93,7 +93,7 @@ impl ListedItem {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AttemptView {
     pub id: String,
     pub run: String,
@@ -125,7 +125,7 @@ impl From<&Attempt> for AttemptView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct StepView {
     pub id: String,
     pub kind: String,
@@ -133,6 +133,7 @@ pub struct StepView {
     pub turn: u32,
     pub state: StepState,
     pub input: Json,
+    #[schema(value_type = Json)]
     pub output: Option<Json>,
     pub failure: Option<Failure>,
     pub usage: Usage,
@@ -179,5 +180,19 @@ impl ItemDetailView {
             attempts: detail.attempts.iter().map(Into::into).collect(),
             steps: detail.steps.iter().map(Into::into).collect(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for ItemDetailView {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            input: Json,
+            scores: Vec<Score>,
+            attempts: Vec<AttemptView>,
+            steps: Vec<StepView>,
+        }
+        let (item, Rest { input, scores, attempts, steps }) = flat::read(d)?;
+        Ok(Self { item, input, scores, attempts, steps })
     }
 }

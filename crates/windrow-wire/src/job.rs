@@ -1,21 +1,21 @@
 //! A job as it is shown: a row of the list, or everything about one.
 
-use serde::Serialize;
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
 use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
 
-use crate::{RunDetail, Timestamp, status};
+use crate::{RunDetail, Timestamp, flat, status};
 
 /// One line of `jobs list`: the job and how its latest run stands.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobRow {
     pub id: String,
     pub name: String,
     pub workspace: String,
     pub kind: String,
-    pub status: &'static str,
+    pub status: String,
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunDetail,
@@ -32,7 +32,7 @@ impl JobRow {
             name: job.name.clone(),
             workspace: job.workspace.clone(),
             kind: job.kind.clone(),
-            status: status::of_run(&job.kind, latest),
+            status: status::of_run(&job.kind, latest).to_owned(),
             state: job.state,
             labels: job.labels.clone(),
             latest_run: RunDetail::of(&job.kind, latest),
@@ -43,7 +43,7 @@ impl JobRow {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleView {
     pub cron: String,
     /// Null while a run is under way.
@@ -57,7 +57,7 @@ impl From<&Schedule> for ScheduleView {
 }
 
 /// A job that starts by itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJob {
     pub job: String,
     pub name: String,
@@ -66,7 +66,7 @@ pub struct ScheduledJob {
     pub schedule: ScheduleView,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleList {
     /// Newest job first.
     pub schedules: Vec<ScheduledJob>,
@@ -75,7 +75,7 @@ pub struct ScheduleList {
 }
 
 /// What a clean-up or a deletion took away.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deleted {
     pub jobs: i64,
     pub items: i64,
@@ -88,4 +88,16 @@ pub struct JobDetail {
     pub job: JobRow,
     pub spec: Json,
     pub runs: Vec<RunDetail>,
+}
+
+impl<'de> Deserialize<'de> for JobDetail {
+    fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        struct Rest {
+            spec: Json,
+            runs: Vec<RunDetail>,
+        }
+        let (job, Rest { spec, runs }) = flat::read(d)?;
+        Ok(Self { job, spec, runs })
+    }
 }

@@ -4,30 +4,44 @@
 //! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
 //! with the kernel's state beside them.
 
+pub mod access;
+pub mod alert;
 pub mod answer;
 pub mod bad_row;
 pub mod dataset;
+mod flat;
+pub mod grpc;
+pub mod health;
 pub mod item;
-pub mod job;
+mod job;
 pub mod log;
 pub mod problem;
 pub mod request;
 pub mod result;
+mod rollout;
 pub mod run;
 pub mod secret;
 pub mod status;
 pub mod time;
+pub mod webhook;
 
-pub use answer::{DatasetList, Event, Fed, Health, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList};
+pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
+pub use alert::{AlertList, AlertView};
+pub use answer::{
+    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+};
 pub use bad_row::BadRow;
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
 };
+pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
+pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;
+pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};

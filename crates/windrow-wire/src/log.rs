@@ -1,12 +1,12 @@
 //! One line of a job's log.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::record::{LogEntry, LogLevel};
 
 use crate::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LogLine {
     pub id: i64,
     pub at: Timestamp,

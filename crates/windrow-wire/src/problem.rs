@@ -1,9 +1,9 @@
 //! What the API answers when it cannot do what it was asked (RFC 9457, `application/problem+json`).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
     /// A page on this kind of problem.
     pub r#type: String,
@@ -21,11 +21,11 @@ pub struct Problem {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// Everything that is wrong with a job file or with rows that were sent.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PlacedProblem>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlacedProblem {
     /// The job file, or the dataset it names.
     pub file: Option<String>,

@@ -1,9 +1,19 @@
 //! What a client may send, as JSON. Unknown fields are refused: a wish misspelt is a wish ignored.
 
-use serde::{Deserialize, Serialize};
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::ErrorClass;
+use windrow_model::access::Role;
 use windrow_model::state::Mode;
+
+use crate::Budget;
+
+/// A list would be read as the fields of an object in their order, which nobody means.
+fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<T, D::Error> {
+    let fields = serde_json::Map::deserialize(read)?;
+    serde_json::from_value(serde_json::Value::Object(fields)).map_err(D::Error::custom)
+}
 
 /// A run to be started.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
@@ -16,8 +26,41 @@ pub struct Submit {
     /// Do everything again, also what was done before.
     #[serde(default)]
     pub fresh: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "object")]
     pub budget: BudgetRequest,
+    /// Only the first so many rows: a trial run, taken over when all rows are run.
+    #[schema(minimum = 1)]
+    pub first: Option<u64>,
+    /// Rows that stand in for the file that `dataset` names by path: they were imported from it.
+    pub dataset: Option<Rows>,
+    /// Go on with an unfinished run of the same definition instead of refusing, as `windrow run` does; with
+    /// `fresh` that run is ended first.
+    #[serde(default)]
+    pub resume: bool,
+}
+
+impl Submit {
+    /// The file alone.
+    pub fn of(file: String) -> Self {
+        let budget = BudgetRequest::default();
+        Self { file, mode: None, fresh: false, budget, first: None, dataset: None, resume: false }
+    }
+}
+
+/// A version of a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rows {
+    pub name: String,
+    pub version: i64,
+}
+
+/// A job file to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The text of the job file (YAML).
+    pub file: String,
 }
 
 /// What a run may use up; what is not said stays as it is.
@@ -28,6 +71,12 @@ pub struct BudgetRequest {
     pub dollars: Option<f64>,
     #[schema(minimum = 1)]
     pub tokens: Option<i64>,
+}
+
+impl From<Budget> for BudgetRequest {
+    fn from(budget: Budget) -> Self {
+        Self { dollars: budget.cost_nanos.map(|nanos| nanos as f64 / 1e9), tokens: budget.tokens }
+    }
 }
 
 /// Why somebody pauses, cancels or terminates a run, for its log.
@@ -41,7 +90,11 @@ pub struct Reason {
 #[serde(default, deny_unknown_fields)]
 pub struct Resume {
     /// A run whose budget is spent needs more.
+    #[serde(deserialize_with = "object")]
     pub budget: BudgetRequest,
+    /// A run in which as many failed as may needs a higher cap.
+    #[schema(minimum = 1)]
+    pub max_failed: Option<i64>,
 }
 
 /// Which items to try again; the choices narrow each other. None: what failed or was cancelled.
@@ -99,4 +152,18 @@ pub struct CleanUp {
 #[serde(default, deny_unknown_fields)]
 pub struct Rescore {
     pub file: Option<String>,
+}
+
+/// A key to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// Who acts with it, in every log.
+    #[schema(min_length = 1, max_length = 100)]
+    pub name: String,
+    pub role: Role,
+    /// The only one it may use; the caller's, or all, if not given.
+    pub workspace: Option<String>,
+    /// `90d`, `2w`, `12h`; without end if not given.
+    pub expires_in: Option<String>,
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
 use windrow_model::compare::Comparison;
@@ -12,9 +12,9 @@ use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 
-use crate::{BadRow, ItemCounts, run, status};
+use crate::{BadRow, ItemCounts, ItemRow, run, status};
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunResult {
     pub job: JobHead,
     pub run: RunHead,
@@ -37,6 +37,10 @@ pub struct RunResult {
     pub comparison: Option<Comparison>,
     /// The findings that are worst.
     pub worst: Vec<BadRow>,
+    /// The first items that failed.
+    pub failed: Vec<ItemRow>,
+    /// The evaluators that ask a model: agreement says something among them only.
+    pub judges: Vec<String>,
     /// From the run's first item to its end, pauses and downtime included.
     pub duration_ms: Option<i64>,
     /// An unfinished run was continued.
@@ -44,24 +48,25 @@ pub struct RunResult {
     pub exit_code: u8,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobHead {
     pub id: String,
     pub name: String,
-    pub status: &'static str,
+    pub kind: String,
+    pub status: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunHead {
     pub id: String,
     pub no: i64,
     pub mode: Mode,
-    pub status: &'static str,
+    pub status: String,
     pub state: RunState,
     pub reason: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BaselineHead {
     pub job: String,
     pub run: String,
@@ -75,7 +80,7 @@ impl BaselineHead {
 }
 
 /// Two runs row by row.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Compared {
     pub before: BaselineHead,
     pub after: BaselineHead,
@@ -84,7 +89,7 @@ pub struct Compared {
 }
 
 /// The gates of a run that is over.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateList {
     pub gates: Vec<Judged>,
     /// As `windrow gates` ends: 0 passed, 3 a gate failed, 4 too many items failed, 6 undecided.
@@ -98,13 +103,20 @@ pub struct Findings {
     pub baseline: Option<BaselineHead>,
     pub comparison: Option<Comparison>,
     pub worst: Vec<BadRow>,
+    pub failed: Vec<ItemRow>,
+    pub judges: Vec<String>,
 }
 
 impl RunResult {
     pub fn of(job: &Job, run: &Run, aggregates: Aggregates, found: Findings, resumed: bool, exit_code: u8) -> Self {
-        let status = status::of_run(&job.kind, run);
+        let status = status::of_run(&job.kind, run).to_owned();
         Self {
-            job: JobHead { id: job.id.to_string(), name: job.name.clone(), status },
+            job: JobHead {
+                id: job.id.to_string(),
+                name: job.name.clone(),
+                kind: job.kind.clone(),
+                status: status.clone(),
+            },
             run: RunHead {
                 id: run.id.to_string(),
                 no: run.no,
@@ -124,6 +136,8 @@ impl RunResult {
             baseline: found.baseline,
             comparison: found.comparison,
             worst: found.worst,
+            failed: found.failed,
+            judges: found.judges,
             duration_ms: run::duration_ms(run),
             resumed,
             exit_code,

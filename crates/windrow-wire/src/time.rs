@@ -12,6 +12,12 @@ impl From<Time> for Timestamp {
     }
 }
 
+impl From<Timestamp> for Time {
+    fn from(timestamp: Timestamp) -> Self {
+        timestamp.0
+    }
+}
+
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0.0) {
@@ -28,6 +34,14 @@ impl serde::Serialize for Timestamp {
     }
 }
 
+impl<'de> serde::Deserialize<'de> for Timestamp {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(d)?;
+        let ms = text.parse::<jiff::Timestamp>().map(jiff::Timestamp::as_millisecond);
+        ms.or_else(|error| text.parse().map_err(|_| serde::de::Error::custom(error))).map(|ms| Self(Time(ms)))
+    }
+}
+
 impl utoipa::PartialSchema for Timestamp {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
@@ -41,6 +55,14 @@ impl utoipa::ToSchema for Timestamp {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_read_as_it_was_written() {
+        for ms in [1_704_067_200_050, 0, -1, i64::MAX] {
+            let text = serde_json::to_string(&Timestamp(Time(ms))).unwrap();
+            assert_eq!(serde_json::from_str::<Timestamp>(&text).unwrap(), Timestamp(Time(ms)), "{text}");
+        }
+    }
 
     #[test]
     fn times_are_written_in_utc_to_the_millisecond() {

@@ -8,9 +8,9 @@ use std::sync::Arc;
 const SOURCES: &[(&str, Source)] = &[("${env:", Source::Variable), (SECRET, Source::Secret)];
 /// A shorter value could not be told from ordinary words, and so not be cut out of what is recorded.
 pub const SHORTEST_SECRET: usize = 8;
-const SECRET: &str = "${secret:";
+pub const SECRET: &str = "${secret:";
 /// Variables of the program itself that no job may read, however it comes by its references.
-const HIDDEN: &[&str] = &["WINDROW_MASTER_KEY"];
+const HIDDEN: &[&str] = &["WINDROW_MASTER_KEY", "WINDROW_API_KEY"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Source {
@@ -91,7 +91,9 @@ impl Environment {
     /// Where nothing is unset: what has no value reads as this one.
     pub fn with_stand_in(&self, value: &'static str) -> Self {
         let (variables, secrets) = (self.variables.clone(), self.secrets.clone());
-        let variables = move |name: &str| Some(variables(name).filter(is_set).unwrap_or_else(|| value.to_owned()));
+        let variables = move |name: &str| {
+            Some(variables(name).filter(|value| !value.is_empty()).unwrap_or_else(|| value.to_owned()))
+        };
         let secrets = move |workspace: &str, name: &str| {
             Ok(Some(secrets(workspace, name).ok().flatten().unwrap_or_else(|| value.to_owned())))
         };
@@ -130,9 +132,9 @@ impl Environment {
 
     fn look_up(&self, source: Source, name: &str) -> Result<String, BadReference> {
         match source {
-            Source::Variable => {
-                (self.variables)(name).filter(is_set).ok_or_else(|| BadReference::Unset(name.to_owned()))
-            }
+            Source::Variable => (self.variables)(name)
+                .filter(|value| !value.is_empty())
+                .ok_or_else(|| BadReference::Unset(name.to_owned())),
             Source::Secret => {
                 let found = (self.secrets)(&self.workspace, name);
                 let found = found.map_err(|why| BadReference::Sealed { name: name.to_owned(), why })?;
@@ -141,10 +143,6 @@ impl Environment {
             }
         }
     }
-}
-
-fn is_set(value: &String) -> bool {
-    !value.is_empty()
 }
 
 fn next_reference(text: &str) -> Option<(usize, &'static str, Source)> {

@@ -34,6 +34,11 @@ pub fn rolls_back(name: &str) -> bool {
     KINDS.iter().any(|kind| kind.name == name && kind.rolls_back)
 }
 
+/// The workloads of a worker that gets its rows from a server.
+pub fn workloads_of_worker(environment: Environment) -> Vec<Arc<dyn Workload>> {
+    vec![Arc::new(ExperimentWorkload::new(environment))]
+}
+
 /// Every workload this version can run, for the engine.
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
     vec![

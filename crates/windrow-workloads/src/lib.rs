@@ -22,5 +22,5 @@ pub(crate) mod wire;
 
 pub use environment::Environment;
 pub use job_file::LoadedJob;
-pub use kind::workloads;
+pub use kind::{workloads, workloads_of_worker};
 pub use report::{Problem, Report};

@@ -7,16 +7,17 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
-use windrow_model::store::Extent;
-use windrow_wire::{BadRow, BaselineHead, Findings, RunResult};
+use windrow_model::store::{Extent, ItemFilter};
+use windrow_wire::{BadRow, BaselineHead, Findings, GateList, ItemRow, RunResult};
 
 use crate::baseline;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
 
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
+const FAILURES_SHOWN: usize = 3;
 /// How many findings of one row are expected among the worst.
 const FINDINGS_PER_ROW: usize = 20;
 
@@ -41,6 +42,8 @@ pub struct Assessment {
     pub baseline: Option<(Job, Run)>,
     pub comparison: Option<Comparison>,
     pub worst: Vec<BadRow>,
+    /// The first items that failed.
+    pub failed: Vec<ItemRow>,
     pub exit: Exit,
 }
 
@@ -67,8 +70,8 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     let gates = quality.judge(&evidence);
     let exit = exit(run, &quality, &whole.counters, &gates);
     Ok(Assessment {
-        job,
         worst: worst(app, run, wish.worst).await?,
+        failed: failed(app, &job.kind, run).await?,
         run: run.clone(),
         judges: judges(&spec),
         aggregates,
@@ -76,11 +79,30 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
         baseline,
         comparison,
         exit,
+        job,
     })
 }
 
+/// What is to be said of a run: of one that is not over its numbers so far.
+pub async fn result(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<RunResult> {
+    match run.state.is_final() {
+        true => Ok(assess(app, run, wish).await?.result(false)),
+        false => so_far(app, job, run).await,
+    }
+}
+
+/// The gates of a run that is over, judged once more.
+pub async fn gates(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<GateList> {
+    if !run.state.is_final() {
+        let what = format!("run {} of {} is {} and not over", run.no, job.name, run.state);
+        return Err(Error::new(what, "gates are judged when a run has ended").coded(Code::Conflict));
+    }
+    let assessed = assess(app, run, wish).await?;
+    Ok(GateList { exit_code: assessed.exit.code(), gates: assessed.gates })
+}
+
 /// A run that is not over: its numbers, and nothing judged yet.
-pub async fn so_far(app: &App, job: &Job, run: &Run) -> Result<RunResult> {
+async fn so_far(app: &App, job: &Job, run: &Run) -> Result<RunResult> {
     let aggregates = app.store.aggregates(run.id).await?;
     Ok(RunResult::of(job, run, aggregates, Findings::default(), false, Exit::Interrupted.code()))
 }
@@ -92,6 +114,8 @@ impl Assessment {
             baseline: self.baseline.as_ref().map(|(job, run)| BaselineHead::of(job, run)),
             comparison: self.comparison.clone(),
             worst: self.worst.clone(),
+            judges: self.judges.clone(),
+            failed: self.failed.clone(),
         };
         RunResult::of(&self.job, &self.run, self.aggregates.clone(), found, resumed, self.exit.code())
     }
@@ -163,4 +187,13 @@ async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
         }
     }
     Ok(rows)
+}
+
+async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
+    if run.counters.failed == 0 {
+        return Ok(Vec::new());
+    }
+    let state = Some(ItemState::Failed);
+    let filter = ItemFilter { job: run.job, run: Some(run.id), state, after: None, limit: FAILURES_SHOWN };
+    Ok(app.store.items(filter).await?.iter().map(|item| ItemRow::of(kind, run.mode, item)).collect())
 }

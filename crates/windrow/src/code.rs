@@ -26,6 +26,8 @@ windrow_model::vocabulary! {
         NothingToUndo = "nothing_to_undo",
         #[doc = "The request itself is wrong."]
         BadRequest = "bad_request",
+        #[doc = "No API key was sent, or it lets nobody in."]
+        Unauthenticated = "unauthenticated",
         #[doc = "The workspace is not the caller's, or its role does not suffice."]
         Forbidden = "forbidden",
         #[doc = "The request comes from a page of another origin, or for another host."]
@@ -38,6 +40,8 @@ windrow_model::vocabulary! {
         TooLarge = "too_large",
         #[doc = "The body is of a type that is not understood here."]
         UnsupportedType = "unsupported_type",
+        #[doc = "The address speaks WebSocket only."]
+        UpgradeRequired = "upgrade_required",
         #[doc = "So much waits already that no more is taken for now."]
         QueueFull = "queue_full",
         #[doc = "The caller asks more often than is allowed."]

@@ -18,6 +18,11 @@ pub struct DataDir {
 }
 
 impl DataDir {
+    /// Whatever is there, or not.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
+    }
+
     /// The folder as earlier runs left it; reading commands never make one.
     pub fn existing(path: &Path) -> Result<Self> {
         let dir = Self { path: path.to_owned() };

@@ -1,8 +1,11 @@
 //! Everything about one job, one dataset or a pair of either's versions, gathered for whoever asks.
 
+use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
+use windrow_model::why::{Explanation, explain};
 use windrow_wire::{
-    BaselineHead, ChangedRow, Compared, DatasetDetail, DatasetDiff, DiffRows, JobDetail, JobRow, RunDetail, VersionView,
+    BaselineHead, ChangedRow, Compared, DatasetDetail, DatasetDiff, DiffRows, ItemDetailView, JobDetail, JobRow,
+    RunDetail, VersionView,
 };
 use windrow_workloads::dataset::diff::{self, Diff};
 
@@ -25,9 +28,23 @@ pub async fn of_job(app: &App, job: &Job, latest: &Run) -> Result<JobDetail> {
 pub async fn of_run(app: &App, job: &Job, run: &Run) -> Result<RunDetail> {
     let mut detail = RunDetail::of(&job.kind, run);
     if detail.aggregates.is_none() {
-        detail.aggregates = Some(app.store.aggregates(run.id).await?);
+        detail.aggregates = Some(app.aggregates(run.id).await?.as_ref().clone());
     }
     Ok(detail)
+}
+
+/// In the words of the run that made it what it is.
+pub async fn of_item(app: &App, id: ItemId) -> Result<ItemDetailView> {
+    let detail = app.store.item(id).await?;
+    let job = app.store.job(detail.item.job).await?;
+    let run = app.store.run(detail.item.run).await?;
+    Ok(ItemDetailView::of(&job.kind, run.mode, &detail))
+}
+
+/// Why the run does not progress.
+pub async fn why(app: &App, job: &Job, run: &Run) -> Result<Explanation> {
+    let standing = app.store.standing(run.id, app.now()).await?;
+    Ok(explain(&standing, &job.name, app.now()))
 }
 
 /// With the first rows.

@@ -42,6 +42,28 @@ impl Error {
         self
     }
 
+    /// The same, with what a person at a command line does about this kind of trouble.
+    pub fn advising(mut self, about: Code, advice: &str) -> Self {
+        if let Error::Plain { remedy, code, .. } = &mut self
+            && *code == about
+        {
+            *remedy = advice.to_owned();
+        }
+        self
+    }
+
+    /// Without what to do.
+    pub fn what(&self) -> String {
+        match self {
+            Error::File(report) => report.to_string(),
+            Error::Plain { what, .. } => what.clone(),
+        }
+    }
+
+    pub fn is(&self, word: Code) -> bool {
+        matches!(self, Error::Plain { code, .. } if *code == word)
+    }
+
     pub fn exit(&self) -> Exit {
         match self {
             Error::File(_) => Exit::Usage,
@@ -82,6 +104,7 @@ impl From<StoreError> for Error {
             // These messages say what to do themselves.
             StoreError::RunningExisted { .. } => (Code::RunningExisted, ""),
             StoreError::KindChanged { .. } => (Code::KindChanged, ""),
+            StoreError::NameTaken { .. } => (Code::Conflict, ""),
             StoreError::IntakeClosed => (Code::IntakeClosed, ""),
             StoreError::Stale { .. } => {
                 (Code::Conflict, "look who works on it with `windrow jobs why JOB`, then try again")
@@ -89,6 +112,9 @@ impl From<StoreError> for Error {
             StoreError::NotFound { what: "session", .. } => {
                 let what = "another process took this one for dead (was its lock file in the data folder removed?)";
                 return Error::new(what, "nothing is lost: run the same file again to go on");
+            }
+            StoreError::NotFound { what: "webhook" | "delivery", .. } => {
+                (Code::NotFound, "list what there is with `windrow webhooks list`")
             }
             StoreError::NotFound { .. } => (Code::NotFound, "list what there is with `windrow jobs list`"),
             StoreError::Forbidden(_) => {

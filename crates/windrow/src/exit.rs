@@ -24,6 +24,11 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
 ];
 
 impl Exit {
+    /// What ends with this code; what nothing ends with is an error.
+    pub fn of_code(code: u8) -> Self {
+        TABLE.iter().find(|(_, known, _)| *known == code).map_or(Exit::Error, |(exit, _, _)| *exit)
+    }
+
     pub fn code(self) -> u8 {
         TABLE.iter().find(|(exit, _, _)| *exit == self).map_or(1, |(_, code, _)| *code)
     }

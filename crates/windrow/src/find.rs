@@ -68,10 +68,11 @@ pub async fn run_within(app: &App, workspace: Option<&str>, text: &str) -> Resul
     let (job, latest) = job_within(app, workspace, name).await?;
     match app.store.runs(job.id).await?.into_iter().find(|run| run.no == no) {
         Some(run) => Ok((job, run)),
-        None => Err(Error::new(
-            format!("job {name:?} has no run {no}"),
-            format!("its runs are 1 to {}; see `{}`", latest.no, app.command(&format!("jobs show {name}"))),
-        )),
+        None => {
+            let remedy =
+                format!("its runs are 1 to {}; see `{}`", latest.no, app.command(&format!("jobs show {name}")));
+            Err(Error::new(format!("job {name:?} has no run {no}"), remedy).coded(Code::NotFound))
+        }
     }
 }
 

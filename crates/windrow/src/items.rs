@@ -4,7 +4,8 @@
 use std::ops::Range;
 
 use windrow_model::JobId;
-use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, Operator, QueryError, Sort, place};
+use windrow_model::gate::Comparison;
+use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, QueryError, Sort, place};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::ItemState;
 use windrow_wire::{ItemList, ListedItem};
@@ -44,8 +45,8 @@ pub fn query(job: JobId, asked: Asked<'_>) -> std::result::Result<ItemQuery, Bad
     let filter = asked.filter.filter(|text| !text.trim().is_empty());
     let filter = filter.map(|text| Condition::parse(text).map_err(|error| misunderstood("filter", text, error)));
     let state = asked.state.map(|state| {
-        let (field, operator, value) = (Field::State, Operator::Equal, place(state));
-        Condition::Compare { field, operator, value }
+        let (field, comparison, value) = (Field::State, Comparison::Equal, place(state));
+        Condition::Compare { field, comparison, value }
     });
     let condition = match (state, filter.transpose()?) {
         (Some(state), Some(filter)) => Some(state.and(filter)),

@@ -1,32 +1,45 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
+mod api_key;
 mod assess;
+mod audited;
+mod backup;
 mod baseline;
 mod cli;
 mod code;
+mod config;
+mod course;
 mod data_dir;
 mod dataset_named;
 mod delete;
+mod desk;
 mod detail;
+mod doctor;
 mod error;
 mod exit;
 mod find;
+mod grpc;
 mod http;
 mod import;
 mod intake;
 mod items;
+mod listen;
+mod listing;
 mod mock_connect;
 mod mock_model;
+mod observe;
+mod recent;
+mod remote;
 mod report;
 mod retry;
 mod secrets;
 mod session_lock;
 mod site;
 mod start;
+mod steer;
+mod webhooks;
 mod wiring;
-
-use clap::Parser;
-use tracing_subscriber::EnvFilter;
+mod worker;
 
 use crate::exit::Exit;
 
@@ -34,9 +47,15 @@ use crate::exit::Exit;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> std::process::ExitCode {
-    let cli = cli::Cli::parse();
-    let filter = EnvFilter::try_new(cli.log()).unwrap_or_else(|_| EnvFilter::new("error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let started = match cli::Started::read() {
+        Ok(started) => started,
+        Err(error) => {
+            eprint!("{}", error.render());
+            return error.exit().into();
+        }
+    };
+    let (format, filter) = started.log();
+    observe::start_log(format, filter);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -44,7 +63,7 @@ fn main() -> std::process::ExitCode {
             return Exit::Error.into();
         }
     };
-    let exit = runtime.block_on(cli::perform(cli)).unwrap_or_else(|error| {
+    let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| {
         eprint!("{}", error.render());
         error.exit()
     });

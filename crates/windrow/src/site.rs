@@ -2,20 +2,25 @@
 
 use std::path::PathBuf;
 
+use windrow_model::store::Quota;
 use windrow_workloads::{Environment, forbidden, prices};
 
-use crate::data_dir;
+use crate::observe::LogFormat;
 use crate::secrets::KeySource;
+use crate::{config, data_dir};
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Site {
+    /// File of settings (TOML); windrow.toml in the current folder if not given
+    #[arg(long, global = true, value_name = "FILE", env = config::VARIABLE)]
+    pub config: Option<PathBuf>,
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,
-    /// Runs of one workspace at work at the same time; all of them if not given
-    #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = at_least_one, hide_short_help = true)]
-    pub quota: Option<usize>,
+    /// Runs of one workspace at work at the same time, like 3, or 3,team-a=10; all of them if not given
+    #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
+    pub quota: Option<Quota>,
     /// File of prices of models (YAML), before our own table
     #[arg(long, global = true, value_name = "FILE", env = prices::VARIABLE, hide_short_help = true)]
     pub prices: Option<PathBuf>,
@@ -25,16 +30,13 @@ pub struct Site {
     /// File of the key that opens the secrets; `master.key` in the data folder if not given
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
-    /// What is logged on stderr: error, warn, info, debug or trace, or a filter such as `windrow=debug`
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILTER",
-        env = "WINDROW_LOG",
-        default_value = "error",
-        hide_short_help = true
-    )]
-    pub log: String,
+    /// What is logged on stderr: error, warn, info, debug, trace, or a filter such as `windrow=debug`; if not
+    /// given, info by a server and error by other commands
+    #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
+    pub log_filter: Option<String>,
+    /// How lines of the log are written
+    #[arg(long, global = true, value_name = "FORMAT", default_value = "pretty", hide_short_help = true)]
+    pub log_format: LogFormat,
 }
 
 impl Site {
@@ -51,6 +53,30 @@ impl Site {
     }
 }
 
-fn at_least_one(text: &str) -> Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a number from 1 on".to_owned())
+fn quota(text: &str) -> Result<Quota, String> {
+    let wrong = || format!("{text:?} is no quota; write a number from 1 on, also of one workspace: 3,team-a=10");
+    let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong);
+    let mut quota = Quota::default();
+    for part in text.split(',') {
+        match part.rsplit_once('=') {
+            Some((workspace, number)) => drop(quota.named.insert(workspace.trim().to_owned(), runs(number)?)),
+            None => quota.each = Some(runs(part)?),
+        }
+    }
+    Ok(quota)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quota_is_of_every_workspace_or_of_one() {
+        let both = quota("3, team-a=10").unwrap();
+        assert_eq!((both.of("default"), both.of("team-a")), (Some(3), Some(10)));
+        assert_eq!(quota("team-a=1").unwrap().of("default"), None);
+        for wrong in ["", "0", "three", "a=0", "a="] {
+            assert!(quota(wrong).is_err(), "{wrong}");
+        }
+    }
 }

@@ -3,12 +3,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_model::access::AccessStore;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::alert::AlertStore;
+use windrow_model::audit::AuditLog;
 use windrow_model::dataset::DatasetStore;
+use windrow_model::hook::HookStore;
 use windrow_model::record::{Run, Session};
 use windrow_model::secret::SecretStore;
-use windrow_model::store::{Retention, Scope, Store};
+use windrow_model::store::{Extent, Retention, Scope, Store};
+use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::sqlite::SqliteStore;
 use windrow_workloads::Environment;
@@ -16,6 +23,8 @@ use windrow_workloads::dataset::Library;
 
 use crate::data_dir::{self, DataDir};
 use crate::error::{Error, Result};
+use crate::observe::otlp::{Otlp, Sending, TraceArgs};
+use crate::recent::Recent;
 use crate::secrets::Vault;
 use crate::session_lock::{self, SessionLock};
 use crate::site::Site;
@@ -23,13 +32,23 @@ use crate::site::Site;
 /// The least number of items that a `windrow run` can have at work.
 const WORKERS: usize = 32;
 
+#[derive(Clone)]
 pub struct App {
     site: Site,
     data: DataDir,
     pub store: Arc<dyn Store>,
     pub datasets: Arc<dyn DatasetStore>,
+    pub alerts: Arc<dyn AlertStore>,
+    pub hooks: Arc<dyn HookStore>,
+    pub access: Arc<dyn AccessStore>,
+    pub audit: Arc<dyn AuditLog>,
     secrets: Arc<dyn SecretStore>,
+    tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
+    aggregates: Arc<Recent<RunId, Aggregates>>,
+    stats: Arc<Recent<Extent, Stats>>,
+    /// Whoever reads a hint does so elsewhere, where the folder has no name.
+    serves_others: bool,
 }
 
 /// An engine and the lock that shows its process alive. The lock outlives the engine.
@@ -44,6 +63,8 @@ pub struct Load {
     pub jobs: usize,
     pub workers: usize,
     pub retention: Option<Retention>,
+    /// How long a worker may be silent.
+    pub lease: Duration,
 }
 
 impl App {
@@ -62,13 +83,26 @@ impl App {
         let app = Self {
             site: site.clone(),
             data,
-            store: store.clone(),
             datasets: store.clone(),
-            secrets: store,
+            alerts: store.clone(),
+            hooks: store.clone(),
+            tracer: None,
+            access: store.clone(),
+            audit: store.clone(),
+            secrets: store.clone(),
+            store,
             clock: Arc::new(SystemClock),
+            aggregates: Arc::default(),
+            stats: Arc::default(),
+            serves_others: false,
         };
         app.bury_the_dead().await?;
         Ok(app)
+    }
+
+    /// The same, for a server: hints are for people who know it by its address.
+    pub fn serving_others(self) -> Self {
+        Self { serves_others: true, ..self }
     }
 
     /// As [`open`](Self::open), where there may be nothing yet.
@@ -82,6 +116,15 @@ impl App {
     /// Named datasets, for what reads them where blocking is allowed.
     pub fn library(&self) -> Library {
         Library::new(self.datasets.clone())
+    }
+
+    pub fn data(&self) -> &DataDir {
+        &self.data
+    }
+
+    /// How many secrets there are, of all workspaces.
+    pub async fn sealed_secrets(&self) -> Result<i64> {
+        Ok(self.secrets.secret_keys().await?.iter().map(|(_, count)| count).sum())
     }
 
     pub fn vault(&self) -> Vault {
@@ -102,6 +145,28 @@ impl App {
         self.data.files(workspace)
     }
 
+    /// What a run that is not over has come to, about now.
+    pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
+        Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
+    }
+
+    /// How the work has gone, about now.
+    pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
+        Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
+    }
+
+    /// From now on items at work are told to the collector that was named, if one was.
+    pub fn trace(&mut self, args: &TraceArgs) -> Result<Option<Sending>> {
+        let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
+        self.tracer = Some(tracer);
+        Ok(Some(sending))
+    }
+
+    /// Where everything lies.
+    pub fn folder(&self) -> &Path {
+        self.data.path()
+    }
+
     /// Where what is being sent to the server lies until it is stored.
     pub fn uploads(&self) -> PathBuf {
         self.data.uploads()
@@ -118,7 +183,8 @@ impl App {
     /// Releases at once what processes that were killed still hold.
     async fn bury_the_dead(&self) -> Result<()> {
         for session in self.store.sessions().await? {
-            if session_lock::is_dead(&self.data.sessions(), session.id) {
+            // A worker elsewhere has no lock here; it is known by its signs of life alone.
+            if session.remote.is_none() && session_lock::is_dead(&self.data.sessions(), session.id) {
                 self.store.bury(session.id, self.now()).await?;
                 session_lock::forget(&self.data.sessions(), session.id);
             }
@@ -146,8 +212,9 @@ impl App {
 
     /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
-        let Load { jobs, workers, retention } = load;
-        let settings = Settings { jobs, workers, retention, schedules: true, ..Settings::default() };
+        let Load { jobs, workers, retention, lease } = load;
+        let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
+        let settings = Settings { jobs, workers, retention, lease_ms, schedules: true, ..Settings::default() };
         self.start_engine(settings).await
     }
 
@@ -165,6 +232,8 @@ impl App {
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: i64::from(std::process::id()),
             regions: Vec::new(),
+            remote: None,
+            at_work: 0,
             started_at: now,
             beat_at: now,
             ended_at: None,
@@ -175,8 +244,10 @@ impl App {
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
+            tracer: self.tracer.clone(),
         };
-        let engine = Engine::start(parts, Settings { quota: self.site.quota, ..settings }).await?;
+        let engine =
+            Engine::start(parts, Settings { quota: self.site.quota.clone().unwrap_or_default(), ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 
@@ -184,7 +255,7 @@ impl App {
     pub fn command(&self, arguments: &str) -> String {
         let path = self.data.path();
         let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
-        if path == Path::new(data_dir::DEFAULT) || from_environment {
+        if self.serves_others || path == Path::new(data_dir::DEFAULT) || from_environment {
             return format!("windrow {arguments}");
         }
         format!("windrow --data {} {arguments}", path.display())

@@ -22,7 +22,8 @@ use windrow_model::limit::{Demand, Permit, Response, Wait};
 use windrow_model::workload::Stopped;
 use windrow_model::{RunId, Time};
 
-pub use note::note;
+use crate::meters::Meters;
+pub use note::{OtherWaits, note};
 use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
 
@@ -35,6 +36,7 @@ pub struct Limiter {
     sooner: Notify,
     /// By the runtime's clock: a limit must not depend on somebody setting the machine's.
     started: Instant,
+    meters: Arc<Meters>,
 }
 
 struct State {
@@ -47,30 +49,40 @@ struct State {
 }
 
 impl Limiter {
-    pub fn new(seed: u64) -> Self {
+    pub fn new(seed: u64, meters: Arc<Meters>) -> Self {
         let chance = fastrand::Rng::with_seed(seed);
         let state = State { resources: BTreeMap::new(), next_no: 0, wakes_at: None, closed: false, chance };
-        Self { state: Mutex::new(state), sooner: Notify::new(), started: Instant::now() }
+        Self { state: Mutex::new(state), sooner: Notify::new(), started: Instant::now(), meters }
     }
 
     /// Waits until the call may be made; an error when the run is ending or the node is draining.
     pub async fn admit(self: &Arc<Self>, run: RunId, demand: Demand) -> Result<Permit, Stopped> {
         let Demand { resource, limits, tokens } = demand;
-        let waiting = {
+        let (waiting, reason) = {
             let (mut state, now) = (self.state(), self.now_ms());
             let (grant, granted) = oneshot::channel();
             state.next_no += 1;
-            let waiter = Waiter { no: state.next_no, tokens: tokens.max(0), since: now, grant };
-            let waiting = Waiting::new(self.clone(), resource.clone(), run, waiter.no, granted);
+            let no = state.next_no;
+            let waiter = Waiter { no, tokens: tokens.max(0), since: now, grant };
+            let waiting = Waiting::new(self.clone(), resource.clone(), run, no, granted);
             let found = state.resources.entry(resource.clone()).or_insert_with(|| Resource::new(now));
             found.ask(run, limits, waiter);
             self.serve_one(&mut state, &resource, now);
             if state.closed {
                 state.resources.values_mut().for_each(|resource| resource.queue.clear());
             }
-            waiting
+            // Who was let go at once is not in the queue any more.
+            let still = |found: &&Resource<_>| found.queue.newest(run).is_some_and(|waiter| waiter.no == no);
+            let held = state.resources.get(&resource).filter(still);
+            let reason = held.and_then(|found| found.held(now)).map(|(hold, _)| hold.reason());
+            (waiting, reason)
         };
-        waiting.end().await
+        let began = Instant::now();
+        let permit = waiting.end().await;
+        if let Some(reason) = reason {
+            self.meters.waited(reason, began.elapsed().as_secs_f64());
+        }
+        permit
     }
 
     /// Those of the run that wait are sent away; they have not begun their call.

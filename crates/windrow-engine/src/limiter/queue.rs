@@ -72,6 +72,11 @@ impl<W> Queue<W> {
         self.runs.contains_key(&run)
     }
 
+    /// Who came last in its run.
+    pub fn newest(&self, run: RunId) -> Option<&W> {
+        self.runs.get(&run)?.back()
+    }
+
     pub fn by_run(&self) -> impl Iterator<Item = (RunId, impl Iterator<Item = &W>)> {
         self.runs.iter().map(|(run, waiters)| (*run, waiters.iter()))
     }

@@ -16,7 +16,7 @@ const RESOURCE: &str = "host · key k";
 const NONE: Limits = Limits { requests_per_minute: None, tokens_per_minute: None, concurrency: None };
 
 fn limiter(seed: u64) -> Arc<Limiter> {
-    let limiter = Arc::new(Limiter::new(seed));
+    let limiter = Arc::new(Limiter::new(seed, Arc::default()));
     tokio::spawn(limiter.clone().pace());
     limiter
 }

@@ -34,10 +34,11 @@ pub async fn settled(world: &World) {
             if let Some(max) = run.limits.max_failed {
                 assert!(run.counters.failed <= max, "{}: {:?} under a cap of {max}", run.id, run.counters);
             }
-            let mut tally = world.tally.lock().unwrap();
-            tally.halted += u64::from(run.stage.halted);
-            tally.rolled_back += u64::from(run.mode == Mode::Rollback);
-            drop(tally);
+            {
+                let mut tally = world.tally.lock().unwrap();
+                tally.halted += u64::from(run.stage.halted);
+                tally.rolled_back += u64::from(run.mode == Mode::Rollback);
+            }
             assert!(run.counters.balanced() && run.counters.unsettled() == 0, "{}: {:?}", run.id, run.counters);
             let mut archived: BTreeMap<ItemId, i64> = BTreeMap::new();
             for event in events.iter().filter(|event| event.run == run.id && event.kind == "items_archived") {

@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
@@ -264,8 +265,8 @@ impl Store for FaultyStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.history(attempt))
     }
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
-        pass_on!(self, self.inner.shared_step(key))
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        pass_on!(self, self.inner.shared_step(run, key))
     }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
         pass_on!(self, self.inner.renew(leases, lease_ms, now))
@@ -399,5 +400,8 @@ impl Store for FaultyStore {
     }
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
         pass_on!(self, self.inner.standing(run, now))
+    }
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        pass_on!(self, self.inner.vitals(workspace.clone(), patience, now))
     }
 }

@@ -174,6 +174,8 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             host: "sim".into(),
             pid: 0,
             regions: Vec::new(),
+            remote: None,
+            at_work: 0,
             started_at: now,
             beat_at: now,
             ended_at: None,
@@ -193,6 +195,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             clock: world.clock.clone(),
             seed: chance.u64(..),
             session: session.clone(),
+            tracer: None,
         };
         let engine = Engine::start(parts, settings).await.expect("sessions open without faults");
         let life = Duration::from_secs(chance.u64(5..600));
@@ -303,7 +306,7 @@ async fn meddle(world: &World, chance: &mut fastrand::Rng) {
         retry(world, job, run, mode, chance.u64(..)).await;
         return;
     }
-    if let Some(Holdup::Approval { wave }) = run.holdup(now) {
+    if let Some(Holdup::Approval { wave }) = run.position().holdup(now) {
         let _ = world.store.approve(run.id, wave, "operator", now).await;
         return;
     }
@@ -351,7 +354,7 @@ async fn all_over(world: &World) -> bool {
             }
             RunState::Running if run.mode == Mode::Online => RunEvent::Drain,
             RunState::Running | RunState::Draining
-                if matches!(run.holdup(world.clock.now()), Some(Holdup::Approval { .. })) =>
+                if matches!(run.position().holdup(world.clock.now()), Some(Holdup::Approval { .. })) =>
             {
                 let _ = world.store.approve(run.id, i64::MAX, "operator", world.clock.now()).await;
                 over = false;

@@ -126,7 +126,7 @@ impl Program for SimProgram {
             let key = ContentKey::of(&[&item.key.0, &n.to_le_bytes()]);
             let intent = StepIntent {
                 key,
-                kind: "target",
+                kind: "target".into(),
                 name: String::new(),
                 turn: n,
                 input: Json::of(&n),

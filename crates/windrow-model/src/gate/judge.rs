@@ -36,7 +36,7 @@ pub struct Evidence<'a> {
     pub comparison: Option<&'a compare::Comparison>,
 }
 
-#[derive(Debug, Clone, PartialEq, serde::Serialize, utoipa::ToSchema)]
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Judged {
     pub gate: String,
     pub verdict: GateVerdict,

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Hook;
-use super::topics::{GAP, ITEMS_ARCHIVED, ITEMS_PARTIAL, RUN_PLANNED, RUN_SUBMITTED};
+use super::topics::{GAP, ITEMS_ARCHIVED};
+use crate::event;
 use crate::json::Json;
 use crate::record::OutboxEvent;
 
@@ -133,13 +134,9 @@ fn concerns(hook: &Hook, event: &OutboxEvent) -> bool {
         && hook.topics.include(&topic(event))
 }
 
-fn topic(event: &OutboxEvent) -> String {
-    match event.kind.as_str() {
-        "run_submitted" => RUN_SUBMITTED.to_owned(),
-        "run_planned" => RUN_PLANNED.to_owned(),
-        "items_archived" => ITEMS_ARCHIVED.to_owned(),
-        "items_partial" => ITEMS_PARTIAL.to_owned(),
-        "run_state" => format!("run.{}", event.body.value()["state"].as_str().unwrap_or_default()),
+fn topic(told: &OutboxEvent) -> String {
+    match told.kind.as_str() {
+        event::RUN_STATE => format!("run.{}", told.body.value()["state"].as_str().unwrap_or_default()),
         other => other.replacen('_', ".", 1),
     }
 }

@@ -51,8 +51,9 @@ pub struct Hook {
     pub state: HookState,
     /// Why it is disabled.
     pub reason: Option<String>,
+    /// Name of the secret that signs; what it is is not in here.
     pub secret: String,
-    /// The secret before, which signs too until then.
+    /// Name of the secret before, which signs too until then.
     pub former: Option<(String, Time)>,
     /// The last event of the outbox that was looked at.
     pub cursor: i64,

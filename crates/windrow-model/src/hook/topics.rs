@@ -4,21 +4,20 @@ use std::str::FromStr;
 
 use crate::state::RunState;
 
-pub const RUN_SUBMITTED: &str = "run.submitted";
-pub const RUN_PLANNED: &str = "run.planned";
 pub const ITEMS_ARCHIVED: &str = "items.archived";
-pub const ITEMS_PARTIAL: &str = "items.partial";
 /// Events were forgotten before a webhook read them.
 pub const GAP: &str = "gap";
 
 /// Every topic, with what it tells.
 pub fn known_topics() -> Vec<(String, &'static str)> {
-    let mut topics =
-        vec![(RUN_SUBMITTED.to_owned(), "A run was asked for."), (RUN_PLANNED.to_owned(), "All its items are known.")];
+    let mut topics = vec![
+        ("run.submitted".to_owned(), "A run was asked for."),
+        ("run.planned".to_owned(), "All its items are known."),
+    ];
     topics.extend(RunState::ALL.iter().map(|state| (format!("run.{state}"), state.doc())));
     topics.extend([
         (ITEMS_ARCHIVED.to_owned(), "Results: items with their state, scores and error."),
-        (ITEMS_PARTIAL.to_owned(), "Scores of items that are still at work."),
+        ("items.partial".to_owned(), "Scores of items that are still at work."),
         ("alert.raised".to_owned(), "Something needs attention."),
         ("alert.cleared".to_owned(), "It no longer does."),
     ]);

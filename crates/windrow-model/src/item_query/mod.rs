@@ -16,6 +16,7 @@ pub use facts::Facts;
 pub use field::{Field, Sort, place};
 pub use parse::QueryError;
 
+use crate::gate::Comparison;
 use crate::ids::{ItemId, JobId, RunId};
 use crate::record::Item;
 use crate::state::ItemState;
@@ -29,7 +30,7 @@ pub enum Condition {
     Not(Box<Condition>),
     Compare {
         field: Field,
-        operator: Operator,
+        comparison: Comparison,
         value: f64,
     },
     /// The field is one of these.
@@ -47,40 +48,6 @@ pub enum Condition {
     Message(String),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
-    Less,
-    AtMost,
-    More,
-    AtLeast,
-    Equal,
-    Unequal,
-}
-
-impl Operator {
-    pub fn holds(self, actual: f64, bound: f64) -> bool {
-        match self {
-            Operator::Less => actual < bound,
-            Operator::AtMost => actual <= bound,
-            Operator::More => actual > bound,
-            Operator::AtLeast => actual >= bound,
-            Operator::Equal => actual == bound,
-            Operator::Unequal => actual != bound,
-        }
-    }
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Operator::Less => "<",
-            Operator::AtMost => "<=",
-            Operator::More => ">",
-            Operator::AtLeast => ">=",
-            Operator::Equal => "=",
-            Operator::Unequal => "<>",
-        }
-    }
-}
-
 impl Condition {
     pub fn and(self, other: Condition) -> Self {
         Condition::And(Box::new(self), Box::new(other))
@@ -91,8 +58,8 @@ impl Condition {
             Condition::And(a, b) => a.holds(facts) && b.holds(facts),
             Condition::Or(a, b) => a.holds(facts) || b.holds(facts),
             Condition::Not(inner) => !inner.holds(facts),
-            Condition::Compare { field, operator, value } => {
-                facts.value(field).is_some_and(|actual| operator.holds(actual, *value))
+            Condition::Compare { field, comparison, value } => {
+                facts.value(field).is_some_and(|actual| comparison.holds(actual, *value))
             }
             Condition::In { field, values } => facts.value(field).is_some_and(|actual| values.contains(&actual)),
             Condition::IsNull(field) => facts.value(field).is_none(),
@@ -111,7 +78,7 @@ impl Condition {
         match self {
             Condition::And(a, b) => a.spares_good() || b.spares_good(),
             Condition::Or(a, b) => a.spares_good() && b.spares_good(),
-            Condition::Compare { field: Field::State, operator: Operator::Equal, value } => *value > good,
+            Condition::Compare { field: Field::State, comparison: Comparison::Equal, value } => *value > good,
             Condition::In { field: Field::State, values } => values.iter().all(|value| *value > good),
             _ => false,
         }

@@ -9,9 +9,10 @@
 
 use std::ops::Range;
 
+use super::Condition;
 use super::field::{Field, MESSAGE, SCORE, Sort, VERDICT};
 use super::lex::{Placed, Token, lex};
-use super::{Condition, Operator};
+use crate::gate::Comparison;
 use crate::step::Verdict;
 
 /// Enough for any question a person asks; a bound for those a program makes.
@@ -208,17 +209,17 @@ impl Parser {
             Some(Token::Sign(sign)) => *sign,
             _ => return Err(self.expected("a comparison", "one of = != < <= > >=, `in (…)`, `is null`")),
         };
-        let operator = match sign {
-            "=" | "==" => Operator::Equal,
-            "!=" | "<>" => Operator::Unequal,
-            "<" => Operator::Less,
-            "<=" => Operator::AtMost,
-            ">" => Operator::More,
-            ">=" => Operator::AtLeast,
-            "~" if matches!(subject, Subject::Message) => Operator::Equal,
+        let comparison = match sign {
+            "=" | "==" => Comparison::Equal,
+            "!=" | "<>" => Comparison::Unequal,
+            "<" => Comparison::Less,
+            "<=" => Comparison::AtMost,
+            ">" => Comparison::More,
+            ">=" => Comparison::AtLeast,
+            "~" if matches!(subject, Subject::Message) => Comparison::Equal,
             _ => return Err(self.expected("a comparison", "one of = != < <= > >=, `in (…)`, `is null`")),
         };
-        let ordered = !matches!(operator, Operator::Equal | Operator::Unequal);
+        let ordered = !matches!(comparison, Comparison::Equal | Comparison::Unequal);
         let has_order = matches!(subject, Subject::Number(field) if field.words().is_none());
         if (ordered && !has_order) || (matches!(subject, Subject::Message) && sign != "~") {
             let help =
@@ -231,13 +232,13 @@ impl Parser {
             (Subject::Message, Value::Text(part)) => Condition::Message(part),
             (Subject::Verdict(evaluator), Value::Verdict(verdict)) => {
                 let has = Condition::Verdict { evaluator: evaluator.clone(), any_of: vec![verdict] };
-                match operator {
-                    Operator::Unequal => known(subject).and(Condition::Not(Box::new(has))),
+                match comparison {
+                    Comparison::Unequal => known(subject).and(Condition::Not(Box::new(has))),
                     _ => has,
                 }
             }
             (Subject::Number(field), Value::Number(value)) => {
-                Condition::Compare { field: field.clone(), operator, value }
+                Condition::Compare { field: field.clone(), comparison, value }
             }
             _ => unreachable!("a value is read as its subject needs it"),
         })
@@ -339,15 +340,15 @@ fn known(subject: &Subject) -> Condition {
 mod tests {
     use super::*;
 
-    fn compare(field: Field, operator: Operator, value: f64) -> Condition {
-        Condition::Compare { field, operator, value }
+    fn compare(field: Field, comparison: Comparison, value: f64) -> Condition {
+        Condition::Compare { field, comparison, value }
     }
 
     #[test]
     fn and_binds_more_than_or_and_brackets_most() {
-        let state = || compare(Field::State, Operator::Equal, 2.0);
-        let slow = || compare(Field::LatencyMs, Operator::More, 1000.0);
-        let low = || compare(Field::Score("exact".into()), Operator::Less, 0.5);
+        let state = || compare(Field::State, Comparison::Equal, 2.0);
+        let slow = || compare(Field::LatencyMs, Comparison::More, 1000.0);
+        let low = || compare(Field::Score("exact".into()), Comparison::Less, 0.5);
         let or = |a, b| Condition::Or(Box::new(a), Box::new(b));
         assert_eq!(
             Condition::parse("state=failed or score.exact<0.5 and latency_ms>1000"),
@@ -375,7 +376,7 @@ mod tests {
         assert_eq!(Condition::parse("message ~ \"a \\\"b\\\"\""), Ok(Condition::Message("a \"b\"".into())));
         assert_eq!(
             Condition::parse("finished_at >= 1970-01-01T00:00:01Z"),
-            Ok(compare(Field::FinishedAt, Operator::AtLeast, 1000.0))
+            Ok(compare(Field::FinishedAt, Comparison::AtLeast, 1000.0))
         );
         let sort = Sort::parse("-score.exact@1.2").unwrap();
         assert_eq!((sort.field, sort.descending), (Field::Score("exact@1.2".into()), true));

@@ -23,8 +23,9 @@ impl World {
         for (_, id) in waiting {
             if !self.runs[&id].state.is_stopping() {
                 let workspace = self.jobs[&self.runs[&id].job].job.workspace.clone();
+                let quota = a.quota.of(&workspace);
                 let of_workspace = at_work.entry(workspace).or_default();
-                if places == 0 || a.quota.is_some_and(|quota| *of_workspace >= quota) {
+                if places == 0 || quota.is_some_and(|quota| *of_workspace >= quota) {
                     continue;
                 }
                 places -= 1;
@@ -38,7 +39,7 @@ impl World {
                 run.state = RUN.next(run.state, RunEvent::Admit).expect("pending runs are admitted");
                 run.started_at.get_or_insert(now);
                 let message = format!("run {} started", run.no);
-                self.emit_state(id, now);
+                self.emit_state(id, "system", None, now);
                 self.log_system(id, None, LogLevel::Info, "started", message, now);
             }
             let run = self.runs[&id].clone();

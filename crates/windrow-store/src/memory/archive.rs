@@ -1,8 +1,9 @@
-use serde_json::json;
+use windrow_model::event::{self, ArchivedItem, ErrorNote, ScoreNote};
 use windrow_model::record::LogLevel;
-use windrow_model::state::{AttemptEvent, ITEM, ItemEvent, ItemState, Outcome};
+use windrow_model::state::{AttemptEvent, ITEM, ItemEvent, Outcome};
+use windrow_model::step::Usage;
 use windrow_model::store::{Archived, Result};
-use windrow_model::{AttemptId, ItemId, Json, RunId, Ticket, Time};
+use windrow_model::{AttemptId, RunId, Ticket, Time};
 
 use super::world::World;
 
@@ -27,7 +28,15 @@ impl World {
             item.finished_at = Some(now);
             item.scores = scores;
             let state = item.state;
-            settled.push((id.item(), state));
+            settled.push(ArchivedItem {
+                id: id.item(),
+                ordinal: item.ordinal,
+                state,
+                latency_ms: Some(latency_ms),
+                usage,
+                error: error.as_ref().map(ErrorNote::of),
+                scores: ScoreNote::all(&item.scores),
+            });
             let counters = &mut self.run_mut(run).counters;
             counters.running -= 1;
             counters.add(state, 1);
@@ -61,7 +70,15 @@ impl World {
             let item = self.items.get_mut(&id.item()).expect("item exists");
             item.state = ITEM.next(item.state, ItemEvent::Cancel).expect("one live attempt per item");
             item.finished_at = Some(now);
-            settled.push((id.item(), item.state));
+            settled.push(ArchivedItem {
+                id: id.item(),
+                ordinal: item.ordinal,
+                state: item.state,
+                latency_ms: None,
+                usage: Usage::default(),
+                error: None,
+                scores: Vec::new(),
+            });
         }
         let counters = &mut self.run_mut(run).counters;
         counters.queued -= page.len() as i64;
@@ -70,12 +87,9 @@ impl World {
         Ok(page.len() as i64)
     }
 
-    /// One event per batch, not per item: the outbox is written in the hot path.
-    fn emit_archived(&mut self, run: RunId, settled: &[(ItemId, ItemState)], now: Time) {
-        if settled.is_empty() {
-            return;
-        }
-        let items: Vec<_> = settled.iter().map(|(id, state)| json!({ "id": id, "state": state })).collect();
-        self.emit(run, "items_archived", Json::of(&json!({ "items": items })), now);
+    /// Events of many items, not one each: the outbox is written in the hot path.
+    fn emit_archived(&mut self, run: RunId, settled: &[ArchivedItem], now: Time) {
+        let counts = self.runs[&run].counters;
+        event::archived(counts, settled).for_each(|body| self.emit(run, event::ITEMS_ARCHIVED, body, now));
     }
 }

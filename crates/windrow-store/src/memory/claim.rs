@@ -10,7 +10,7 @@ impl World {
     pub fn claim(&mut self, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
         self.live_session(claim.session)?;
         let run = self.run(claim.run)?;
-        let free = (run.limits.concurrency - self.leased_in(run.id).len() as i64).min(run.may_start(now));
+        let free = (run.limits.concurrency - self.leased_in(run.id).len() as i64).min(run.position().may_start(now));
         if !run.state.dispatches() || free <= 0 {
             return Ok(Vec::new());
         }

@@ -32,7 +32,8 @@ impl World {
         if let Some(schedule) = &mut row.job.schedule {
             schedule.next_at = closing.next_at;
         }
-        self.emit_state(id, now);
+        let reason = self.runs[&id].reason.clone();
+        self.emit_state(id, "system", reason.as_deref(), now);
         self.log_system(id, None, LogLevel::Info, "ended", message, now);
         let closed = self.runs[&id].clone();
         if let Some(next) = closing.then {

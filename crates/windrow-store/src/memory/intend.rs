@@ -57,7 +57,7 @@ impl World {
             run.reason = reason.map(str::to_owned);
         }
         run.stage.halted &= event != RunEvent::Resume;
-        self.emit_state(id, now);
+        self.emit_state(id, actor, reason, now);
         let log = NewLog {
             job,
             run: Some(id),

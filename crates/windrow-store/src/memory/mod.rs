@@ -19,6 +19,7 @@ mod schedule;
 mod search;
 mod session;
 mod submit;
+mod vitals;
 mod waits;
 mod world;
 
@@ -28,6 +29,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
@@ -101,9 +103,11 @@ impl Store for MemoryStore {
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
         Ok(self.world().history(attempt))
     }
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
         let world = self.world();
-        let found = world.shared.get(&key).and_then(|id| world.steps.get(id));
+        let Some(run) = world.runs.get(&run) else { return Ok(None) };
+        let workspace = &world.jobs[&run.job].job.workspace;
+        let found = world.shared.get(&(workspace.clone(), key)).and_then(|id| world.steps.get(id));
         Ok(found.filter(|step| step.state == StepState::Done).cloned())
     }
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
@@ -112,7 +116,7 @@ impl Store for MemoryStore {
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
         let mut world = self.world();
         let receipts: Vec<Receipt> = reports.iter().map(|report| world.report(report.clone(), now)).collect();
-        world.pause_spent(&reports, &receipts, now);
+        world.conclude(&reports, &receipts, now);
         Ok(receipts)
     }
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
@@ -231,5 +235,8 @@ impl Store for MemoryStore {
     }
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
         self.world().standing(run, now)
+    }
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        Ok(self.world().vitals(workspace.as_deref(), &patience, now))
     }
 }

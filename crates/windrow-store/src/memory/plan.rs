@@ -1,3 +1,4 @@
+use windrow_model::event;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
@@ -53,7 +54,16 @@ impl World {
         run.cursor = page.to;
         run.planned = page.done;
         self.count_planned(id, &planned);
+        self.emit_planned(id, now);
         Ok(planned)
+    }
+
+    /// Once all its items are known.
+    fn emit_planned(&mut self, id: RunId, now: Time) {
+        let run = &self.runs[&id];
+        if run.planned {
+            self.emit(id, event::RUN_PLANNED, event::planned(run.counters), now);
+        }
     }
 
     pub fn replan_items(&mut self, ticket: Ticket, selection: &Selection, limit: usize, now: Time) -> Result<Planned> {
@@ -92,6 +102,7 @@ impl World {
         run.planned = done;
         let planned = Planned { requeued: page.len() as i64, done, ..Default::default() };
         self.count_planned(id, &planned);
+        self.emit_planned(id, now);
         Ok(planned)
     }
 

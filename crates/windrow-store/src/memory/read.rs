@@ -168,7 +168,7 @@ impl World {
             ahead: ahead.count() as i64,
             beside: self.at_work(now).get(&self.jobs[&run.job].job.workspace).map_or(0, |n| *n as i64),
             ready: self.queued_between(id, 0, run.stage.wave).filter(|(due, _)| *due <= now).count() as i64,
-            holdup: run.holdup(now),
+            holdup: run.position().holdup(now),
             gated: self.queued_between(id, run.stage.wave + 1, i64::MAX).count() as i64,
             delayed: delayed.len() as i64,
             next_due_at: delayed.iter().min().copied(),

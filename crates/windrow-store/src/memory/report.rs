@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use windrow_model::event::{self, PartialItem, ScoreNote};
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::{LogLevel, Step};
@@ -47,14 +48,23 @@ impl World {
         same && a.run == lease.run && a.fence == lease.fence
     }
 
-    /// A run that has spent its budget starts nothing more; what is in flight finishes its call.
-    pub fn pause_spent(&mut self, reports: &[Report], receipts: &[Receipt], now: Time) {
+    /// After the last report of a batch: what was shown is told, and a run that has spent its budget starts
+    /// nothing more; what is in flight finishes its call.
+    pub fn conclude(&mut self, reports: &[Report], receipts: &[Receipt], now: Time) {
         let heard = |(report, receipt): &(&Report, &Receipt)| {
             !report.steps.is_empty() && matches!(receipt, Receipt::Accepted | Receipt::Stop)
         };
-        let runs: BTreeSet<RunId> =
+        let heard: BTreeSet<RunId> =
             reports.iter().zip(receipts).filter(heard).map(|(report, _)| report.lease.run).collect();
+        let shown = std::mem::take(&mut self.shown);
+        let runs: BTreeSet<RunId> = heard.iter().chain(shown.keys()).copied().collect();
         for id in runs {
+            for body in shown.get(&id).into_iter().flat_map(|items| event::partial(items)) {
+                self.emit(id, event::ITEMS_PARTIAL, body, now);
+            }
+            if !heard.contains(&id) {
+                continue;
+            }
             let run = &self.runs[&id];
             if let (Some(reason), Ok(_)) = (run.limits.exhausted_by(&run.spent), RUN.next(run.state, RunEvent::Pause)) {
                 self.intend(id, RunEvent::Pause, "system", Some(&reason), now).expect("a run that may be paused");
@@ -71,7 +81,8 @@ impl World {
         }
         self.run_mut(run).spent += usage;
         if shared {
-            self.shared.insert(key, id);
+            let workspace = self.jobs[&self.runs[&run].job].job.workspace.clone();
+            self.shared.insert((workspace, key), id);
         }
     }
 
@@ -120,7 +131,10 @@ impl World {
                 self.change_attempt(id, AttemptEvent::Renew, |row| row.attempt.partial = true);
                 let item = self.items.get_mut(&id.item()).expect("item exists");
                 item.archived = Some(id);
+                let shown = PartialItem { id: id.item(), scores: ScoreNote::all(&scores) };
                 item.scores = scores;
+                let run = self.attempts[&id].attempt.run;
+                self.shown.entry(run).or_default().push(shown);
             }
             Ending::HandIn { outcome, mut scores, usage, latency_ms, failure } => {
                 let mode = self.runs[&self.attempts[&id].attempt.run].mode;
@@ -235,7 +249,7 @@ fn new_step(id: StepId, intent: StepIntent, now: Time) -> Step {
     Step {
         id,
         key: intent.key,
-        kind: intent.kind.to_owned(),
+        kind: intent.kind.clone().into_owned(),
         name: intent.name,
         turn: intent.turn,
         state: StepState::Intent,

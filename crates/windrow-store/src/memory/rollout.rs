@@ -9,7 +9,7 @@ use super::world::World;
 impl World {
     pub fn open_wave(&mut self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
         let run = self.check_ticket(ticket)?;
-        let (id, next) = (run.id, run.next_wave(now));
+        let (id, next) = (run.id, run.position().next_wave(now));
         let opens = matches!(next, NextWave::Check { wave: next } | NextWave::Open { wave: next } if next == wave);
         if opens && run.state.dispatches() {
             let stage = &mut self.run_mut(id).stage;
@@ -42,7 +42,7 @@ impl World {
     /// After items were archived: the open wave may have settled, and the cap may be reached.
     pub fn after_archiving(&mut self, id: RunId, now: Time) {
         let run = self.run_mut(id);
-        if run.wave_settled() {
+        if run.position().wave_settled() {
             run.stage.settled_at.get_or_insert(now);
         }
         if let Some(reason) = run.cap_reached() {

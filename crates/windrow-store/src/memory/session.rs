@@ -56,7 +56,13 @@ impl World {
     }
 
     pub fn open_sessions(&self) -> Vec<Session> {
-        self.sessions.values().filter(|session| session.ended_at.is_none()).cloned().collect()
+        let open = self.sessions.values().filter(|session| session.ended_at.is_none());
+        open.map(|session| Session { at_work: self.leased_by(session.id), ..session.clone() }).collect()
+    }
+
+    fn leased_by(&self, id: SessionId) -> i64 {
+        let owned = |attempt: &AttemptId| self.attempts[attempt].attempt.owner == Some(id);
+        self.leased.iter().filter(|(_, attempt)| owned(attempt)).count() as i64
     }
 
     pub fn yield_run(&mut self, ticket: Ticket) -> Result<()> {

@@ -1,6 +1,6 @@
-use windrow_model::Json;
 use windrow_model::Time;
 use windrow_model::counters::Counters;
+use windrow_model::event;
 use windrow_model::record::{Job, LogLevel, Run, Schedule};
 use windrow_model::rollout::Stage;
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
@@ -62,11 +62,12 @@ impl World {
             created_at: now,
             started_at: None,
             ended_at: None,
+            moved_at: now,
             reason: None,
             summary: None,
         };
         self.runs.insert(run.id, run);
-        self.emit(s.run, "run_submitted", Json::of(&serde_json::json!({ "mode": s.mode })), now);
+        self.emit(s.run, event::RUN_SUBMITTED, event::submitted(no, s.mode, &s.actor), now);
         let message = format!("run {no} submitted ({})", s.mode);
         let log = NewLog {
             job,

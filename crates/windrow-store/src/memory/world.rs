@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use windrow_model::event::{self, PartialItem};
 use windrow_model::failure::ErrorClass;
 use windrow_model::limit::Wait;
 use windrow_model::priority::Priority;
@@ -54,7 +55,7 @@ pub(super) struct World {
     pub items: BTreeMap<ItemId, ItemRow>,
     pub attempts: BTreeMap<AttemptId, AttemptRow>,
     pub steps: BTreeMap<StepId, Step>,
-    pub shared: HashMap<ContentKey, StepId>,
+    pub shared: HashMap<(String, ContentKey), StepId>,
     pub outbox: BTreeMap<i64, OutboxEvent>,
     pub log: BTreeMap<i64, LogEntry>,
     pub keys: HashMap<(JobId, ContentKey), ItemId>,
@@ -69,6 +70,8 @@ pub(super) struct World {
     pub item_seq: i64,
     pub outbox_seq: i64,
     pub outbox_forgotten: i64,
+    /// Items at work that showed something in the reports being received.
+    pub shown: BTreeMap<RunId, Vec<PartialItem>>,
     pub log_seq: i64,
 }
 
@@ -186,15 +189,17 @@ impl World {
 
     pub fn emit(&mut self, run: RunId, kind: &str, body: Json, now: Time) {
         self.outbox_seq += 1;
-        let job = self.runs[&run].job;
+        let row = self.run_mut(run);
+        row.moved_at = now;
+        let job = row.job;
         let workspace = self.jobs[&job].job.workspace.clone();
         let event = OutboxEvent { id: self.outbox_seq, at: now, workspace, job, run, kind: kind.into(), body };
         self.outbox.insert(event.id, event);
     }
 
-    pub fn emit_state(&mut self, run: RunId, now: Time) {
-        let body = Json::of(&serde_json::json!({ "state": self.runs[&run].state }));
-        self.emit(run, "run_state", body, now);
+    pub fn emit_state(&mut self, run: RunId, actor: &str, reason: Option<&str>, now: Time) {
+        let Run { state, counters, .. } = self.runs[&run];
+        self.emit(run, event::RUN_STATE, event::state(state, actor, reason, counters), now);
     }
 
     pub fn log(&mut self, entry: NewLog, now: Time) {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rusqlite::{Connection, params};
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{RUN, RunEvent, RunState};
-use windrow_model::store::{Admission, Held, Scope};
+use windrow_model::store::{Admission, Held, Quota, Scope};
 use windrow_model::{RunId, SessionId, Time};
 
 use super::cells::Cells;
@@ -44,7 +44,8 @@ pub(super) static AT_WORK: Sql = Sql::new(|| {
 pub(super) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result<Vec<Held>> {
     sessions::live_session(tx, admission.session)?;
     let mut places = admission.places;
-    let mut at_work = if admission.quota.is_some() { at_work(tx, now)? } else { BTreeMap::new() };
+    let limited = admission.quota != Quota::default();
+    let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
     let mut held = Vec::new();
     for candidate in waiting(tx, now)? {
         if !in_scope(&candidate, &admission.scope) {
@@ -52,7 +53,8 @@ pub(super) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
         }
         if !candidate.state.is_stopping() {
             let of_workspace = at_work.entry(candidate.workspace.clone()).or_default();
-            if places == 0 || admission.quota.is_some_and(|quota| *of_workspace >= quota) {
+            let quota = admission.quota.of(&candidate.workspace);
+            if places == 0 || quota.is_some_and(|quota| *of_workspace >= quota) {
                 continue;
             }
             places -= 1;
@@ -102,7 +104,7 @@ fn take(tx: &Connection, run: Run, session: SessionId, until: Time, now: Time) -
         )?
         .execute(params![run.id.0, run.state.as_str(), state.as_str(), now.0])?;
     expect_rows(changed, 1, "state of a run")?;
-    journal::emit_state(tx, &run, state, now)?;
+    journal::emit_state(tx, &run, state, ("system", None), now)?;
     let message = format!("run {} started", run.no);
     let (job, run) = (run.job, run.id);
     journal::note(tx, Note { job, run, item: None, level: LogLevel::Info, event: "started", message }, now)

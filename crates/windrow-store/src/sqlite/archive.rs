@@ -3,10 +3,11 @@
 
 use std::sync::LazyLock;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use windrow_model::counters::Counters;
+use windrow_model::event::{ArchivedItem, ErrorNote};
 use windrow_model::record::{LogLevel, Run};
-use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, ItemState, Outcome};
+use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Outcome};
 use windrow_model::step::Usage;
 use windrow_model::store::{Archived, StoreError};
 use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
@@ -15,7 +16,7 @@ use super::cells::Cells;
 use super::codes::{Sql, code, goal, goal_code, guard};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::scores::Part;
+use super::scores::{self, Part};
 use super::{rollout, runs};
 
 pub(super) static LOGGED: Sql = Sql::new(|| {
@@ -35,7 +36,7 @@ static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
     let settle = |event: &ItemEvent| {
         format!(
             "UPDATE items SET state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, \
-             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {}",
+             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {} RETURNING ordinal",
             goal_code(&ITEM, *event),
             Part::Whole as i64,
             guard(&ITEM, *event)
@@ -61,15 +62,15 @@ pub(super) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) 
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
     let mut settled = Vec::with_capacity(page.len());
     for attempt in &page {
-        let state = settle(tx, attempt, now)?;
-        moved.add(state, 1);
-        settled.push((attempt.id.item(), state));
+        let item = settle(tx, attempt, now)?;
+        moved.add(item.state, 1);
+        settled.push(item);
         if attempt.outcome == Outcome::Failed {
             log_failure(tx, &run, attempt, now)?;
         }
     }
     runs::move_counters(tx, run.id, &moved)?;
-    journal::emit_archived(tx, &run, &settled, now)?;
+    journal::emit_archived(tx, &run, &moved, &settled, now)?;
     if run.rollout.is_some() || run.limits.max_failed.is_some() {
         rollout::after_archiving(tx, run.id, now)?;
     }
@@ -91,10 +92,10 @@ fn logged(tx: &Connection, run: &Run, limit: usize) -> Result<Vec<Logged>> {
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-fn settle(tx: &Connection, attempt: &Logged, now: Time) -> Result<ItemState> {
+fn settle(tx: &Connection, attempt: &Logged, now: Time) -> Result<ArchivedItem> {
     let event = ItemEvent::of(attempt.outcome)
         .ok_or_else(|| StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome)))?;
-    let changed = tx.prepare_cached(&SETTLE[code(event) as usize])?.execute(params![
+    let row = params![
         attempt.id.item().0,
         attempt.id.0,
         attempt.error.as_ref().map(|(class, _)| code(*class)),
@@ -104,9 +105,20 @@ fn settle(tx: &Connection, attempt: &Logged, now: Time) -> Result<ItemState> {
         attempt.usage.tokens_out,
         attempt.usage.cost_nanos,
         now.0,
-    ])?;
-    expect_rows(changed, 1, "settled item")?;
-    Ok(goal(&ITEM, event))
+    ];
+    let mut stmt = tx.prepare_cached(&SETTLE[code(event) as usize])?;
+    let ordinal = stmt.query_row(row, |row| row.get(0)).optional()?;
+    let ordinal =
+        ordinal.ok_or_else(|| StoreError::Corrupt(format!("item {} cannot be settled", attempt.id.item())))?;
+    Ok(ArchivedItem {
+        id: attempt.id.item(),
+        ordinal,
+        state: goal(&ITEM, event),
+        latency_ms: Some(attempt.latency_ms),
+        usage: attempt.usage,
+        error: attempt.error.as_ref().map(ErrorNote::of),
+        scores: scores::notes_of(tx, attempt.id)?,
+    })
 }
 
 fn log_failure(tx: &Connection, run: &Run, attempt: &Logged, now: Time) -> Result<()> {

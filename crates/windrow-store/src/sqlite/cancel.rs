@@ -1,8 +1,10 @@
 //! Cancel: the waiting items of a stopping run, a bounded number at a time.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 use windrow_model::counters::Counters;
+use windrow_model::event::ArchivedItem;
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ITEM, ItemEvent, Outcome};
+use windrow_model::step::Usage;
 use windrow_model::{AttemptId, RunId, Ticket, Time};
 
 use super::codes::{Sql, code, goal, goal_code, guard, in_states};
@@ -26,7 +28,7 @@ static CANCEL: Sql = Sql::new(|| {
 });
 static CANCEL_ITEM: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ITEM, ItemEvent::Cancel), guard(&ITEM, ItemEvent::Cancel));
-    format!("UPDATE items SET state = {goal}, finished_at = ?2 WHERE id = ?1 AND {guard}")
+    format!("UPDATE items SET state = {goal}, finished_at = ?2 WHERE id = ?1 AND {guard} RETURNING ordinal")
 });
 
 pub(super) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
@@ -41,12 +43,22 @@ pub(super) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
     let mut settled = Vec::with_capacity(page.len());
     for attempt in &page {
         expect_rows(cancel.execute([attempt.0, now.0])?, 1, "cancelled attempt")?;
-        expect_rows(cancel_item.execute([attempt.item().0, now.0])?, 1, "cancelled item")?;
-        settled.push((attempt.item(), goal(&ITEM, ItemEvent::Cancel)));
+        let ordinal = cancel_item.query_row([attempt.item().0, now.0], |row| row.get(0)).optional()?;
+        expect_rows(usize::from(ordinal.is_some()), 1, "cancelled item")?;
+        settled.push(ArchivedItem {
+            id: attempt.item(),
+            ordinal: ordinal.unwrap_or_default(),
+            state: goal(&ITEM, ItemEvent::Cancel),
+            latency_ms: None,
+            usage: Usage::default(),
+            error: None,
+            scores: Vec::new(),
+        });
     }
     let n = page.len() as i64;
-    runs::move_counters(tx, run.id, &Counters { queued: -n, cancelled: n, ..Default::default() })?;
-    journal::emit_archived(tx, &run, &settled, now)?;
+    let moved = Counters { queued: -n, cancelled: n, ..Default::default() };
+    runs::move_counters(tx, run.id, &moved)?;
+    journal::emit_archived(tx, &run, &moved, &settled, now)?;
     Ok(n)
 }
 

@@ -62,6 +62,12 @@ impl<'r, 's> Cells<'r, 's> {
         found.ok_or_else(|| self.strange(Type::Text, format!("unknown word {text:?}")))
     }
 
+    pub fn maybe_word<W: Word>(&mut self) -> Result<Option<W>> {
+        let Some(text) = self.get::<Option<String>>()? else { return Ok(None) };
+        let found = W::ALL.iter().copied().find(|word| word.as_str() == text);
+        found.map(Some).ok_or_else(|| self.strange(Type::Text, format!("unknown word {text:?}")))
+    }
+
     pub fn time(&mut self) -> Result<Time> {
         self.get().map(Time)
     }

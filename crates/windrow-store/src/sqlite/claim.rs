@@ -66,7 +66,7 @@ pub(super) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
         return Ok(Vec::new());
     }
     let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0], |row| row.get(0))?;
-    let free = usize::try_from((run.limits.concurrency - running).min(run.may_start(now))).unwrap_or(0);
+    let free = usize::try_from((run.limits.concurrency - running).min(run.position().may_start(now))).unwrap_or(0);
     let want = claim.want.min(free);
     if want == 0 {
         return Ok(Vec::new());

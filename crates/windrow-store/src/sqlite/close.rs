@@ -36,12 +36,12 @@ pub(super) fn close_run(tx: &Connection, ticket: Ticket, closing: Closing, now: 
     expect_rows(changed, 1, "end of a run")?;
     free_job(tx, &before, closing.next_at, now)?;
     let run = runs::run(tx, before.id)?;
-    journal::emit_state(tx, &run, state, now)?;
+    journal::emit_state(tx, &run, state, ("system", run.reason.as_deref()), now)?;
     note(tx, &run, LogLevel::Info, "ended", ended_message(&run), now)?;
     if let Some(next) = closing.then {
         submit::submit(tx, *next, now)?;
     }
-    Ok(run)
+    Ok(Run { moved_at: now, ..run })
 }
 
 fn check_settled(run: &Run) -> Result<()> {

@@ -10,37 +10,37 @@ use super::{SqliteStore, dataset_drop, dataset_import, dataset_read};
 #[async_trait]
 impl DatasetStore for SqliteStore {
     async fn begin_import(&self, import: NewImport, now: Time) -> Result<()> {
-        self.write(move |tx| dataset_import::begin_import(tx, &import, now)).await
+        self.write("begin_import", move |tx| dataset_import::begin_import(tx, &import, now)).await
     }
 
     async fn import_rows(&self, version: DatasetVersionId, from: i64, rows: Vec<NewRow>) -> Result<()> {
-        self.write(move |tx| dataset_import::import_rows(tx, version, from, &rows)).await
+        self.write("import_rows", move |tx| dataset_import::import_rows(tx, version, from, &rows)).await
     }
 
     async fn finish_import(&self, version: DatasetVersionId, profile: Json, now: Time) -> Result<Imported> {
-        self.write(move |tx| dataset_import::finish_import(tx, version, &profile, now)).await
+        self.write("finish_import", move |tx| dataset_import::finish_import(tx, version, &profile, now)).await
     }
 
     async fn drop_version(&self, version: DatasetVersionId) -> Result<()> {
-        self.write(move |tx| dataset_drop::drop_version(tx, version)).await
+        self.write("drop_version", move |tx| dataset_drop::drop_version(tx, version)).await
     }
 
     async fn sweep_datasets(&self, limit: usize) -> Result<i64> {
-        self.write(move |tx| dataset_drop::sweep(tx, limit)).await
+        self.write("sweep_datasets", move |tx| dataset_drop::sweep(tx, limit)).await
     }
 
     async fn datasets(&self, workspace: &str) -> Result<Vec<DatasetListing>> {
         let workspace = workspace.to_owned();
-        self.read(move |conn| dataset_read::datasets(conn, &workspace)).await
+        self.read("datasets", move |conn| dataset_read::datasets(conn, &workspace)).await
     }
 
     async fn find_dataset(&self, workspace: &str, name: &str) -> Result<Option<Dataset>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.read(move |conn| dataset_read::find(conn, &workspace, &name)).await
+        self.read("find_dataset", move |conn| dataset_read::find(conn, &workspace, &name)).await
     }
 
     async fn dataset_versions(&self, dataset: DatasetId) -> Result<Vec<DatasetVersion>> {
-        self.read(move |conn| dataset_read::versions(conn, dataset, i64::MAX)).await
+        self.read("dataset_versions", move |conn| dataset_read::versions(conn, dataset, i64::MAX)).await
     }
 
     async fn dataset_rows(
@@ -50,7 +50,7 @@ impl DatasetStore for SqliteStore {
         limit: usize,
         bytes: usize,
     ) -> Result<Vec<DatasetRow>> {
-        self.read(move |conn| dataset_read::rows(conn, version, from, limit, bytes)).await
+        self.read("dataset_rows", move |conn| dataset_read::rows(conn, version, from, limit, bytes)).await
     }
 
     async fn dataset_differences(
@@ -59,6 +59,6 @@ impl DatasetStore for SqliteStore {
         after: i64,
         limit: usize,
     ) -> Result<Vec<Difference>> {
-        self.read(move |conn| dataset_read::differences(conn, versions, after, limit)).await
+        self.read("dataset_differences", move |conn| dataset_read::differences(conn, versions, after, limit)).await
     }
 }

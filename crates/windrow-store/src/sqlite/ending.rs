@@ -2,6 +2,7 @@
 //! ending closes its open steps and frees its resource.
 
 use rusqlite::{CachedStatement, params};
+use windrow_model::event::{PartialItem, ScoreNote};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::LogLevel;
 use windrow_model::state::{ATTEMPT, AttemptEvent, Outcome};
@@ -126,6 +127,7 @@ fn show_part(batch: &mut Batch, attempt: &Thin, scores: &[Score]) -> Result<()> 
         .execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
     expect_rows(changed, 1, "snapshot of an item")?;
     scores::forget(tx, attempt.id, Part::Partial)?;
+    batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(scores) })?;
     scores::keep(batch, attempt.id, Part::Partial, scores)
 }
 

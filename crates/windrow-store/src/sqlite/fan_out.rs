@@ -56,7 +56,7 @@ fn events(tx: &Connection, after: i64, up_to: i64) -> Result<Vec<(OutboxEvent, S
     let mut stmt = tx.prepare_cached(EVENTS)?;
     let found = stmt.query_map([after, up_to], |row| {
         let mut c = Cells::of(row);
-        Ok((journal::event(&mut c)?, c.get()?))
+        Ok((journal::from_cells(&mut c)?, c.get()?))
     })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }

@@ -42,7 +42,7 @@ pub(super) fn intend(
         let changed = tx.prepare_cached("UPDATE runs SET halted = 0 WHERE id = ?1")?.execute([id.0])?;
         expect_rows(changed, 1, "halt of a run")?;
     }
-    journal::emit_state(tx, &run, state, now)?;
+    journal::emit_state(tx, &run, state, (&actor, reason.as_deref()), now)?;
     let (event, message) = (event.as_str().to_owned(), reason.unwrap_or_default());
     let entry = NewLog { job: run.job, run: Some(id), item: None, level: LogLevel::Info, event, actor, message };
     journal::log(tx, &entry, now)?;

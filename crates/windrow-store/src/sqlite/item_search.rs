@@ -7,6 +7,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 use windrow_model::ItemId;
+use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, FoundItem, ItemPage, ItemQuery, Sort};
 
 use super::codes::code;
@@ -149,6 +150,17 @@ fn value(statement: &mut Statement, field: &Field) {
     statement.add(column);
 }
 
+const fn sign(comparison: Comparison) -> &'static str {
+    match comparison {
+        Comparison::Less => "<",
+        Comparison::AtMost => "<=",
+        Comparison::More => ">",
+        Comparison::AtLeast => ">=",
+        Comparison::Equal => "=",
+        Comparison::Unequal => "<>",
+    }
+}
+
 /// `IS TRUE`, because what is null fits no comparison, and does so under NOT as well.
 fn compile(statement: &mut Statement, condition: &Condition) {
     match condition {
@@ -158,10 +170,10 @@ fn compile(statement: &mut Statement, condition: &Condition) {
             statement.add("NOT ");
             compile(statement, inner);
         }
-        Condition::Compare { field, operator, value: bound } => {
+        Condition::Compare { field, comparison, value: bound } => {
             statement.add("((");
             value(statement, field);
-            statement.add(&format!(" {} ", operator.as_str())).bind(*bound).add(") IS TRUE)");
+            statement.add(&format!(" {} ", sign(*comparison))).bind(*bound).add(") IS TRUE)");
         }
         Condition::In { field, values } => {
             statement.add("((");

@@ -2,10 +2,11 @@
 //! tell of, in its transaction.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use serde_json::json;
+use windrow_model::counters::Counters;
+use windrow_model::event::{self, ArchivedItem};
 use windrow_model::hook::HELD;
 use windrow_model::record::{LogEntry, LogLevel, OutboxEvent, Run};
-use windrow_model::state::{ItemState, RunState};
+use windrow_model::state::RunState;
 use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
@@ -51,40 +52,54 @@ pub(super) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
     log(tx, &entry, now)
 }
 
+/// What others are told of is what counts as movement.
 pub(super) fn emit(tx: &Connection, job: JobId, run: RunId, kind: &str, body: &Json, now: Time) -> Result<()> {
     let mut stmt =
         tx.prepare_cached("INSERT INTO outbox (at, job_id, run_id, kind, body) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     stmt.execute(params![now.0, job.0, run.0, kind, body.as_str()])?;
+    tx.prepare_cached("UPDATE runs SET moved_at = ?2 WHERE id = ?1")?.execute([run.0, now.0])?;
     Ok(())
 }
 
-pub(super) fn emit_state(tx: &Connection, run: &Run, state: RunState, now: Time) -> Result<()> {
-    emit(tx, run.job, run.id, "run_state", &Json::of(&json!({ "state": state })), now)
+/// `run` as it stood before, but for its counters.
+pub(super) fn emit_state(
+    tx: &Connection,
+    run: &Run,
+    state: RunState,
+    (actor, reason): (&str, Option<&str>),
+    now: Time,
+) -> Result<()> {
+    emit(tx, run.job, run.id, event::RUN_STATE, &event::state(state, actor, reason, run.counters), now)
 }
 
-/// One event per batch, not per item: the outbox is written in the hot path.
-pub(super) fn emit_archived(tx: &Connection, run: &Run, settled: &[(ItemId, ItemState)], now: Time) -> Result<()> {
-    if settled.is_empty() {
-        return Ok(());
-    }
-    let mut body = String::with_capacity(16 + settled.len() * 32);
-    body.push_str("{\"items\":[");
-    for (place, (id, state)) in settled.iter().enumerate() {
-        let comma = if place == 0 { "" } else { "," };
-        body.push_str(&format!("{comma}{{\"id\":{id},\"state\":\"{state}\"}}"));
-    }
-    body.push_str("]}");
-    emit(tx, run.job, run.id, "items_archived", &Json::from_text(body), now)
+/// All items of a run are known, these last ones among them.
+pub(super) fn emit_planned(tx: &Connection, run: &Run, taken: i64, now: Time) -> Result<()> {
+    let mut counts = run.counters;
+    counts += Counters { total: taken, queued: taken, ..Default::default() };
+    emit(tx, run.job, run.id, event::RUN_PLANNED, &event::planned(counts), now)
+}
+
+/// Events of many items, not one each: the outbox is written in the hot path.
+pub(super) fn emit_archived(
+    tx: &Connection,
+    run: &Run,
+    moved: &Counters,
+    settled: &[ArchivedItem],
+    now: Time,
+) -> Result<()> {
+    let mut counts = run.counters;
+    counts += *moved;
+    event::archived(counts, settled).try_for_each(|body| emit(tx, run.job, run.id, event::ITEMS_ARCHIVED, &body, now))
 }
 
 pub(super) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
     let mut stmt = conn.prepare_cached(OUTBOX)?;
-    let found = stmt.query_map(params![after, limit as i64], |row| event(&mut Cells::of(row)))?;
+    let found = stmt.query_map(params![after, limit as i64], |row| from_cells(&mut Cells::of(row)))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// In the order of the columns that `OUTBOX` names.
-pub(super) fn event(c: &mut Cells) -> rusqlite::Result<OutboxEvent> {
+pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<OutboxEvent> {
     Ok(OutboxEvent {
         id: c.get()?,
         at: c.time()?,

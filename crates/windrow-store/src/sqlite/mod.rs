@@ -2,11 +2,14 @@
 //! connections read. Each verb is a plain function over a connection, one file per verb or noun;
 //! this module only carries calls to the right side.
 
+mod access;
 mod admit;
 mod aggregates;
+mod alerts;
 mod amend;
 mod archive;
 mod attempts;
+mod audit;
 mod cancel;
 mod cells;
 mod claim;
@@ -15,6 +18,7 @@ mod close;
 mod codes;
 mod compare;
 mod connection;
+mod copy;
 mod dataset_drop;
 mod dataset_import;
 mod dataset_read;
@@ -22,6 +26,7 @@ mod datasets;
 mod delete_job;
 mod deliveries;
 mod ending;
+mod examine;
 mod fan_out;
 mod fault;
 mod hooks;
@@ -32,6 +37,7 @@ mod jobs;
 mod journal;
 mod migrate;
 mod plan;
+mod pulse;
 mod readers;
 mod reap;
 mod recount;
@@ -54,6 +60,7 @@ mod submit;
 #[cfg(test)]
 mod tests;
 mod unblock;
+mod vitals;
 mod waits;
 mod webhooks;
 mod writer;
@@ -66,6 +73,7 @@ use rusqlite::Connection;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
@@ -77,6 +85,10 @@ use windrow_model::store::*;
 use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
+pub use copy::copy;
+pub use examine::{Examination, Orphan, examine};
+
+use crate::meters::Meters;
 use readers::Readers;
 use writer::{Footing, Writer};
 
@@ -84,13 +96,14 @@ use writer::{Footing, Writer};
 pub struct SqliteStore {
     readers: Readers,
     writer: Writer,
+    meters: Meters,
 }
 
 impl SqliteStore {
     /// Opens the file, creating it and its folder if need be, and brings its schema up to date.
     pub fn open(path: &Path) -> Result<Self> {
         let conn = connection::open_writer(path)?;
-        Ok(Self { readers: Readers::new(path.to_owned()), writer: Writer::start(conn)? })
+        Ok(Self { readers: Readers::new(path.to_owned()), writer: Writer::start(conn)?, meters: Meters::default() })
     }
 
     /// Transactions so far; far fewer than verbs when many arrive at once.
@@ -100,241 +113,250 @@ impl SqliteStore {
 
     async fn write<T: Send + 'static>(
         &self,
+        name: &'static str,
         verb: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(Footing::Savepoint, verb).await
+        self.meters.timed(name, self.writer.write(Footing::Savepoint, verb)).await
     }
 
     /// For the verbs of the hot path.
     async fn write_hot<T: Send + 'static>(
         &self,
+        name: &'static str,
         verb: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.writer.write(Footing::Group, verb).await
+        self.meters.timed(name, self.writer.write(Footing::Group, verb)).await
     }
 
     async fn read<T: Send + 'static>(
         &self,
+        name: &'static str,
         query: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     ) -> Result<T> {
-        self.readers.read(query).await
+        self.meters.timed(name, self.readers.read(query)).await
     }
 }
 
 #[async_trait]
 impl Store for SqliteStore {
     async fn open_session(&self, session: Session) -> Result<()> {
-        self.write(move |tx| sessions::open_session(tx, &session)).await
+        self.write("open_session", move |tx| sessions::open_session(tx, &session)).await
     }
 
     async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
-        self.write(move |tx| sessions::beat(tx, session, lease_ms, now)).await
+        self.write("beat", move |tx| sessions::beat(tx, session, lease_ms, now)).await
     }
 
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
-        self.write(move |tx| sessions::bury(tx, session, now)).await
+        self.write("bury", move |tx| sessions::bury(tx, session, now)).await
     }
 
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
-        self.write(move |tx| waits::note_waits(tx, session, &waits)).await
+        self.write("note_waits", move |tx| waits::note_waits(tx, session, &waits)).await
     }
 
     async fn sessions(&self) -> Result<Vec<Session>> {
-        self.read(sessions::sessions).await
+        self.read("sessions", sessions::sessions).await
     }
 
     async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
-        self.write(move |tx| submit::submit(tx, submission, now)).await
+        self.write("submit", move |tx| submit::submit(tx, submission, now)).await
     }
 
     async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
-        self.write(move |tx| admit::admit(tx, &admission, now)).await
+        self.write("admit", move |tx| admit::admit(tx, &admission, now)).await
     }
 
     async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
-        self.write(move |tx| plan::plan_items(tx, page, now)).await
+        self.write("plan_items", move |tx| plan::plan_items(tx, page, now)).await
     }
 
     async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
-        self.write(move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
+        self.write("replan_items", move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
     }
 
     async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
-        self.write(move |tx| plan::feed_items(tx, run, &items, now)).await
+        self.write("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
-        self.write_hot(move |tx| claim::claim(tx, &claim, now)).await
+        self.write_hot("claim", move |tx| claim::claim(tx, &claim, now)).await
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
-        self.read(move |conn| steps::history(conn, attempt)).await
+        self.read("history", move |conn| steps::history(conn, attempt)).await
     }
 
-    async fn shared_step(&self, key: ContentKey) -> Result<Option<Step>> {
-        self.read(move |conn| shared::shared_step(conn, key)).await
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        self.read("shared_step", move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
-        self.write_hot(move |tx| renew::renew(tx, &leases, lease_ms, now)).await
+        self.write_hot("renew", move |tx| renew::renew(tx, &leases, lease_ms, now)).await
     }
 
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
-        self.write_hot(move |tx| report::report(tx, &reports, now)).await
+        self.write_hot("report", move |tx| report::report(tx, &reports, now)).await
     }
 
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        self.write_hot(move |tx| archive::archive(tx, ticket, limit, now)).await
+        self.write_hot("archive", move |tx| archive::archive(tx, ticket, limit, now)).await
     }
 
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
-        self.write(move |tx| reap::reap(tx, limit, now)).await
+        self.write("reap", move |tx| reap::reap(tx, limit, now)).await
     }
 
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
-        self.write(move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
+        self.write("cancel_items", move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
     }
 
     async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
-        self.write(move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+        self.write("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
     }
 
     async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
         let reason = reason.to_owned();
-        self.write(move |tx| rollout::halt(tx, ticket, reason, now)).await
+        self.write("halt", move |tx| rollout::halt(tx, ticket, reason, now)).await
     }
 
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
-        self.write(move |tx| sessions::yield_run(tx, ticket)).await
+        self.write("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
     }
 
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
-        self.write(move |tx| close::close_run(tx, ticket, closing, now)).await
+        self.write("close_run", move |tx| close::close_run(tx, ticket, closing, now)).await
     }
 
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
-        self.write(move |tx| intend::intend(tx, run, event, actor, reason, now)).await
+        self.write("intend", move |tx| intend::intend(tx, run, event, actor, reason, now)).await
     }
 
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
         let actor = actor.to_owned();
-        self.write(move |tx| rollout::approve(tx, run, wave, actor, now)).await
+        self.write("approve", move |tx| rollout::approve(tx, run, wave, actor, now)).await
     }
 
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
         let actor = actor.to_owned();
-        self.write(move |tx| amend::amend(tx, run, limits, actor, now)).await
+        self.write("amend", move |tx| amend::amend(tx, run, limits, actor, now)).await
     }
 
     async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
         let actor = actor.to_owned();
-        self.write(move |tx| schedules::schedule(tx, job, schedule, actor, now)).await
+        self.write("schedule", move |tx| schedules::schedule(tx, job, schedule, actor, now)).await
     }
 
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
-        self.write(move |tx| entries.iter().try_for_each(|entry| journal::log(tx, entry, now))).await
+        self.write("log", move |tx| entries.iter().try_for_each(|entry| journal::log(tx, entry, now))).await
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-        self.read(move |conn| journal::outbox(conn, after, limit)).await
+        self.read("outbox", move |conn| journal::outbox(conn, after, limit)).await
     }
 
     async fn outbox_reach(&self) -> Result<OutboxReach> {
-        self.read(journal::reach).await
+        self.read("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
-        self.write(move |tx| journal::forget_outbox(tx, up_to)).await
+        self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
     }
 
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
-        self.write(move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+        self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
     }
 
     async fn delete_job(&self, job: JobId) -> Result<()> {
-        self.write(move |tx| delete_job::delete_job(tx, job)).await
+        self.write("delete_job", move |tx| delete_job::delete_job(tx, job)).await
     }
 
     async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
-        self.write(move |tx| delete_job::sweep_jobs(tx, limit)).await
+        self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {
-        self.read(move |conn| jobs::job(conn, id)).await
+        self.read("job", move |conn| jobs::job(conn, id)).await
     }
 
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.read(move |conn| jobs::find_job(conn, &workspace, &name)).await
+        self.read("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
     }
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
-        self.read(move |conn| jobs::jobs(conn, &filter)).await
+        self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await
     }
 
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
-        self.read(move |conn| schedules::due_jobs(conn, limit, now)).await
+        self.read("due_jobs", move |conn| schedules::due_jobs(conn, limit, now)).await
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {
-        self.read(move |conn| runs::run(conn, id)).await
+        self.read("run", move |conn| runs::run(conn, id)).await
     }
 
     async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        self.read(move |conn| runs::runs(conn, job)).await
+        self.read("runs", move |conn| runs::runs(conn, job)).await
     }
 
     async fn spec(&self, hash: &str) -> Result<Json> {
         let hash = hash.to_owned();
-        self.read(move |conn| jobs::spec(conn, &hash)).await
+        self.read("spec", move |conn| jobs::spec(conn, &hash)).await
     }
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
-        self.read(move |conn| items::items(conn, &filter)).await
+        self.read("items", move |conn| items::items(conn, &filter)).await
     }
 
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
-        self.read(move |conn| item_search::search_items(conn, &query)).await
+        self.read("search_items", move |conn| item_search::search_items(conn, &query)).await
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        self.read(move |conn| items::item(conn, id)).await
+        self.read("item", move |conn| items::item(conn, id)).await
     }
 
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.read(move |conn| journal::logs(conn, job, after, limit)).await
+        self.read("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
-        self.read(move |conn| stats::stats(conn, &extent)).await
+        self.read("stats", move |conn| stats::stats(conn, &extent)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.read(move |conn| aggregates::aggregates(conn, run)).await
+        self.read("aggregates", move |conn| aggregates::aggregates(conn, run)).await
     }
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
-        self.read(move |conn| aggregates::job_aggregates(conn, job)).await
+        self.read("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
     }
 
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
-        self.read(move |conn| results::results(conn, run, after, limit)).await
+        self.read("results", move |conn| results::results(conn, run, after, limit)).await
     }
 
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
-        self.read(move |conn| results::worst(conn, run, limit)).await
+        self.read("worst", move |conn| results::worst(conn, run, limit)).await
     }
 
     async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
-        self.read(move |conn| compare::compare(conn, before, after, limit)).await
+        self.read("compare", move |conn| compare::compare(conn, before, after, limit)).await
     }
 
     async fn recount(&self, run: RunId) -> Result<Counters> {
-        self.read(move |conn| recount::recount(conn, run)).await
+        self.read("recount", move |conn| recount::recount(conn, run)).await
     }
 
     async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
-        self.read(move |conn| standing::standing(conn, run, now)).await
+        self.read("standing", move |conn| standing::standing(conn, run, now)).await
+    }
+
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        let read = move |conn: &Connection| vitals::vitals(conn, workspace.as_deref(), &patience, now);
+        let vitals = self.read("vitals", read).await?;
+        Ok(Vitals { slowest_commit_ms: self.writer.slowest_ms(), ..vitals })
     }
 }

@@ -13,7 +13,7 @@ use super::cells::Cells;
 use super::codes::{Sql, code};
 use super::fault::{Result, expect_rows};
 use super::requeue::{Known, requeue};
-use super::{attempts, runs};
+use super::{attempts, journal, runs};
 
 static CREATE: Sql = Sql::new(|| {
     format!(
@@ -39,6 +39,9 @@ pub(super) fn plan_items(tx: &Connection, page: PlanPage, now: Time) -> Result<P
         .prepare_cached("UPDATE runs SET cursor = ?3, planned = ?4 WHERE id = ?1 AND epoch = ?2 AND planned = 0")?
         .execute(params![run.id.0, run.epoch, page.to.as_ref().map(|to| to.as_str()), page.done])?;
     expect_rows(changed, 1, "cursor of a run")?;
+    if page.done {
+        journal::emit_planned(tx, &run, planned.created + planned.requeued, now)?;
+    }
     Ok(Planned { done: page.done, ..planned })
 }
 

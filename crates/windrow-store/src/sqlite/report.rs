@@ -6,6 +6,7 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{CachedStatement, Connection};
 use windrow_model::counters::Counters;
+use windrow_model::event::{self, PartialItem};
 use windrow_model::record::RunLimits;
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
 use windrow_model::step::Usage;
@@ -15,7 +16,7 @@ use windrow_model::{JobId, RunId, Time};
 use super::attempts::{self, Thin};
 use super::cells::Cells;
 use super::fault::Result;
-use super::{ending, intend, runs, scores, steps};
+use super::{ending, intend, journal, runs, scores, steps};
 
 /// What a batch of reports learns of its runs and does to their counters, written once at the end;
 /// and the statements nearly every report needs, fetched once.
@@ -61,6 +62,8 @@ struct RunFacts {
     /// Steps of it were reported.
     heard: bool,
     moved: Counters,
+    /// Items at work that showed something.
+    shown: Vec<PartialItem>,
 }
 
 impl RunFacts {
@@ -96,6 +99,9 @@ impl<'tx> Batch<'tx> {
             runs::move_counters(self.tx, *run, &facts.moved)?;
             if facts.spent_now != Usage::default() {
                 runs::spend(self.tx, *run, &facts.spent_now)?;
+            }
+            for body in event::partial(&facts.shown) {
+                journal::emit(self.tx, facts.job, *run, event::ITEMS_PARTIAL, &body, self.now)?;
             }
             // What is in flight finishes its call; nothing else begins.
             if let (true, Some(reason), Ok(_)) =
@@ -133,6 +139,12 @@ impl<'tx> Batch<'tx> {
         }
         ending::end(self, &attempt, ending)?;
         Ok(Receipt::Accepted)
+    }
+
+    /// Told at the end of the batch.
+    pub fn show(&mut self, run: RunId, item: PartialItem) -> Result<()> {
+        self.facts(run)?.shown.push(item);
+        Ok(())
     }
 
     pub fn job_of(&mut self, run: RunId) -> Result<JobId> {
@@ -176,6 +188,7 @@ impl<'tx> Batch<'tx> {
                         spent_now: Usage::default(),
                         heard: false,
                         moved: Counters::default(),
+                        shown: Vec::new(),
                     })
                 })?;
                 Ok(unknown.insert(facts))

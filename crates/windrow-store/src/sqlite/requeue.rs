@@ -17,7 +17,7 @@ use super::cells::Cells;
 use super::codes::{code, in_states};
 use super::fault::{Result, expect_rows};
 use super::items::{is_not_good, not_good};
-use super::runs;
+use super::{journal, runs};
 
 /// An item the job has, as far as taking it on again needs it.
 pub(super) struct Known {
@@ -109,7 +109,7 @@ pub(super) fn replan_items(
     }
     let cursor = match page.last() {
         Some(last) => Some(Json::from_text(format!("{{\"after\":{}}}", last.id))),
-        None => run.cursor,
+        None => run.cursor.clone(),
     };
     let done = page.len() < limit;
     let changed = tx
@@ -118,6 +118,9 @@ pub(super) fn replan_items(
     expect_rows(changed, 1, "cursor of a run")?;
     let requeued = page.len() as i64;
     runs::move_counters(tx, run.id, &Counters { total: requeued, queued: requeued, ..Default::default() })?;
+    if done {
+        journal::emit_planned(tx, &run, requeued, now)?;
+    }
     Ok(Planned { requeued, done, ..Default::default() })
 }
 

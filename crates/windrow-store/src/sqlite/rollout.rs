@@ -14,7 +14,7 @@ use super::{intend, runs};
 
 pub(super) fn open_wave(tx: &Connection, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
     let run = runs::check_ticket(tx, ticket)?;
-    let next = run.next_wave(now);
+    let next = run.position().next_wave(now);
     let opens = matches!(next, NextWave::Check { wave: next } | NextWave::Open { wave: next } if next == wave);
     if !opens || !run.state.dispatches() {
         return Ok(run);
@@ -52,7 +52,7 @@ fn halt_run(tx: &Connection, run: &Run, reason: String, now: Time) -> Result<()>
 /// After items were archived: the open wave may have settled, and the cap may be reached.
 pub(super) fn after_archiving(tx: &Connection, run: RunId, now: Time) -> Result<()> {
     let run = runs::run(tx, run)?;
-    if run.wave_settled() && run.stage.settled_at.is_none() {
+    if run.position().wave_settled() && run.stage.settled_at.is_none() {
         let sql = "UPDATE runs SET wave_settled_at = ?2 WHERE id = ?1";
         expect_rows(tx.prepare_cached(sql)?.execute([run.id.0, now.0])?, 1, "end of a wave")?;
     }

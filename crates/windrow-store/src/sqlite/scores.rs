@@ -2,6 +2,7 @@
 //! set until archiving moves it to the other.
 
 use rusqlite::{Connection, Row, params};
+use windrow_model::event::ScoreNote;
 use windrow_model::step::Score;
 use windrow_model::{AttemptId, ItemId};
 
@@ -23,6 +24,9 @@ pub(super) const OWN_COLUMN: &str = "instr(s.name, '@') = 0";
 
 pub(super) const KEEP: &str = "INSERT OR REPLACE INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+pub(super) const NOTES: &str =
+    "SELECT name, turn, verdict, value FROM scores WHERE attempt_id = ?1 AND part = 0 ORDER BY turn, name";
 
 pub(super) fn keep(batch: &mut Batch, attempt: AttemptId, part: Part, scores: &[Score]) -> Result<()> {
     for score in scores {
@@ -62,6 +66,16 @@ pub(super) fn of_attempt(conn: &Connection, attempt: AttemptId) -> Result<Vec<Sc
         "SELECT name, version, turn, verdict, value, reason FROM scores WHERE attempt_id = ?1 AND part = ?2 ORDER BY turn, name",
     )?;
     let found = stmt.query_map(params![attempt.0, Part::Whole as i64], from_row)?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The same without versions and reasons.
+pub(super) fn notes_of(conn: &Connection, attempt: AttemptId) -> Result<Vec<ScoreNote>> {
+    let mut stmt = conn.prepare_cached(NOTES)?;
+    let found = stmt.query_map([attempt.0], |row| {
+        let mut c = Cells::of(row);
+        Ok(ScoreNote { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()? })
+    })?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 

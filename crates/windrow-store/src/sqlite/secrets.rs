@@ -14,34 +14,34 @@ const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_
 #[async_trait]
 impl SecretStore for SqliteStore {
     async fn put_secret(&self, secret: SealedSecret) -> Result<bool> {
-        self.write(move |tx| put(tx, &secret)).await
+        self.write("put_secret", move |tx| put(tx, &secret)).await
     }
 
     async fn secret(&self, workspace: &str, name: &str) -> Result<Option<SealedSecret>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.read(move |conn| find(conn, &workspace, &name)).await
+        self.read("secret", move |conn| find(conn, &workspace, &name)).await
     }
 
     async fn secrets(&self, workspace: &str) -> Result<Vec<SecretListing>> {
         let workspace = workspace.to_owned();
-        self.read(move |conn| list(conn, &workspace)).await
+        self.read("secrets", move |conn| list(conn, &workspace)).await
     }
 
     async fn delete_secret(&self, workspace: &str, name: &str) -> Result<()> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.write(move |tx| delete(tx, &workspace, &name)).await
+        self.write("delete_secret", move |tx| delete(tx, &workspace, &name)).await
     }
 
     async fn secret_keys(&self) -> Result<Vec<(String, i64)>> {
-        self.read(keys).await
+        self.read("secret_keys", keys).await
     }
 
     async fn sealed_secrets(&self) -> Result<Vec<SealedSecret>> {
-        self.read(all).await
+        self.read("sealed_secrets", all).await
     }
 
     async fn reseal_secrets(&self, resealed: Vec<Resealed>) -> Result<bool> {
-        self.write(move |tx| reseal(tx, &resealed)).await
+        self.write("reseal_secrets", move |tx| reseal(tx, &resealed)).await
     }
 }
 
@@ -111,7 +111,7 @@ fn delete(tx: &Connection, workspace: &str, name: &str) -> fault::Result<()> {
     }
 }
 
-fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
+pub(super) fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
     let mut stmt = conn.prepare_cached("SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id")?;
     let found = stmt.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)

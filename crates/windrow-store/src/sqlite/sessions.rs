@@ -24,13 +24,29 @@ pub(super) static EXPIRE: Sql = Sql::new(|| {
     )
 });
 
+/// Leases are counted over live runs only, so that no finished attempt is touched.
+pub(super) static OPEN: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
+    format!(
+        "SELECT id, host, pid, regions, remote, (
+             SELECT count(*) FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
+             WHERE r.ended_at IS NULL AND a.owner = sessions.id),
+         started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id"
+    )
+});
+
 pub(super) fn open_session(tx: &Connection, session: &Session) -> Result<()> {
-    let regions = Json::of(&session.regions);
-    tx.prepare_cached("INSERT OR REPLACE INTO sessions VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(params![
+    let (regions, remote) = (Json::of(&session.regions), session.remote.as_ref().map(Json::of));
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO sessions (id, host, pid, regions, remote, started_at, beat_at, ended_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?
+    .execute(params![
         session.id.0,
         session.host,
         session.pid,
         regions.as_str(),
+        remote.as_ref().map(Json::as_str),
         session.started_at.0,
         session.beat_at.0,
         session.ended_at.map(|at| at.0),
@@ -95,9 +111,7 @@ fn held_runs(tx: &Connection, id: SessionId) -> Result<Vec<RunId>> {
 }
 
 pub(super) fn sessions(conn: &Connection) -> Result<Vec<Session>> {
-    let mut stmt = conn.prepare_cached(
-        "SELECT id, host, pid, regions, started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id",
-    )?;
+    let mut stmt = conn.prepare_cached(&OPEN)?;
     let found = stmt.query_map([], |row| {
         let mut c = Cells::of(row);
         Ok(Session {
@@ -105,6 +119,8 @@ pub(super) fn sessions(conn: &Connection) -> Result<Vec<Session>> {
             host: c.get()?,
             pid: c.get()?,
             regions: c.parsed(Json::parse)?,
+            remote: c.maybe_parsed(Json::parse)?,
+            at_work: c.get()?,
             started_at: c.time()?,
             beat_at: c.time()?,
             ended_at: c.maybe_time()?,

@@ -1,10 +1,10 @@
-//! Steps that serve other items and jobs: one pointer per key to the newest that was done.
+//! Steps that serve other items and jobs of their workspace: one pointer per key to the newest that was done.
 
-use rusqlite::{Connection, OptionalExtension};
-use windrow_model::StepId;
+use rusqlite::{Connection, OptionalExtension, params};
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 use windrow_model::step::ContentKey;
+use windrow_model::{RunId, StepId};
 
 use super::codes::{Sql, code};
 use super::fault::Result;
@@ -12,19 +12,23 @@ use super::steps;
 
 pub(super) static FIND: Sql = Sql::new(|| {
     format!(
-        "SELECT {} FROM shared_steps k CROSS JOIN steps s ON s.id = k.step_id WHERE k.key = ?1 AND s.state = {}",
+        "SELECT {} FROM runs r CROSS JOIN shared_steps k ON k.workspace = r.workspace AND k.key = ?2 \
+         CROSS JOIN steps s ON s.id = k.step_id WHERE r.id = ?1 AND s.state = {}",
         steps::COLUMNS,
         code(StepState::Done)
     )
 });
 
-pub(super) fn shared_step(conn: &Connection, key: ContentKey) -> Result<Option<Step>> {
-    Ok(conn.prepare_cached(&FIND)?.query_row([key.0], steps::from_row).optional()?)
+pub(super) fn shared_step(conn: &Connection, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+    Ok(conn.prepare_cached(&FIND)?.query_row(params![run.0, key.0], steps::from_row).optional()?)
 }
 
 /// From now on this step serves whoever asks for its key.
-pub(super) fn share(tx: &Connection, id: StepId) -> Result<()> {
-    tx.prepare_cached("INSERT OR REPLACE INTO shared_steps (key, step_id) SELECT key, id FROM steps WHERE id = ?1")?
-        .execute([id.0])?;
+pub(super) fn share(tx: &Connection, run: RunId, id: StepId) -> Result<()> {
+    tx.prepare_cached(
+        "INSERT OR REPLACE INTO shared_steps (workspace, key, step_id) \
+         SELECT r.workspace, s.key, s.id FROM runs r CROSS JOIN steps s WHERE r.id = ?1 AND s.id = ?2",
+    )?
+    .execute([run.0, id.0])?;
     Ok(())
 }

@@ -48,7 +48,7 @@ pub(super) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         conn.prepare_cached(&LEASED)?.query_row(params![id.0, now.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (blocked, blocked_on) =
         conn.prepare_cached(&BLOCKED)?.query_row([id.0], |row| Ok((row.get(0)?, row.get(2)?)))?;
-    let holdup = run.holdup(now);
+    let holdup = run.position().holdup(now);
     Ok(Standing {
         run: id,
         state: run.state,

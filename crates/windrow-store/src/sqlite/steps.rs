@@ -65,7 +65,7 @@ pub(super) fn write(batch: &mut Batch, attempt: &Thin, write: &StepWrite) -> Res
     if let (true, StepResult::Done { usage, .. }) = (changed > 0, result) {
         batch.spend(attempt.run, *usage)?;
         if shared {
-            shared::share(batch.tx, id)?;
+            shared::share(batch.tx, attempt.run, id)?;
         }
     }
     Ok(())

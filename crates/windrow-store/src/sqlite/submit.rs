@@ -2,7 +2,7 @@
 //! idempotency key seen before gets its first answer again.
 
 use rusqlite::{Connection, OptionalExtension, named_params, params};
-use serde_json::json;
+use windrow_model::event;
 use windrow_model::record::{Job, LogLevel};
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::store::{NewLog, StoreError, Submission, Submitted};
@@ -24,7 +24,7 @@ pub(super) fn submit(tx: &Connection, s: Submission, now: Time) -> Result<Submit
     tx.prepare_cached("INSERT INTO specs (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING")?
         .execute(params![s.spec_hash, s.spec.as_str()])?;
     insert_run(tx, job, no, &s, now)?;
-    journal::emit(tx, job, s.run, "run_submitted", &Json::of(&json!({ "mode": s.mode })), now)?;
+    journal::emit(tx, job, s.run, event::RUN_SUBMITTED, &event::submitted(no, s.mode, &s.actor), now)?;
     let message = format!("run {no} submitted ({})", s.mode);
     let (level, event) = (LogLevel::Info, "submitted".to_owned());
     journal::log(tx, &NewLog { job, run: Some(s.run), item: None, level, event, actor: s.actor, message }, now)?;

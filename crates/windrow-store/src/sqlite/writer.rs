@@ -4,7 +4,6 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
@@ -13,6 +12,7 @@ use tokio::sync::oneshot;
 use windrow_model::store::{Result, StoreError};
 
 use super::fault::{self, Fault};
+use super::pulse::Pulse;
 
 /// Verbs that share a commit, at most; bounds the transaction and the wait of the first in it.
 const GROUP: usize = 512;
@@ -20,7 +20,7 @@ const GROUP: usize = 512;
 pub(super) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Request>>>,
     thread: Option<JoinHandle<()>>,
-    commits: Arc<AtomicU64>,
+    pulse: Arc<Pulse>,
 }
 
 trait Request: Send {
@@ -74,17 +74,22 @@ impl<T: Send, F: FnOnce(&Connection) -> fault::Result<T> + Send> Request for Pen
 impl Writer {
     pub fn start(conn: Connection) -> Result<Self> {
         let (queue, waiting) = mpsc::channel();
-        let commits = Arc::new(AtomicU64::new(0));
-        let counted = Arc::clone(&commits);
+        let pulse = Arc::new(Pulse::default());
+        let felt = Arc::clone(&pulse);
         let thread = std::thread::Builder::new()
             .name("windrow-sqlite".into())
-            .spawn(move || serve(&conn, &waiting, &counted))
+            .spawn(move || serve(&conn, &waiting, &felt))
             .map_err(|error| StoreError::Unavailable(format!("cannot start the writer thread: {error}")))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), commits })
+        Ok(Self { queue: Some(queue), thread: Some(thread), pulse })
     }
 
     pub fn commits(&self) -> u64 {
-        self.commits.load(Ordering::Relaxed)
+        self.pulse.commits()
+    }
+
+    /// The longest commit since this was last asked.
+    pub fn slowest_ms(&self) -> i64 {
+        self.pulse.slowest_ms()
     }
 
     pub async fn write<T, F>(&self, footing: Footing, verb: F) -> Result<T>
@@ -109,17 +114,18 @@ impl Drop for Writer {
     }
 }
 
-fn serve(conn: &Connection, waiting: &mpsc::Receiver<Box<dyn Request>>, commits: &AtomicU64) {
+fn serve(conn: &Connection, waiting: &mpsc::Receiver<Box<dyn Request>>, pulse: &Pulse) {
     while let Ok(first) = waiting.recv() {
         let mut group = vec![first];
         group.extend(waiting.try_iter().take(GROUP - 1));
+        let beat = pulse.begin(group.len());
         let committed = run_group(conn, &mut group).map_err(|fault| {
             if !conn.is_autocommit() {
                 let _ = conn.execute_batch("ROLLBACK");
             }
             unavailable(fault)
         });
-        commits.fetch_add(1, Ordering::Relaxed);
+        pulse.end(beat);
         for request in group {
             request.answer(committed.clone());
         }

@@ -3,7 +3,7 @@
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{Labels, RunLimits};
+use windrow_model::record::{Labels, RemoteWorker, RunLimits, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::store::*;
 use windrow_model::{Json, RunId, SessionId, StepId};
@@ -36,6 +36,7 @@ cases![
     an_online_run_takes_items_until_it_drains,
     intents_are_idempotent_and_obey_the_table,
     a_buried_session_loses_its_leases_at_once,
+    a_session_shows_what_it_is_able_to_do_and_has_at_work,
     retention_deletes_what_is_over_and_nothing_else,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
@@ -420,6 +421,25 @@ async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     assert_eq!(intend(RunEvent::Resume).await.unwrap().state, RunState::Pending);
     assert_eq!(intend(RunEvent::Terminate).await.unwrap().state, RunState::Terminating);
     assert!(matches!(intend(RunEvent::Resume).await, Err(StoreError::Forbidden(_))));
+}
+
+async fn a_session_shows_what_it_is_able_to_do_and_has_at_work(store: &dyn Store) {
+    let worker = RemoteWorker {
+        name: "barn".into(),
+        version: "1".into(),
+        capabilities: vec!["gpu-box".into()],
+        places: 4,
+        workspace: Some("default".into()),
+    };
+    let ticket = planned(store, "a", (1..=3).map(new_item).collect()).await;
+    store.open_session(Session { remote: Some(worker.clone()), ..session(2) }).await.unwrap();
+    let claimed = claim(store, ticket.run, 2, T0).await;
+    let claim = Claim { run: ticket.run, session: SessionId(2), want: 1, lease_ms: LEASE_MS };
+    assert_eq!(store.claim(claim, T0).await.unwrap().len(), 1);
+    assert_eq!(succeed(store, claimed[0].lease, T0).await, Receipt::Accepted);
+    let sessions = store.sessions().await.unwrap();
+    let seen: Vec<_> = sessions.into_iter().map(|session| (session.id, session.at_work, session.remote)).collect();
+    assert_eq!(seen, [(SessionId(1), 1, None), (SessionId(2), 1, Some(worker))]);
 }
 
 async fn a_buried_session_loses_its_leases_at_once(store: &dyn Store) {

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::health::{Check, Patience, Vitals};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
@@ -298,7 +299,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         Op::Admit { session, places, region } => {
             let mut a = admission(1, usize::from(places));
             a.session = some!(sessions, session);
-            a.quota = places.is_multiple_of(2).then_some(1);
+            a.quota = Quota { each: places.is_multiple_of(2).then_some(1), ..Quota::default() };
             a.scope.regions = if region { vec!["us".into(), "eu".into()] } else { Vec::new() };
             let answer = store.admit(a, now).await;
             seen.tickets.extend(answer.iter().flatten().map(|held| held.ticket));
@@ -460,10 +461,16 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             lines.push(format!("{:?}", store.item(item.id).await));
         }
     }
-    for name in ["a", "c"] {
-        lines.push(format!("{:?}", store.shared_step(intent(name).key).await));
+    for (name, run) in ["a", "c"].into_iter().flat_map(|name| seen.runs.iter().map(move |run| (name, run))) {
+        lines.push(format!("{:?}", store.shared_step(*run, intent(name).key).await));
     }
     lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
+    for patience_ms in [0, 5_000, 60_000] {
+        let mut patience = Patience::default();
+        Check::ALL.iter().for_each(|check| patience.set(*check, patience_ms));
+        let vitals = store.vitals(None, patience, now).await.unwrap();
+        lines.push(format!("{:?}", Vitals { slowest_commit_ms: 0, ..vitals }));
+    }
     lines
 }
 

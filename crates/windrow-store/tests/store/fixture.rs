@@ -36,6 +36,8 @@ pub fn session(n: i64) -> Session {
         host: "host".into(),
         pid: n,
         regions: vec!["eu".into()],
+        remote: None,
+        at_work: 0,
         started_at: T0,
         beat_at: T0,
         ended_at: None,
@@ -81,7 +83,7 @@ pub fn on_resource(n: u64, resource: &str) -> NewItem {
 
 pub fn admission(session: i64, places: usize) -> Admission {
     let scope = Scope { only: None, regions: Vec::new() };
-    Admission { session: SessionId(session), scope, places, quota: None, lease_ms: LEASE_MS }
+    Admission { session: SessionId(session), scope, places, quota: Quota::default(), lease_ms: LEASE_MS }
 }
 
 pub fn page(ticket: Ticket, items: Vec<NewItem>) -> PlanPage {
@@ -111,7 +113,7 @@ pub async fn claim(store: &dyn Store, run: RunId, want: usize, now: Time) -> Vec
 pub fn intent(name: &str) -> StepIntent {
     StepIntent {
         key: ContentKey::of(&[name.as_bytes()]),
-        kind: "target",
+        kind: "target".into(),
         name: name.into(),
         turn: 0,
         input: Json::of(name),

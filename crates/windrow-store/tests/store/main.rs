@@ -13,6 +13,20 @@ macro_rules! cases {
     };
 }
 
+/// The same for a port that only the databases have, because no simulation needs it.
+macro_rules! cases_of_sqlite {
+    ($($case:ident),+ $(,)?) => {
+        mod sqlite {
+            $( #[tokio::test] async fn $case() {
+                let home = tempfile::tempdir().unwrap();
+                super::$case(&windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap()).await
+            } )+
+        }
+    };
+}
+
+mod access;
+mod alerts;
 mod conformance;
 mod datasets;
 mod differential;
@@ -22,3 +36,4 @@ mod rollout;
 mod searching;
 mod secrets;
 mod steering;
+mod vitals;

@@ -52,7 +52,7 @@ async fn only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled(st
     let ticket = planned_as(store, in_waves(100, sized(&[1, 2]), None), rows(4)).await;
     let (first, leases) = take(store, ticket, T0).await;
     assert_eq!(first, [0]);
-    assert_eq!(store.run(ticket.run).await.unwrap().next_wave(T0), NextWave::NotYet);
+    assert_eq!(store.run(ticket.run).await.unwrap().position().next_wave(T0), NextWave::NotYet);
     assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is at work");
     assert_eq!(store.standing(ticket.run, T0).await.unwrap().gated, 3);
     settle(store, ticket, Outcome::Failed, &leases, T0).await;
@@ -66,7 +66,7 @@ async fn only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled(st
     let (third, leases) = take(store, ticket, T0).await;
     assert_eq!(third, [3]);
     settle(store, ticket, Outcome::Succeeded, &leases, T0).await;
-    assert_eq!(store.run(ticket.run).await.unwrap().next_wave(T0), NextWave::NotYet, "nothing follows");
+    assert_eq!(store.run(ticket.run).await.unwrap().position().next_wave(T0), NextWave::NotYet, "nothing follows");
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     let filter =
         ItemFilter { job: store.run(ticket.run).await.unwrap().job, run: None, state: None, after: None, limit: 9 };
@@ -81,7 +81,7 @@ async fn a_wave_is_watched_and_approved_before_the_next_opens(store: &dyn Store)
     settle(store, ticket, Outcome::Succeeded, &leases, T0 + 10).await;
     let until = T0 + 1010;
     let held = |holdup| NextWave::Held(holdup);
-    let next = async |now| store.run(ticket.run).await.unwrap().next_wave(now);
+    let next = async |now| store.run(ticket.run).await.unwrap().position().next_wave(now);
     assert_eq!(next(until + -1).await, held(Holdup::Baking { wave: 1, until }));
     assert_eq!(next(until).await, held(Holdup::Approval { wave: 1 }));
     assert_eq!(store.open_wave(ticket, 1, until).await.unwrap().stage.wave, 0);

@@ -5,18 +5,7 @@ use windrow_model::store::StoreError;
 
 use crate::fixture::T0;
 
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod sqlite {
-            $( #[tokio::test] async fn $case() {
-                let home = tempfile::tempdir().unwrap();
-                super::$case(&windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap()).await
-            } )+
-        }
-    };
-}
-
-cases![
+cases_of_sqlite![
     a_secret_set_again_is_replaced_and_keeps_its_birthday,
     a_workspace_sees_its_own_secrets_only,
     a_deleted_secret_is_gone_and_cannot_be_deleted_twice,

@@ -231,24 +231,28 @@ async fn an_unchanged_column_is_not_doubled(store: &dyn Store) {
     assert_eq!(columns(store, work[0].lease.attempt.item()).await, named(&[("exact", "e1")]));
 }
 
-/// T8: the newest one that was done, from whatever job.
+/// T8: the newest one that was done, from whatever job of the workspace.
 async fn a_shared_step_serves_other_jobs_until_it_is_deleted(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let shared = StepIntent { shared: true, ..intent("a") };
     let _ = report(store, lease, vec![StepWrite::Begin { no: 0, intent: shared.clone() }], Ending::None, T0).await;
-    assert_eq!(store.shared_step(shared.key).await.unwrap(), None);
+    store.submit(submission(50, "b"), T0).await.unwrap();
+    store.submit(Submission { workspace: "other".into(), ..submission(51, "c") }, T0).await.unwrap();
+    let (here, elsewhere) = (RunId(50), RunId(51));
+    assert_eq!(store.shared_step(here, shared.key).await.unwrap(), None);
     let steps = vec![StepWrite::Finish { no: 0, result: done("a"), shared: true }, begin(1, "b"), finish(1, "b")];
     let _ = report(store, lease, steps, hand_in(Outcome::Succeeded, Vec::new()), T0).await;
-    let found = store.shared_step(shared.key).await.unwrap().unwrap();
+    let found = store.shared_step(here, shared.key).await.unwrap().unwrap();
     assert_eq!((found.output, found.id.attempt()), (Some(Json::of("a")), lease.attempt));
-    assert_eq!(store.shared_step(intent("b").key).await.unwrap(), None);
+    assert_eq!(store.shared_step(here, intent("b").key).await.unwrap(), None);
+    assert_eq!(store.shared_step(elsewhere, shared.key).await.unwrap(), None, "another workspace's");
 
     let _ = store.archive(ticket, 10, T0).await.unwrap();
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     let at_once = Retention { completed_ms: 0, failed_ms: 0 };
     while store.clean_up(at_once, 10, T0 + 1).await.unwrap() > 0 {}
-    assert_eq!(store.shared_step(shared.key).await.unwrap(), None);
+    assert_eq!(store.shared_step(here, shared.key).await.unwrap(), None);
 }
 
 /// E10.
@@ -292,7 +296,7 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
         store.submit(submission(n, name), T0 + n).await.unwrap();
     }
     store.submit(Submission { workspace: "other".into(), ..submission(4, "d") }, T0 + 4).await.unwrap();
-    let within = |quota| Admission { quota: Some(quota), ..admission(1, 10) };
+    let within = |quota| Admission { quota: Quota::each(quota), ..admission(1, 10) };
     let runs = |held: &[Held]| held.iter().map(|held| held.run.id.0).collect::<Vec<_>>();
     let first = store.admit(within(1), T0 + 5).await.unwrap();
     assert_eq!(runs(&first), [1, 4], "one of each workspace");
@@ -305,6 +309,9 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
     assert_eq!(runs(&store.admit(within(2), T0 + 9).await.unwrap()), [3]);
     let after_the_crash = T0 + 2 * LEASE_MS;
     assert_eq!(runs(&store.admit(within(1), after_the_crash).await.unwrap()), [2, 4]);
+    let quota = Quota { named: [("w".to_owned(), 2)].into(), ..Quota::each(1) };
+    let named = Admission { quota, ..admission(1, 10) };
+    assert_eq!(runs(&store.admit(named, after_the_crash + 1).await.unwrap()), [3], "one workspace may have more");
 }
 
 /// E11: whoever feeds a run may be done before anybody has begun with it.

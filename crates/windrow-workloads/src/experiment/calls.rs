@@ -220,7 +220,7 @@ impl<'a> Calls<'a> {
         let turn = u32::try_from(self.turn).unwrap_or(u32::MAX);
         StepIntent {
             key,
-            kind,
+            kind: kind.into(),
             name: self.caller.to_owned(),
             turn,
             input,

@@ -4,6 +4,7 @@
 mod calls;
 mod component;
 mod conversation;
+mod elsewhere;
 mod evaluator;
 pub(crate) mod file;
 pub mod forecast;
@@ -36,6 +37,7 @@ use crate::template::Fields;
 use program::Experiment;
 use spec::ExperimentSpec;
 
+pub use elsewhere::CAPABILITY;
 pub use evaluator::page as evaluators_page;
 
 pub const KIND: &str = "experiment";

@@ -9,11 +9,13 @@ use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
 
 use windrow_model::retry::{Decision, RetryPolicy};
-use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
+use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
+use super::KIND;
 use super::calls::{Calls, TARGET};
 use super::conversation::Conversation;
+use super::elsewhere;
 use super::evaluator::{Bound, Case, Finding};
 use super::message::{Message, Prompt, Role, transcript};
 use super::rehearsal::Rehearsal;
@@ -38,6 +40,7 @@ pub struct Experiment {
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
+    place: Place,
 }
 
 /// Where the planning of a trial run stands.
@@ -71,6 +74,7 @@ impl Experiment {
         library: Option<Library>,
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, Failure> {
+        let place = elsewhere::place(&spec);
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
@@ -91,6 +95,7 @@ impl Experiment {
             cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
+            place,
         })
     }
 
@@ -221,6 +226,18 @@ impl Program for Experiment {
 
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
+    }
+
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.evaluators.iter().map(Bound::column).collect()
     }
 }
 

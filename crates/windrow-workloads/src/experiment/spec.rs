@@ -38,6 +38,9 @@ pub struct ExperimentSpec {
     /// Only so many rows, from the start: a trial run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first: Option<u64>,
+    /// Only workers elsewhere that have this capability do its items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }

@@ -8,6 +8,8 @@ use windrow_model::limit::{Demand, Permit, Response};
 use windrow_model::step::{Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Halt, Journal, Stopped};
 
+use crate::wire;
+
 /// What a step costs beside time.
 pub enum Price {
     /// Nothing: it needs no intent.
@@ -55,7 +57,7 @@ pub async fn perform(
         None => Permit::free(),
     };
     let no = journal.begin(intent).await?;
-    let made = make.await;
+    let made = wire::within(journal.span(no), make).await;
     if let Some(response) = response_to(&made) {
         permit.settle(response);
     }

@@ -13,6 +13,8 @@ pub struct Base<'a> {
     /// Of a file that names none.
     pub workspace: &'a str,
     pub depth: Depth,
+    /// Name and version of the rows that stand in for the file a dataset is in: they were sent from there.
+    pub rows: Option<(&'a str, i64)>,
 }
 
 /// How much of a dataset is looked at before a job is taken.
@@ -28,7 +30,7 @@ impl<'a> Base<'a> {
     /// The folder of a job file on disk, from which every path is open.
     pub fn of_file(file: &'a Path) -> Self {
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self { folder, closed: false, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole }
+        Self { folder, closed: false, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole, rows: None }
     }
 
     /// The path to open from anywhere; `None` where it leads out of a closed folder. What does not
@@ -59,7 +61,8 @@ mod tests {
         std::fs::write(folder.join("rows.jsonl"), "{}").unwrap();
         std::fs::write(disk.path().join("secret"), "{}").unwrap();
         std::os::unix::fs::symlink(disk.path().join("secret"), folder.join("link")).unwrap();
-        let closed = Base { folder: &folder, closed: true, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole };
+        let closed =
+            Base { folder: &folder, closed: true, workspace: DEFAULT_WORKSPACE, depth: Depth::Whole, rows: None };
         for inside in ["rows.jsonl", "./rows.jsonl", "not/yet/there.csv"] {
             assert!(closed.locate(inside).is_some(), "{inside}");
         }

@@ -25,9 +25,11 @@ pub const FIELDS: &[&str] = &[
     "retry",
     "budget",
     "schedule",
+    "worker",
 ];
 
 const MAX_NAME: usize = 200;
+const MAX_CAPABILITY: usize = 64;
 const MAX_CONCURRENCY: i64 = 10_000;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -51,6 +53,8 @@ pub struct Header {
     pub timeout: Duration,
     /// Cron pattern, in UTC.
     pub schedule: Option<String>,
+    /// Items are done only by workers elsewhere that have this capability.
+    pub worker: Option<String>,
     #[serde(default)]
     budget: Budget,
     #[serde(default)]
@@ -137,6 +141,12 @@ impl Header {
             let message = format!("`schedule` is not a cron pattern: {why}");
             problems.add(own.span_of("schedule"), message, "for example: schedule: \"0 6 * * *\" (daily at 6:00 UTC)");
         }
+        if let Some(worker) = &self.worker
+            && !is_capability(worker)
+        {
+            let message = format!("{worker:?} cannot be a capability of a worker");
+            problems.add(own.span_of("worker"), message, "use up to 64 letters, digits, `_`, `-` and `.`");
+        }
         if self.timeout.ms == 0 {
             problems.add(own.span_of("timeout"), "`timeout` must not be zero", "write a length of time like 120s");
         }
@@ -162,4 +172,10 @@ impl Header {
             classes: self.retry.on.clone(),
         }
     }
+}
+
+/// Without a slash, so that it is never one that Windrow's own workers have by themselves.
+pub fn is_capability(text: &str) -> bool {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    !text.is_empty() && text.chars().count() <= MAX_CAPABILITY && text.chars().all(plain)
 }

@@ -15,7 +15,7 @@ use windrow_model::record::{Labels, RunLimits};
 use windrow_model::rollout::Rollout;
 
 pub use base::{Base, Depth};
-pub use header::{FIELDS as HEADER_FIELDS, Header, check_name};
+pub use header::{FIELDS as HEADER_FIELDS, Header, check_name, is_capability};
 pub use node::{Content, Node};
 pub use section::Section;
 
@@ -39,6 +39,8 @@ pub struct LoadedJob {
     pub rollout: Option<Rollout>,
     /// When the job starts again by itself, as a cron pattern.
     pub schedule: Option<String>,
+    /// Only workers elsewhere that have this capability do its items.
+    pub worker: Option<String>,
     /// The frozen definition: all that is needed to run, secrets as references only.
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.

@@ -136,9 +136,9 @@ pub struct Call {
     pub input: Value,
 }
 
-impl Call {
-    pub fn new(name: &str, input: Value) -> Next {
-        Next::Call(Self { name: name.to_owned(), input })
+impl Next {
+    pub fn call(name: &str, input: Value) -> Self {
+        Next::Call(Call { name: name.to_owned(), input })
     }
 }
 
@@ -153,12 +153,14 @@ pub enum Trouble {
     Failed(Failure),
 }
 
+type Build = fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>;
+
 /// A type of target.
 pub struct Kind {
     pub name: &'static str,
     /// Checks the section of a job file and freezes it. `None` when problems were found.
     pub read: fn(Section, &Path, &mut Problems) -> Option<Value>,
-    pub build: fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>,
+    pub build: Build,
 }
 
 pub const KINDS: &[Kind] = &[

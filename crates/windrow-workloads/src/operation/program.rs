@@ -263,7 +263,7 @@ impl Look {
 fn intent(key: ContentKey, kind: &'static str, call: &Call) -> StepIntent {
     StepIntent {
         key,
-        kind,
+        kind: kind.into(),
         name: call.name.clone(),
         turn: 0,
         input: Json::of(&call.input),

@@ -72,6 +72,8 @@ pub enum About {
     JobFile,
     /// A file of rows on its own.
     Dataset,
+    /// The program's own config file.
+    Settings,
 }
 
 /// Nothing was stored; all that is wrong is in here.
@@ -86,6 +88,7 @@ impl fmt::Display for Report {
         let (what, nothing) = match self.about {
             About::JobFile => ("the job file", "nothing was started"),
             About::Dataset => ("the dataset", "nothing was stored"),
+            About::Settings => ("the config file", "nothing was started"),
         };
         match self.problems.len() {
             1 => write!(f, "{what} has a problem; {nothing}"),

@@ -7,11 +7,13 @@ pub mod failure;
 mod frames;
 mod retry_after;
 mod secret;
+mod span;
 
 pub use body::read_body;
 pub use client::{client, is_loopback, web_url};
 pub use frames::{Frames, Framing};
 pub use secret::Secret;
+pub use span::{TRACEPARENT, current_span, within};
 
 use std::time::Instant;
 

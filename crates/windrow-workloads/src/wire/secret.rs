@@ -3,6 +3,8 @@
 
 mod forms;
 
+use std::ops::BitOr;
+
 use serde_json::Value;
 
 use windrow_model::{Failure, Json};
@@ -53,8 +55,11 @@ impl Secret {
                 *text = self.redact(std::mem::take(text));
                 true
             }
-            Value::Array(list) => list.iter_mut().fold(false, |found, value| self.redact_value(value) || found),
-            Value::Object(fields) => fields.values_mut().fold(false, |found, value| self.redact_value(value) || found),
+            // Every one of them is looked at, also behind one that was found.
+            Value::Array(list) => list.iter_mut().map(|value| self.redact_value(value)).fold(false, BitOr::bitor),
+            Value::Object(fields) => {
+                fields.values_mut().map(|value| self.redact_value(value)).fold(false, BitOr::bitor)
+            }
             _ => false,
         }
     }

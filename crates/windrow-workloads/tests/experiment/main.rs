@@ -4,6 +4,7 @@
 mod checks;
 mod code;
 mod conversations;
+mod elsewhere;
 mod endpoint;
 mod evaluators;
 mod examples;

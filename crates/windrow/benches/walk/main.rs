@@ -7,6 +7,7 @@ mod noop;
 mod raw;
 mod report;
 mod restart;
+mod submit;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -28,7 +29,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 10] = [
+const PIECES: [&str; 11] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -36,6 +37,7 @@ const PIECES: [&str; 10] = [
     "sqlite_1m",
     "restart",
     "slot_refill",
+    "submit_1m",
     "experiment_10k",
     "experiment_3x",
     "experiment_3x_retry",
@@ -67,6 +69,7 @@ fn piece(name: &str) -> Figures {
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
         "restart" => restart::first_claim(1_000_000),
         "slot_refill" => walk::slot_refill(),
+        "submit_1m" => submit::rows(size("SUBMITTED", 1_000_000)),
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
@@ -74,7 +77,8 @@ fn piece(name: &str) -> Figures {
     }
 }
 
-/// Other sizes than those of the page, to try the bench itself: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`.
+/// Other sizes than those of the page, to try the bench itself: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`,
+/// `WINDROW_BENCH_SUBMITTED`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

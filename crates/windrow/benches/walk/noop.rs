@@ -65,7 +65,7 @@ pub fn item(n: u64) -> NewItem {
 pub fn intent(key: ContentKey) -> StepIntent {
     StepIntent {
         key,
-        kind: "target",
+        kind: "target".into(),
         name: String::new(),
         turn: 0,
         input: Json::from_text(r#"{"model":"none","messages":[{"role":"user","content":"What is it?"}]}"#),

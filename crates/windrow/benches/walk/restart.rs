@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use windrow_model::SessionId;
-use windrow_model::store::{Admission, Claim, PlanPage, Scope, Store};
+use windrow_model::store::{Admission, Claim, PlanPage, Quota, Scope, Store};
 use windrow_model::{Clock, Json};
 use windrow_store::SqliteStore;
 
@@ -45,13 +45,15 @@ async fn interrupted(store: &dyn Store, items: u64) {
         host: "bench".into(),
         pid: 1,
         regions: Vec::new(),
+        remote: None,
+        at_work: 0,
         started_at: now,
         beat_at: now,
         ended_at: None,
     };
     store.open_session(dead).await.expect("a session");
     let scope = Scope { only: None, regions: Vec::new() };
-    let admission = Admission { session: SessionId(1), scope, places: 1, lease_ms: 15_000, quota: None };
+    let admission = Admission { session: SessionId(1), scope, places: 1, lease_ms: 15_000, quota: Quota::default() };
     let ticket = store.admit(admission, now).await.expect("admitted")[0].ticket;
     let mut from = None;
     for first in (0..items).step_by(5_000) {

@@ -100,11 +100,14 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         host: "bench".into(),
         pid: i64::from(std::process::id()),
         regions: Vec::new(),
+        remote: None,
+        at_work: 0,
         started_at: now,
         beat_at: now,
         ended_at: None,
     };
-    let parts = Parts { store, workloads: vec![Arc::new(work)], clock: Arc::new(SystemClock), seed: 1, session };
+    let parts =
+        Parts { store, workloads: vec![Arc::new(work)], clock: Arc::new(SystemClock), seed: 1, session, tracer: None };
     Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
 }
 

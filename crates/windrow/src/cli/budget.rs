@@ -13,6 +13,10 @@ pub struct Budget {
 }
 
 impl Budget {
+    pub fn wanted(self) -> windrow_wire::Budget {
+        windrow_wire::Budget { tokens: self.budget_tokens, cost_nanos: self.budget }
+    }
+
     pub fn applied_to(self, limits: RunLimits) -> RunLimits {
         RunLimits {
             max_cost_nanos: self.budget.or(limits.max_cost_nanos),

@@ -5,10 +5,9 @@ use windrow_wire::{BaselineHead, Compared};
 
 use super::output::{self, Show};
 use super::tables;
-use crate::detail;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Two runs row by row: what changed, how surely, and which rows flipped.
 ///
@@ -28,8 +27,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    output::show(&detail::of_pair(app, None, &args.before, &args.after, args.rows).await?, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.compare(&args.before, &args.after, args.rows).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -1,29 +1,29 @@
 //! `windrow datasets delete`
 
 use windrow_wire::DatasetDeleted;
-use windrow_workloads::dataset::import;
 
-use super::dataset_named::{self, Named};
+use super::dataset_named::Named;
 use super::output::{self, Show};
 use super::{counting, text};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Delete a dataset, or one version of it. Jobs keep the rows they have planned.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME for all of it, or NAME@VERSION
-    dataset: Named,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    pub dataset: Named,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let deleted = dataset_named::drop(app, &args.workspace, &args.dataset).await?;
-    counting::while_counting(args.json, || "deleting".to_owned(), import::sweep(&*app.datasets)).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let deleting = desk.delete_dataset(args.workspace.as_deref(), &args.dataset);
+    let deleted = counting::while_counting(args.json, || "deleting".to_owned(), deleting).await?;
     output::show(&deleted, args.json);
     Ok(Exit::Passed)
 }

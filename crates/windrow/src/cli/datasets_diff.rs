@@ -6,10 +6,9 @@ use windrow_wire::{ChangedRow, DatasetDiff};
 use super::dataset_named::Named;
 use super::output::{self, Show};
 use super::text;
-use crate::detail;
+use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// What one version has that another has not. Rows with the same field `id` are shown as changed.
 #[derive(Debug, clap::Args)]
@@ -21,20 +20,21 @@ pub struct Args {
     /// How many rows of each kind to show
     #[arg(long, default_value_t = 20)]
     limit: usize,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let Named { name, version } = args.old;
     if let Some(new) = args.new.as_ref().filter(|new| new.name != name) {
         let what = format!("{name} and {} are different datasets", new.name);
         return Err(Error::new(what, "name two versions of one dataset: A@1 A@2"));
     }
     let versions = (version, args.new.and_then(|new| new.version));
-    let diff = detail::of_versions(app, &args.workspace, &name, versions, args.limit).await?;
+    let diff = desk.diff(args.workspace.as_deref(), &name, versions, args.limit).await?;
     output::show(&diff, args.json);
     Ok(Exit::Passed)
 }

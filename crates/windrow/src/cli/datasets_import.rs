@@ -4,15 +4,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_wire::{DatasetImported, VersionView};
 use windrow_workloads::dataset::import::{ImportFile, Progress};
 use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use super::output::{self, Show};
-use super::{counting, dataset_named, text};
+use super::{At, counting, dataset_named, text};
+use crate::audited::change;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::import::{self, Head};
+use crate::remote::{Remote, Upload};
 use crate::site::Site;
 use crate::wiring::{self, App};
 
@@ -27,8 +30,9 @@ pub struct Args {
     /// The dataset's name; the file's, if not given
     #[arg(long, value_parser = dataset_named::check_name)]
     name: Option<String>,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
     /// A file with a JSON Schema that every row must satisfy, in this and later versions
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
@@ -45,16 +49,33 @@ pub struct Args {
     quiet: bool,
 }
 
-pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     let file = located(&args)?;
     let name = match &args.name {
         Some(name) => name.clone(),
         None => name_of(&file.path)?,
     };
+    let imported = match &at.remote {
+        Some(remote) => import_far(remote, file, name, &args).await?,
+        None => import_here(&at.site, file, name, &args).await?,
+    };
+    output::show(&imported, args.json);
+    Ok(Exit::Passed)
+}
+
+async fn import_far(remote: &Remote, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
+    let shown = args.file.display().to_string();
+    let (workspace, schema) = (args.workspace.clone(), args.schema.clone());
+    let upload = Upload { file, shown: shown.clone(), name, workspace, schema };
+    counting::while_counting(args.quiet, || format!("sending {shown}"), remote.import(upload)).await
+}
+
+async fn import_here(site: &Site, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
+    let workspace = args.workspace.clone().unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned());
     let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
     let existing = App::open_if_there(site).await?;
     let kept = match &existing {
-        Some(app) => import::kept_schema(app, &args.workspace, &name).await?,
+        Some(app) => import::kept_schema(app, &workspace, &name).await?,
         None => None,
     };
     let file = Arc::new(ImportFile { file, shown: args.file.display().to_string(), schema: given.or(kept) });
@@ -67,11 +88,11 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         None => App::create(site).await?,
     };
     let source = args.file.display().to_string();
-    let head = Head { workspace: args.workspace, name, source, actor: wiring::actor() };
+    let head = Head { workspace, name, source, actor: wiring::actor() };
+    let kept = head.name.clone();
     let storing = import::store(&app, file, checked, head, &progress);
-    let imported = counting::while_counting(args.quiet, || said(&progress), storing).await?;
-    output::show(&imported, args.json);
-    Ok(Exit::Passed)
+    let storing = counting::while_counting(args.quiet, || said(&progress), storing);
+    change(&app, "datasets import", kept, storing).await
 }
 
 fn located(args: &Args) -> Result<DatasetFile> {

@@ -1,35 +1,29 @@
 //! `windrow datasets list`
 
-use serde::Serialize;
-use windrow_wire::DatasetSummary;
+use windrow_wire::DatasetList;
 
 use super::output::{self, Show};
 use super::text;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// All datasets and their newest versions.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    datasets: Vec<DatasetSummary>,
-}
-
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let datasets = app.datasets.datasets(&args.workspace).await?.iter().map(DatasetSummary::from).collect();
-    output::show(&Answer { datasets }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.datasets(args.workspace.as_deref()).await?, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Answer {
+impl Show for DatasetList {
     fn text(&self) -> String {
         if self.datasets.is_empty() {
             return "no datasets; import one with `windrow datasets import FILE`".into();

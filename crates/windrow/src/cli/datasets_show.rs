@@ -5,10 +5,9 @@ use windrow_wire::{DatasetDetail, VersionView};
 use super::dataset_named::Named;
 use super::output::{self, Show};
 use super::text;
-use crate::detail;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// One dataset: its versions, its fields and their types, some rows.
 #[derive(Debug, clap::Args)]
@@ -18,14 +17,15 @@ pub struct Args {
     /// How many rows to show
     #[arg(long, default_value_t = 5)]
     rows: usize,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let detail = detail::of_dataset(app, &args.workspace, &args.dataset, args.rows).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let detail = desk.dataset(args.workspace.as_deref(), &args.dataset, args.rows).await?;
     output::show(&detail, args.json);
     Ok(Exit::Passed)
 }

@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use windrow_model::RunId;
-use windrow_model::record::Run;
 use windrow_model::state::RunState;
+use windrow_wire::RunDetail;
 
 use super::progress::Progress;
 use super::text;
 use crate::error::{Error, Result};
+use crate::find;
 use crate::wiring::{App, Running};
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -17,20 +18,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub enum Ending {
     Settled {
-        run: Run,
+        run: RunDetail,
         pace: Pace,
     },
-    /// Somebody stopped the process; the run can be continued.
+    /// Somebody stopped the process; the run can be continued, or is by a server.
     Interrupted {
-        run: Run,
+        run: RunDetail,
     },
     /// The run paused because too many failed, or because all was not well after a wave.
     Halted {
-        run: Run,
+        run: RunDetail,
     },
     /// The run paused because its budget is spent; it can be continued with more.
     Spent {
-        run: Run,
+        run: RunDetail,
     },
 }
 
@@ -47,12 +48,14 @@ impl Pace {
     }
 }
 
-pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progress) -> Result<Ending> {
+pub async fn to_end(app: &App, run: &str, mut progress: Progress) -> Result<Ending> {
+    let (job, run) = find::run(app, run).await?;
+    let id = run.id;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
-    let (before, started) = (app.store.run(id).await?.counters.executed(), Instant::now());
-    let running = app.engine(id, concurrency).await?;
-    let watched = watch(app, &running, id, &mut signals, &mut progress).await;
+    let (before, started) = (run.counters.executed(), Instant::now());
+    let running = app.engine(id, run.limits.concurrency).await?;
+    let watched = watch(app, &running, (&job.kind, id), &mut signals, &mut progress).await;
     match watched {
         Ok(Watched::Settled | Watched::Spent | Watched::Halted) => running.engine.drain().await,
         Ok(Watched::Signal) => interrupt(app, &running, id, &mut signals, &progress).await,
@@ -60,8 +63,8 @@ pub async fn to_end(app: &App, id: RunId, concurrency: i64, mut progress: Progre
     }
     progress.clear();
     let watched = watched?;
-    let run = app.store.run(id).await?;
-    let pace = Pace { items: run.counters.executed() - before, elapsed: started.elapsed() };
+    let run = RunDetail::of(&job.kind, &app.store.run(id).await?);
+    let pace = Pace { items: run.items.executed() - before, elapsed: started.elapsed() };
     Ok(match watched {
         _ if run.state.is_final() => Ending::Settled { run, pace },
         Watched::Spent => Ending::Spent { run },
@@ -81,7 +84,7 @@ enum Watched {
 async fn watch(
     app: &App,
     running: &Running,
-    id: RunId,
+    (kind, id): (&str, RunId),
     signals: &mut Signals,
     progress: &mut Progress,
 ) -> Result<Watched> {
@@ -95,11 +98,12 @@ async fn watch(
             _ = look.tick() => {
                 // A look that fails is no reason to stop working.
                 if let Ok(run) = app.store.run(id).await {
-                    let spent = run.state == RunState::Paused && run.limits.exhausted_by(&run.spent).is_some();
-                    if spent && run.counters.running == 0 {
+                    let run = RunDetail::of(kind, &run);
+                    let spent = run.state == RunState::Paused && run.spent_its_budget();
+                    if spent && run.items.running == 0 {
                         return Ok(Watched::Spent);
                     }
-                    if run.state == RunState::Paused && run.stage.halted && run.counters.running == 0 {
+                    if run.is_halted() && run.items.running == 0 {
                         return Ok(Watched::Halted);
                     }
                     if !spent {

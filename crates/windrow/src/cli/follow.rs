@@ -1,14 +1,13 @@
-//! Commands that start or continue a run of a stored job and follow it to its end, right here.
-
-use windrow_model::RunId;
-use windrow_model::record::Job;
+//! Commands that start or continue a run of a stored job and follow it to its end: right here, or where a
+//! server works on it.
 
 use super::assess::Wish;
+use super::execute::Ending;
 use super::progress::Progress;
-use super::{execute, result};
+use super::{execute, result, watch};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 #[derive(Debug, clap::Args)]
 pub struct Shown {
@@ -20,41 +19,54 @@ pub struct Shown {
     pub quiet: bool,
 }
 
-pub async fn to_end(app: &App, run: RunId, resumed: bool, shown: Shown) -> Result<Exit> {
-    let run = app.store.run(run).await?;
-    let job = app.store.job(run.job).await?;
-    let progress = Progress::new(&job.name, 0, shown.quiet);
-    let ending = execute::to_end(app, run.id, run.limits.concurrency, progress).await?;
-    let exit = result::show(app, ending, report(app, &job, resumed, shown.json)).await?;
-    Box::pin(rollback(app, run.id, exit, shown)).await
-}
-
-/// A run that failed too often may have been followed by one that takes it back; that is done here too.
-pub async fn rollback(app: &App, run: RunId, exit: Exit, shown: Shown) -> Result<Exit> {
-    let run = app.store.run(run).await?;
-    let job = app.store.job(run.job).await?;
-    if job.latest_run == run.id || !run.wants_rollback() || !run.state.is_final() {
+pub async fn to_end(desk: &Desk, job: &str, run: &str, resumed: bool, shown: Shown) -> Result<Exit> {
+    let ending = ending(desk, run, Progress::new(job, 0, shown.quiet)).await?;
+    let follows = rollback_follows(&ending);
+    let exit = result::show(desk, ending, report(desk, job, resumed, shown.json)).await?;
+    if !follows {
         return Ok(exit);
     }
-    eprintln!("taking back what run {} has changed", run.no);
-    match to_end(app, job.latest_run, false, shown).await? {
+    Box::pin(rollback(desk, job, exit, shown)).await
+}
+
+/// Whether the run was followed by one that takes it back.
+pub fn rollback_follows(ending: &Ending) -> bool {
+    let Ending::Settled { run, .. } = ending else { return false };
+    run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows)
+}
+
+/// Follows the run that takes back what the one before it did.
+pub async fn rollback(desk: &Desk, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
+    let run = desk.job(job).await?.job.latest_run;
+    eprintln!("taking back what was changed");
+    match to_end(desk, job, &run.id, false, shown).await? {
         Exit::Passed => Ok(exit),
         worse => Ok(worse),
     }
 }
 
-pub fn report(app: &App, job: &Job, resumed: bool, json: bool) -> result::Report {
+pub async fn ending(desk: &Desk, run: &str, progress: Progress) -> Result<Ending> {
+    match desk {
+        Desk::Folder(app) => execute::to_end(app, run, progress).await,
+        Desk::Server(remote) => watch::to_end(remote, run, progress).await,
+    }
+}
+
+pub fn report(desk: &Desk, job: &str, resumed: bool, json: bool) -> result::Report {
     result::Report {
         resumed,
         json,
         aside: false,
-        continue_with: command(app, job),
+        continue_with: command(desk, job),
         wish: Wish { baseline: None, within: None, worst: super::WORST },
         targets: Vec::new(),
     }
 }
 
 /// What goes on with an unfinished run of a stored job, in whatever mode.
-pub fn command(app: &App, job: &Job) -> String {
-    app.command(&format!("jobs resume {} --here", job.name))
+pub fn command(desk: &Desk, job: &str) -> String {
+    match desk {
+        Desk::Folder(_) => desk.command(&format!("jobs resume {job} --here")),
+        Desk::Server(_) => desk.command(&format!("jobs logs {job} --follow")),
+    }
 }

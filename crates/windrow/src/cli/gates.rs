@@ -1,10 +1,11 @@
 //! `windrow gates`
 
-use super::assess::{Wish, assess};
-use super::{find, output, tables};
-use crate::error::{Error, Result};
+use windrow_wire::GateList;
+
+use super::{output, tables};
+use crate::desk::Desk;
+use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Judge the gates of a run that is over once more, from its stored results.
 ///
@@ -21,19 +22,15 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::run(app, &args.job).await?;
-    if !run.state.is_final() {
-        let what = format!("run {} of {} is {} and not over", run.no, job.name, run.state);
-        return Err(Error::new(what, "gates are judged when a run has ended"));
-    }
-    let assessed = assess(app, &run, &Wish { baseline: args.baseline, within: None, worst: 0 }).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let GateList { gates, exit_code } = desk.gates(&args.job, args.baseline).await?;
     if args.json {
-        output::print_json(&assessed.gates);
-    } else if assessed.gates.is_empty() {
-        output::print(&format!("{} has no gates; add them to its file:\n\ngates:\n  - exact.mean >= 0.9\n", job.name));
+        output::print_json(&gates);
+    } else if gates.is_empty() {
+        let name = args.job.rsplit_once('#').map_or(args.job.as_str(), |(name, _)| name);
+        output::print(&format!("{name} has no gates; add them to its file:\n\ngates:\n  - exact.mean >= 0.9\n"));
     } else {
-        output::print(&tables::gates(&assessed.gates));
+        output::print(&tables::gates(&gates));
     }
-    Ok(assessed.exit)
+    Ok(Exit::of_code(exit_code))
 }

@@ -1,13 +1,12 @@
 //! `windrow jobs item`
 
-use windrow_model::ItemId;
 use windrow_wire::ItemDetailView;
 
 use super::output::{self, Show};
-use super::{find, text};
-use crate::error::{Error, Result};
+use super::text;
+use crate::desk::Desk;
+use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// One item: what went in, every attempt, every step, every score.
 #[derive(Debug, clap::Args)]
@@ -20,14 +19,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
-    let detail = app.store.item(ItemId(args.item)).await?;
-    if detail.item.job != job.id {
-        let remedy = format!("list them with `{}`", app.command(&format!("jobs items {}", job.name)));
-        return Err(Error::new(format!("job {} has no item {}", job.name, args.item), remedy));
-    }
-    output::show(&ItemDetailView::of(&job.kind, run.mode, &detail), args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.item(&args.job, args.item).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -2,10 +2,11 @@
 
 use windrow_model::rollout::Holdup;
 
-use super::{find, output};
+use super::output;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::{self, App};
+use crate::{find, wiring};
 
 /// Let the next wave of an operation open.
 ///
@@ -14,7 +15,7 @@ use crate::wiring::{self, App};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Approve all waves up to this one, from 1
     #[arg(long, value_name = "N", conflicts_with = "all", value_parser = clap::value_parser!(i64).range(2..))]
     wave: Option<i64>,
@@ -23,7 +24,8 @@ pub struct Args {
     all: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let app = desk.here("jobs approve")?;
     let (job, run) = find::job(app, &args.job).await?;
     let wave = match (args.wave, args.all) {
         (_, true) => i64::MAX,
@@ -32,7 +34,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     };
     let run = app.store.approve(run.id, wave, &wiring::actor(), app.now()).await?;
     let what = if args.all { "all waves".to_owned() } else { format!("wave {}", wave + 1) };
-    let then = match run.holdup(app.now()) {
+    let then = match run.position().holdup(app.now()) {
         Some(Holdup::Baking { .. }) => "it opens when the wave before it was watched long enough",
         _ if app.coordinator_of(&run).await?.is_some() => "it opens as soon as what comes before it has settled",
         _ => "nobody works on it now: run its file, or `windrow serve`",

@@ -1,20 +1,20 @@
 //! `windrow jobs cancel`
 
-use windrow_model::record::{Job, Run};
-use windrow_model::state::{RUN, RunEvent};
+use windrow_model::state::RunEvent;
+use windrow_wire::RunDetail;
 
 use super::execute::{self, Ending};
 use super::progress::Progress;
-use super::{find, output, text};
+use super::{output, text};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::{self, App};
 
 /// End a job's run: nothing new starts, what is running finishes, the rest is cancelled.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Terminate: running items stop before their next paid call
     #[arg(long)]
     now: bool,
@@ -23,44 +23,41 @@ pub struct Args {
     reason: Option<String>,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let event = if args.now { RunEvent::Terminate } else { RunEvent::Cancel };
-    // What is on its way to an end already needs no other wish, only somebody to carry it out.
-    let escalates = event == RunEvent::Terminate && RUN.allows(run.state, event);
-    let run = match run.state.is_stopping() && !escalates {
-        true => run,
-        false => app.store.intend(run.id, event, &wiring::actor(), args.reason.as_deref(), app.now()).await?,
-    };
+    let run = desk.intend(&args.job, event, args.reason.as_deref()).await?;
+    let name = desk.name_of(&args.job).await?;
     if run.state.is_final() {
-        say_over(app, &job, &run);
+        say_over(desk, &name, &run);
         return Ok(Exit::Passed);
     }
-    if let Some(session) = app.coordinator_of(&run).await? {
-        output::print(&format!("{} is {}: process {} carries it out", job.name, run.state, session.pid));
+    if let Some(worker) = desk.worker_of(&run).await? {
+        output::print(&format!("{name} is {}: process {} carries it out", run.state, worker.pid));
         return Ok(Exit::Passed);
     }
+    let Desk::Folder(app) = desk else {
+        output::print(&format!("{name} is {}: the server carries it out", run.state));
+        return Ok(Exit::Passed);
+    };
     // Nobody works on the run, so nobody would carry it out.
-    match execute::to_end(app, run.id, run.limits.concurrency, Progress::new(&job.name, 0, true)).await? {
+    match execute::to_end(app, &run.id, Progress::new(&name, 0, true)).await? {
         Ending::Settled { run, .. } => {
-            say_over(app, &job, &run);
+            say_over(desk, &name, &run);
             Ok(Exit::Passed)
         }
         Ending::Interrupted { run } | Ending::Spent { run } | Ending::Halted { run } => {
-            eprintln!("interrupted while {} was {}; the same command again goes on", job.name, run.state);
+            eprintln!("interrupted while {name} was {}; the same command again goes on", run.state);
             Ok(Exit::Interrupted)
         }
     }
 }
 
-fn say_over(app: &App, job: &Job, run: &Run) {
-    let counters = &run.counters;
+fn say_over(desk: &Desk, name: &str, run: &RunDetail) {
     output::print(&format!(
-        "{} is {}: {} done, {} cancelled; take them up again with: {}",
-        job.name,
+        "{name} is {}: {} done, {} cancelled; take them up again with: {}",
         run.state,
-        text::plural(counters.executed(), "item"),
-        text::count(counters.cancelled),
-        app.command(&format!("jobs retry {}", job.name)),
+        text::plural(run.items.executed(), "item"),
+        text::count(run.items.cancelled),
+        desk.command(&format!("jobs retry {name}")),
     ));
 }

@@ -1,16 +1,12 @@
 //! `windrow jobs clean-up`
 
-use windrow_model::store::Retention;
 use windrow_wire::Deleted;
 
 use super::output::{self, Show};
 use super::text;
-use crate::delete;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
-
-const DAY_MS: i64 = 86_400_000;
 
 /// Delete jobs that ended long ago, with their items and logs. Never touches live work.
 #[derive(Debug, clap::Args)]
@@ -25,9 +21,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let retention = Retention { completed_ms: args.completed * DAY_MS, failed_ms: args.failed * DAY_MS };
-    output::show(&delete::clean_up(app, retention).await?, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.clean_up(args.completed, args.failed).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -1,22 +1,20 @@
 //! `windrow jobs delete`
 
-use super::{find, output};
-use crate::delete;
+use super::output;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Delete a job with its runs, items, results and log. Refused while a run is under way.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, _) = find::job(app, &args.job).await?;
-    app.store.delete_job(job.id).await?;
-    delete::sweep(app).await?;
-    output::print(&format!("deleted {}", job.name));
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let name = desk.name_of(&args.job).await?;
+    desk.delete(&args.job).await?;
+    output::print(&format!("deleted {name}"));
     Ok(Exit::Passed)
 }

@@ -4,11 +4,11 @@ use windrow_model::state::ItemState;
 use windrow_wire::{ItemList, ListedItem, ScoreCell};
 
 use super::output::{self, Show};
-use super::{find, text};
+use super::text;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::items::{self, Asked};
-use crate::wiring::App;
+use crate::items::Asked;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -48,8 +48,7 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let asked = Asked {
         state: args.state,
         filter: args.condition.as_deref(),
@@ -57,8 +56,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         after: args.after.as_deref(),
         limit: args.limit,
     };
-    let query = items::query(job.id, asked)?;
-    output::show(&items::page(app, &job, &run, query).await?, args.json);
+    output::show(&desk.items(&args.job, asked).await?, args.json);
     Ok(Exit::Passed)
 }
 
@@ -78,7 +76,7 @@ fn row(ListedItem { item, scores }: &ListedItem) -> Vec<String> {
     vec![
         item.id.clone(),
         (item.ordinal + 1).to_string(),
-        item.status.into(),
+        item.status.clone(),
         item.tries.to_string(),
         item.latency_ms.map_or("–".into(), text::duration),
         text::count(item.usage.tokens_in + item.usage.tokens_out),

@@ -1,16 +1,15 @@
 //! `windrow jobs list`
 
-use serde::Serialize;
 use windrow_model::JobId;
 use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
-use windrow_wire::JobRow;
+use windrow_wire::JobList;
 
 use super::output::{self, Show};
 use super::text;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// All jobs, newest first.
 #[derive(Debug, clap::Args)]
@@ -34,12 +33,7 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    jobs: Vec<JobRow>,
-}
-
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let filter = JobFilter {
         workspace: None,
         kind: args.kind,
@@ -49,13 +43,11 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         before: args.before,
         limit: args.limit,
     };
-    let found = app.store.jobs(filter).await?;
-    let jobs = found.iter().map(|(job, run)| JobRow::of(job, run)).collect();
-    output::show(&Answer { jobs }, args.json);
+    output::show(&desk.jobs(filter).await?, args.json);
     Ok(Exit::Passed)
 }
 
-impl Show for Answer {
+impl Show for JobList {
     fn text(&self) -> String {
         if self.jobs.is_empty() {
             return "no jobs".into();
@@ -67,7 +59,7 @@ impl Show for Answer {
             vec![
                 job.name.clone(),
                 job.kind.clone(),
-                job.status.into(),
+                job.status.clone(),
                 run.state.to_string(),
                 run.no.to_string(),
                 text::count(items.total),

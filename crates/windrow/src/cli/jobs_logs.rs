@@ -2,15 +2,13 @@
 
 use std::time::Duration;
 
-use windrow_model::record::Job;
 use windrow_wire::LogLine;
 
-use super::{find, output};
+use super::output;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
-const PAGE: usize = 500;
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 /// What happened to a job, and who did it, oldest first.
@@ -29,13 +27,12 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, _) = find::job(app, &args.job).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let mut after = args.after;
     loop {
         // Asked before the lines are read, so that the last lines of a run are not missed.
-        let over = !args.follow || is_over(app, &job).await?;
-        after = print_from(app, &job, after, args.json).await?;
+        let over = !args.follow || desk.is_over(&args.job).await?;
+        after = print_from(desk, &args.job, after, args.json).await?;
         if over {
             return Ok(Exit::Passed);
         }
@@ -43,23 +40,17 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
     }
 }
 
-async fn is_over(app: &App, job: &Job) -> Result<bool> {
-    let latest = app.store.job(job.id).await?.latest_run;
-    Ok(app.store.run(latest).await?.state.is_final())
-}
-
 /// Returns the id of the last line printed.
-async fn print_from(app: &App, job: &Job, mut after: i64, json: bool) -> Result<i64> {
+async fn print_from(desk: &Desk, job: &str, mut after: i64, json: bool) -> Result<i64> {
     loop {
-        let page = app.store.logs(job.id, after, PAGE).await?;
-        for entry in &page {
-            let line = LogLine::from(entry);
-            if json { output::print_json_line(&line) } else { output::print(&text(&line)) }
-        }
-        after = page.last().map_or(after, |entry| entry.id);
-        if page.len() < PAGE {
+        let page = desk.logs(job, after).await?;
+        if page.lines.is_empty() {
             return Ok(after);
         }
+        for line in &page.lines {
+            if json { output::print_json_line(line) } else { output::print(&text(line)) }
+        }
+        after = page.next;
     }
 }
 

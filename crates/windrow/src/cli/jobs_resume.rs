@@ -1,13 +1,14 @@
 //! `windrow jobs resume`
 
-use windrow_model::record::Run;
+use windrow_model::record::RunLimits;
 use windrow_model::state::{RunEvent, RunState};
 
 use super::budget::Budget;
-use super::{find, follow, output, start};
+use super::{find, follow, output};
+use crate::desk::{Desk, MORE};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::wiring::{self, App};
+use crate::{steer, wiring};
 
 /// Let a paused job go on.
 ///
@@ -16,7 +17,7 @@ use crate::wiring::{self, App};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Do the work right here, to the end
     #[arg(long)]
     here: bool,
@@ -29,43 +30,39 @@ pub struct Args {
     shown: follow::Shown,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
-    let run = with_limits(app, run, args.budget, args.max_failed).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     if args.here {
-        if let Some(session) = app.coordinator_of(&run).await? {
-            let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
-            return Err(Error::new(what, "leave out `--here`"));
-        }
-        if run.state == RunState::Paused {
-            let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
-        }
-        return follow::to_end(app, run.id, true, args.shown).await;
+        return work_here(desk, args).await;
     }
-    let run = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
-    let who = match app.coordinator_of(&run).await? {
-        Some(session) => format!("process {} goes on with it", session.pid),
-        None => {
+    let run = desk.resume(&args.job, args.budget.wanted(), args.max_failed).await?;
+    let name = desk.name_of(&args.job).await?;
+    let who = match (desk.worker_of(&run).await?, desk) {
+        (Some(worker), _) => format!("process {} goes on with it", worker.pid),
+        (None, Desk::Server(_)) => "the server goes on with it".to_owned(),
+        (None, Desk::Folder(_)) => {
             "the `windrow run` that waits for it goes on; if there is none, run its file again, or add `--here`".into()
         }
     };
-    output::print(&format!("{} is {}: {who}", job.name, run.state));
+    output::print(&format!("{name} is {}: {who}", run.state));
     Ok(Exit::Passed)
 }
 
-async fn with_limits(app: &App, run: Run, budget: Budget, max_failed: Option<i64>) -> Result<Run> {
-    let mut limits = budget.applied_to(run.limits);
-    limits.max_failed = max_failed.or(limits.max_failed);
-    if let Some(reached) = (Run { limits, ..run.clone() }).cap_reached() {
-        let what = format!("run {} cannot go on: {reached}", run.no);
-        return Err(Error::new(what, "let more fail with `--max-failed N`, or end it").ending_with(Exit::ItemsFailed));
+async fn work_here(desk: &Desk, args: Args) -> Result<Exit> {
+    let Desk::Folder(app) = desk else {
+        return Err(
+            Error::new("the work is done by the server, not here", "leave out `--here`").ending_with(Exit::Usage)
+        );
+    };
+    let (job, run) = find::job(app, &args.job).await?;
+    let limits = args.budget.applied_to(run.limits);
+    let limits = RunLimits { max_failed: args.max_failed.or(limits.max_failed), ..limits };
+    let run = steer::amend(app, run, limits, &wiring::actor(), MORE).await?;
+    if let Some(session) = app.coordinator_of(&run).await? {
+        let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
+        return Err(Error::new(what, "leave out `--here`"));
     }
-    if let Some(spent) = limits.exhausted_by(&run.spent) {
-        let remedy = "give it more with `--budget DOLLARS` or `--budget-tokens N`";
-        return Err(start::budget_spent(&run, &spent, remedy));
+    if run.state == RunState::Paused {
+        let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
     }
-    if limits == run.limits {
-        return Ok(run);
-    }
-    Ok(app.store.amend(run.id, limits, &wiring::actor(), app.now()).await?)
+    follow::to_end(desk, &job.name, &run.id.to_string(), true, args.shown).await
 }

@@ -1,24 +1,23 @@
 //! `windrow jobs retry`
 
 use windrow_model::ErrorClass;
-use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
-use windrow_model::store::Selection;
+use windrow_wire::JobRow;
+use windrow_wire::request::Retry;
 
-use super::{find, follow, result, start};
-use crate::error::{Error, Result};
+use super::{follow, result};
+use crate::desk::Desk;
+use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
-use crate::retry;
-use crate::wiring::App;
 
 /// Try again what failed or was cancelled, and only that, with the definition of the latest run.
 ///
 /// Steps that were done before are taken over, not paid for again, and every earlier attempt is kept.
-/// The choices below narrow each other. It runs right here.
+/// The choices below narrow each other. It runs right here, or at the server that was named.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Only items that failed with this class of error; may be repeated (timeout, rate_limited, server …)
     #[arg(long, value_name = "CLASS")]
     error: Vec<ErrorClass>,
@@ -36,43 +35,47 @@ pub struct Args {
 }
 
 impl Args {
-    fn selection(&self) -> Option<Selection> {
-        retry::selection(&self.error, &self.item, &self.evaluator, self.unjudged)
+    fn wish(&self) -> Retry {
+        Retry {
+            errors: self.error.clone(),
+            items: self.item.clone(),
+            evaluators: self.evaluator.clone(),
+            unjudged: self.unjudged,
+        }
     }
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, latest) = find::job(app, &args.job).await?;
-    if !latest.state.is_final() {
-        return unfinished(app, &job, &latest, args).await;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let job = desk.job(&args.job).await?.job;
+    if !job.latest_run.state.is_final() {
+        return unfinished(desk, &job, args).await;
     }
-    let selection = args.selection();
-    if selection.is_none() && !retry::has_work(app, &job).await? {
+    let wish = args.wish();
+    if wish == Retry::default() && !desk.has_failed(&job.id).await? {
         eprintln!("{}: there is nothing to retry", job.name);
-        let report = follow::report(app, &job, false, args.shown.json);
-        return result::show_earlier(app, &latest, &report).await;
+        let report = follow::report(desk, &job.name, false, args.shown.json);
+        return result::show_earlier(desk, &job.latest_run.id, &report).await;
     }
-    let mut request = start::of_run(app, &job, &latest, Mode::FailRetry).await?;
-    request.selection = selection;
-    let run = start::submit(app, request).await?;
-    follow::to_end(app, run, false, args.shown).await
+    let run = desk.retry(&job.id, wish).await?;
+    follow::to_end(desk, &job.name, &run, false, args.shown).await
 }
 
 /// An interrupted retry is continued; any other unfinished run belongs to its file.
-async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
-    if let Some(session) = app.coordinator_of(run).await? {
-        let what = format!(
-            "ExperimentRunningExisted: run {} of {} is being worked on by process {}",
-            run.no, job.name, session.pid
-        );
-        return Err(Error::new(what, "wait for it; what fails can be retried then"));
+async fn unfinished(desk: &Desk, job: &JobRow, args: Args) -> Result<Exit> {
+    let (name, run) = (&job.name, &job.latest_run);
+    if let Some(worker) = desk.worker_of(run).await? {
+        let what =
+            format!("ExperimentRunningExisted: run {} of {name} is being worked on by process {}", run.no, worker.pid);
+        return Err(Error::new(what, "wait for it; what fails can be retried then").coded(Code::RunningExisted));
     }
     if run.mode != Mode::FailRetry || run.state == RunState::Paused {
-        let what = format!("run {} of {} is {} and not finished", run.no, job.name, run.state);
-        let cancel = app.command(&format!("jobs cancel {}", job.name));
-        let here = follow::command(app, job);
-        return Err(Error::new(what, format!("finish it with `{here}`, or end it with `{cancel}`")));
+        let what = format!("run {} of {name} is {} and not finished", run.no, run.state);
+        let cancel = desk.command(&format!("jobs cancel {name}"));
+        let here = follow::command(desk, name);
+        return Err(
+            Error::new(what, format!("finish it with `{here}`, or end it with `{cancel}`")).coded(Code::Conflict)
+        );
     }
     eprintln!("continuing run {}", run.id);
-    follow::to_end(app, run.id, true, args.shown).await
+    follow::to_end(desk, name, &run.id, true, args.shown).await
 }

@@ -6,10 +6,12 @@ use windrow_model::state::{Mode, RunState};
 use windrow_model::store::Selection;
 use windrow_workloads::operation;
 
-use super::{find, follow, start};
+use super::follow;
+use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::wiring::App;
+use crate::{find, start};
 
 /// Take an operation back: every target to what it was before, the last changed first.
 ///
@@ -18,7 +20,7 @@ use crate::wiring::App;
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
-    job: String,
+    pub job: String,
     /// Only targets of this wave, from 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     wave: Option<i64>,
@@ -32,14 +34,15 @@ pub struct Args {
     shown: follow::Shown,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let app = desk.here("jobs rollback")?;
     let (job, latest) = find::job(app, &args.job).await?;
     if job.kind != operation::KIND {
         let what = format!("{} is an {}, which changes nothing and cannot be rolled back", job.name, job.kind);
         return Err(Error::new(what, "only operations can"));
     }
     if !latest.state.is_final() {
-        return unfinished(app, &job, &latest, args).await;
+        return unfinished(desk, app, &job, &latest, args).await;
     }
     let mut request = start::of_run(app, &job, &latest, Mode::Rollback).await?;
     let wave = args.wave.map(|wave| wave - 1);
@@ -51,15 +54,15 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         })?;
     }
     let run = start::submit(app, request).await?;
-    follow::to_end(app, run, false, args.shown).await
+    follow::to_end(desk, &job.name, &run.to_string(), false, args.shown).await
 }
 
 /// An interrupted rollback is continued; any other unfinished run has to end first.
-async fn unfinished(app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
+async fn unfinished(desk: &Desk, app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
     let held = app.coordinator_of(run).await?;
     if let (None, Mode::Rollback, false) = (&held, run.mode, run.state == RunState::Paused) {
         eprintln!("continuing rollback {}", run.id);
-        return follow::to_end(app, run.id, true, args.shown).await;
+        return follow::to_end(desk, &job.name, &run.id.to_string(), true, args.shown).await;
     }
     let what = format!("run {} of {} is {} and not finished", run.no, job.name, run.state);
     let cancel = app.command(&format!("jobs cancel {}", job.name));

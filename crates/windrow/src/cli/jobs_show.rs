@@ -3,11 +3,10 @@
 use windrow_wire::{JobDetail, JobRow, RunDetail};
 
 use super::output::{self, Show};
-use super::{assess, find, tables, text};
-use crate::detail;
+use super::{assess, tables, text};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// One job: its definition, its runs, its numbers.
 #[derive(Debug, clap::Args)]
@@ -18,9 +17,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, latest) = find::job(app, &args.job).await?;
-    output::show(&detail::of_job(app, &job, &latest).await?, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.job(&args.job).await?, args.json);
     Ok(Exit::Passed)
 }
 

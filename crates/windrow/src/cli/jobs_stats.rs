@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use windrow_model::aggregate::Stats;
-use windrow_model::store::Extent;
 
 use super::output::{self, Show};
-use super::{find, text};
+use super::text;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// How the work has gone: states, tries, durations, errors.
 #[derive(Debug, clap::Args)]
@@ -20,12 +19,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let extent = match &args.job {
-        Some(name) => Extent::Job(find::job(app, name).await?.0.id),
-        None => Extent::All,
-    };
-    output::show(&app.store.stats(extent).await?, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.stats(args.job.as_deref()).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -6,9 +6,11 @@ use windrow_model::record::{Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_workloads::operation::{self, TargetRecord};
 
-use super::{find, output, text};
+use super::{output, text};
+use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::find;
 use crate::wiring::App;
 
 const PAGE: usize = 200;
@@ -37,7 +39,8 @@ pub struct Args {
     status: Option<windrow_model::view::batch::BatchStatus>,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let app = desk.here("jobs targets")?;
     let (job, run) = find::job(app, &args.job).await?;
     if job.kind != operation::KIND {
         let items = app.command(&format!("jobs items {}", job.name));

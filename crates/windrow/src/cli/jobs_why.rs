@@ -1,12 +1,11 @@
 //! `windrow jobs why`
 
-use windrow_model::why::{Explanation, explain};
+use windrow_model::why::Explanation;
 
-use super::find;
 use super::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Why is the job not progressing? Answered from what is stored, for a person.
 #[derive(Debug, clap::Args)]
@@ -17,10 +16,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (job, run) = find::job(app, &args.job).await?;
-    let standing = app.store.standing(run.id, app.now()).await?;
-    output::show(&explain(&standing, &job.name, app.now()), args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.why(&args.job).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -1,10 +1,12 @@
-//! The command line: one command, one file. Each takes its arguments and an [`App`], and returns how
-//! the program ends.
+//! The command line: one command, one file. Each takes its arguments and the [`Desk`] that answers, and
+//! returns how the program ends.
 
+mod audit;
+mod backup;
 mod budget;
 mod check;
-mod choose;
 mod compare;
+mod config_show;
 mod counting;
 mod datasets_delete;
 mod datasets_diff;
@@ -12,12 +14,15 @@ mod datasets_export;
 mod datasets_import;
 mod datasets_list;
 mod datasets_show;
+mod doctor;
 mod dry_run;
 mod execute;
 mod experience;
+mod far_stream;
 mod follow;
 mod gates;
 mod item_show;
+mod job_text;
 mod jobs_approve;
 mod jobs_cancel;
 mod jobs_clean_up;
@@ -36,6 +41,9 @@ mod jobs_stats;
 mod jobs_targets;
 mod jobs_unschedule;
 mod jobs_why;
+mod keys_create;
+mod keys_list;
+mod keys_revoke;
 mod mock_connect;
 mod mock_model;
 mod online;
@@ -44,21 +52,36 @@ mod plan;
 mod progress;
 mod report;
 mod report_target;
+mod restore;
 mod result;
 mod run;
+mod run_far;
+mod run_here;
 mod scheduled;
 mod secrets_delete;
 mod secrets_list;
 mod secrets_rekey;
 mod secrets_set;
 mod serve;
+mod serve_access;
+mod started;
+mod stream;
 pub mod tables;
 pub mod text;
+mod upload;
+mod watch;
+mod webhooks;
+mod worker;
 
 use clap::{Parser, Subcommand};
 
-use crate::error::Result;
+pub use started::Started;
+
+use crate::audited::change;
+use crate::desk::Desk;
+use crate::error::{Error, Result};
 use crate::exit::{self, Exit};
+use crate::remote::{Remote, ServerArgs};
 use crate::site::Site;
 use crate::wiring::App;
 use crate::{assess, dataset_named, find, start};
@@ -77,8 +100,12 @@ Examples:
   windrow jobs why capitals              why is it not progressing?
   windrow compare capitals#1 capitals#2  what changed from one run to the next
   windrow serve                          the same over HTTP, and continue what is unfinished
+  windrow worker --server http://HOST:7373   do its items on this machine
   windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
+  windrow doctor                         is everything in order?
   windrow datasets import capitals.csv   keep it as a version that never changes
+  windrow --server http://127.0.0.1:7373 run capitals.yaml
+                                         the same at a server; so with every command that reads or steers
 ";
 
 /// Runs large batches of work that must not be lost and must not be done twice.
@@ -90,14 +117,10 @@ Examples:
 pub struct Cli {
     #[command(flatten)]
     site: Site,
+    #[command(flatten)]
+    server: ServerArgs,
     #[command(subcommand)]
     command: Command,
-}
-
-impl Cli {
-    pub fn log(&self) -> &str {
-        &self.site.log
-    }
 }
 
 #[derive(Debug, Subcommand)]
@@ -119,6 +142,16 @@ enum Command {
     Jobs(Jobs),
     /// Run everything in the data folder, and answer over HTTP
     Serve(serve::Args),
+    /// Keys that let programs and people use the server
+    #[command(subcommand, arg_required_else_help = true)]
+    Keys(Keys),
+    /// Who changed what, and what was turned away
+    Audit(audit::Args),
+    /// Do items for a server, on this machine
+    Worker(worker::Args),
+    /// Have events sent to URLs, signed
+    #[command(subcommand, arg_required_else_help = true)]
+    Webhooks(webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
     /// A stand-in for Kafka Connect on this machine, for examples and tests
@@ -129,18 +162,35 @@ enum Command {
     /// Keep API keys and the like sealed, for job files to name
     #[command(subcommand, arg_required_else_help = true)]
     Secrets(Secrets),
+    /// Look at the settings
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(Config),
+    Doctor(doctor::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Config {
+    Show(config_show::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Secrets {
-    /// Keep a value under a name; it is read from standard input or a file, and never shown again
     Set(secrets_set::Args),
-    /// Names, who set them and when
     List(secrets_list::Args),
-    /// Forget a secret
     Delete(secrets_delete::Args),
-    /// Seal everything anew under another master key
     Rekey(secrets_rekey::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Keys {
+    /// Make a key; its secret is shown once
+    Create(keys_create::Args),
+    /// All keys, without their secrets
+    List(keys_list::Args),
+    /// Take a key back
+    Revoke(keys_revoke::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -202,72 +252,119 @@ enum Jobs {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\n--log info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", exit::help())
 }
 
-pub async fn perform(cli: Cli) -> Result<Exit> {
-    let command = match cli.command {
-        Command::Run(args) => return Box::pin(run::perform(&cli.site, args)).await,
-        Command::Check(args) => return check::perform(&cli.site, args).await,
-        Command::Datasets(command) => return perform_on_datasets(&cli.site, command).await,
-        Command::MockModel(args) => return mock_model::perform(args).await,
-        Command::MockConnect(args) => return mock_connect::perform(args).await,
-        Command::Plan(args) => return plan::perform(&cli.site, args).await,
-        Command::Secrets(command) => return perform_on_secrets(&cli.site, command).await,
-        Command::Serve(args) => return Box::pin(serve::perform(&cli.site, args)).await,
-        command => command,
-    };
-    let app = App::open(&cli.site).await?;
-    match command {
-        Command::Run(_)
-        | Command::Check(_)
-        | Command::Datasets(_)
-        | Command::MockModel(_)
-        | Command::MockConnect(_)
-        | Command::Plan(_)
-        | Command::Secrets(_)
-        | Command::Serve(_) => {
-            unreachable!("performed above")
+/// Where a command does what it does.
+pub struct At {
+    site: Site,
+    /// The server that was named; it comes before the folder.
+    remote: Option<Remote>,
+}
+
+impl At {
+    async fn desk(self) -> Result<Desk> {
+        Desk::open(&self.site, self.remote).await
+    }
+
+    /// For what only this machine can do.
+    fn here(self, what: &str) -> Result<Site> {
+        match self.remote {
+            None => Ok(self.site),
+            Some(_) => {
+                let remedy = "leave out `--server`, or unset WINDROW_SERVER";
+                Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
+            }
         }
-        Command::Compare(args) => compare::perform(&app, args).await,
-        Command::Gates(args) => Box::pin(gates::perform(&app, args)).await,
-        Command::Report(args) => Box::pin(report::perform(&app, args)).await,
-        Command::Jobs(jobs) => perform_on(&app, jobs).await,
     }
 }
 
-async fn perform_on(app: &App, jobs: Jobs) -> Result<Exit> {
+pub async fn perform(started: Started) -> Result<Exit> {
+    let Started { cli, config_trouble } = started;
+    let at = At { site: cli.site, remote: cli.server.remote()? };
+    match cli.command {
+        Command::Run(args) => run::perform(&at, args).await,
+        Command::Check(args) => check::perform(&at, args).await,
+        Command::Datasets(command) => perform_on_datasets(at, command).await,
+        Command::MockModel(args) => {
+            at.here("mock-model")?;
+            mock_model::perform(args).await
+        }
+        Command::MockConnect(args) => {
+            at.here("mock-connect")?;
+            mock_connect::perform(args).await
+        }
+        Command::Plan(args) => plan::perform(&at.here("plan")?, args).await,
+        Command::Config(Config::Show(args)) => config_show::perform(args),
+        Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
+        Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
+        Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
+        Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
+        Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
+        Command::Keys(command) => perform_on_keys(at, command).await,
+        Command::Audit(args) => audit::perform(&at.desk().await?, args).await,
+        Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
+        Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
+        Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
+        Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
+        Command::Webhooks(command) => webhooks::perform(&App::open(&at.here("webhooks")?).await?, command).await,
+        Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,
+    }
+}
+
+async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
     match jobs {
-        Jobs::List(args) => jobs_list::perform(app, args).await,
-        Jobs::Show(args) => jobs_show::perform(app, args).await,
-        Jobs::Items(args) => jobs_items::perform(app, args).await,
-        Jobs::Item(args) => item_show::perform(app, args).await,
-        Jobs::Logs(args) => jobs_logs::perform(app, args).await,
-        Jobs::Pause(args) => jobs_pause::perform(app, args).await,
-        Jobs::Resume(args) => Box::pin(jobs_resume::perform(app, args)).await,
-        Jobs::Clone(args) => Box::pin(jobs_clone::perform(app, args)).await,
-        Jobs::Schedule(args) => jobs_schedule::perform(app, args).await,
-        Jobs::Unschedule(args) => jobs_unschedule::perform(app, args).await,
-        Jobs::Cancel(args) => Box::pin(jobs_cancel::perform(app, args)).await,
-        Jobs::Retry(args) => Box::pin(jobs_retry::perform(app, args)).await,
-        Jobs::Rollback(args) => Box::pin(jobs_rollback::perform(app, args)).await,
-        Jobs::Approve(args) => jobs_approve::perform(app, args).await,
-        Jobs::Targets(args) => jobs_targets::perform(app, args).await,
-        Jobs::Stats(args) => jobs_stats::perform(app, args).await,
-        Jobs::Why(args) => jobs_why::perform(app, args).await,
-        Jobs::Delete(args) => jobs_delete::perform(app, args).await,
-        Jobs::CleanUp(args) => jobs_clean_up::perform(app, args).await,
+        Jobs::List(args) => jobs_list::perform(desk, args).await,
+        Jobs::Show(args) => jobs_show::perform(desk, args).await,
+        Jobs::Items(args) => jobs_items::perform(desk, args).await,
+        Jobs::Item(args) => item_show::perform(desk, args).await,
+        Jobs::Logs(args) => jobs_logs::perform(desk, args).await,
+        Jobs::Pause(args) => desk.change("jobs pause", args.job.clone(), jobs_pause::perform(desk, args)).await,
+        Jobs::Resume(args) => desk.change("jobs resume", args.job.clone(), jobs_resume::perform(desk, args)).await,
+        Jobs::Clone(args) => desk.change("jobs clone", args.job.clone(), jobs_clone::perform(desk, args)).await,
+        Jobs::Schedule(args) => {
+            desk.change("jobs schedule", args.job.clone(), jobs_schedule::perform(desk, args)).await
+        }
+        Jobs::Unschedule(args) => {
+            desk.change("jobs unschedule", args.job.clone(), jobs_unschedule::perform(desk, args)).await
+        }
+        Jobs::Cancel(args) => desk.change("jobs cancel", args.job.clone(), jobs_cancel::perform(desk, args)).await,
+        Jobs::Retry(args) => desk.change("jobs retry", args.job.clone(), jobs_retry::perform(desk, args)).await,
+        Jobs::Rollback(args) => {
+            desk.change("jobs rollback", args.job.clone(), jobs_rollback::perform(desk, args)).await
+        }
+        Jobs::Approve(args) => desk.change("jobs approve", args.job.clone(), jobs_approve::perform(desk, args)).await,
+        Jobs::Targets(args) => jobs_targets::perform(desk, args).await,
+        Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
+        Jobs::Why(args) => jobs_why::perform(desk, args).await,
+        Jobs::Delete(args) => desk.change("jobs delete", args.job.clone(), jobs_delete::perform(desk, args)).await,
+        Jobs::CleanUp(args) => desk.change("jobs clean-up", "", jobs_clean_up::perform(desk, args)).await,
     }
 }
 
-async fn perform_on_datasets(site: &Site, command: Datasets) -> Result<Exit> {
+async fn perform_on_keys(at: At, command: Keys) -> Result<Exit> {
     match command {
-        Datasets::Import(args) => Box::pin(datasets_import::perform(site, args)).await,
-        Datasets::List(args) => datasets_list::perform(&App::open(site).await?, args).await,
-        Datasets::Show(args) => datasets_show::perform(&App::open(site).await?, args).await,
-        Datasets::Diff(args) => datasets_diff::perform(&App::open(site).await?, args).await,
-        Datasets::Export(args) => datasets_export::perform(&App::open(site).await?, args).await,
-        Datasets::Delete(args) => datasets_delete::perform(&App::open(site).await?, args).await,
+        Keys::Create(args) => keys_create::perform(at, args).await,
+        Keys::List(args) => keys_list::perform(&at.desk().await?, args).await,
+        Keys::Revoke(args) => {
+            let desk = at.desk().await?;
+            desk.change("keys revoke", args.key.clone(), keys_revoke::perform(&desk, args)).await
+        }
+    }
+}
+
+async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
+    match command {
+        Datasets::Import(args) => Box::pin(datasets_import::perform(&at, args)).await,
+        Datasets::List(args) => datasets_list::perform(&at.desk().await?, args).await,
+        Datasets::Show(args) => datasets_show::perform(&at.desk().await?, args).await,
+        Datasets::Diff(args) => datasets_diff::perform(&at.desk().await?, args).await,
+        Datasets::Export(args) => datasets_export::perform(&at.desk().await?, args).await,
+        Datasets::Delete(args) => {
+            let desk = at.desk().await?;
+            let name = args.dataset.name.clone();
+            desk.change("datasets delete", name, datasets_delete::perform(&desk, args)).await
+        }
     }
 }
 
@@ -275,8 +372,14 @@ async fn perform_on_secrets(site: &Site, command: Secrets) -> Result<Exit> {
     match command {
         Secrets::Set(args) => secrets_set::perform(site, args).await,
         Secrets::List(args) => secrets_list::perform(&App::open(site).await?, args).await,
-        Secrets::Delete(args) => secrets_delete::perform(&App::open(site).await?, args).await,
-        Secrets::Rekey(args) => secrets_rekey::perform(&App::open(site).await?, args).await,
+        Secrets::Delete(args) => {
+            let app = App::open(site).await?;
+            change(&app, "secrets delete", args.name.clone(), secrets_delete::perform(&app, args)).await
+        }
+        Secrets::Rekey(args) => {
+            let app = App::open(site).await?;
+            change(&app, "secrets rekey", "", secrets_rekey::perform(&app, args)).await
+        }
     }
 }
 

@@ -9,15 +9,16 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use windrow_model::record::Run;
+use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::state::{Mode, RunEvent};
 use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, RunId};
 use windrow_wire::ItemDetailView;
 use windrow_workloads::experiment::Arrivals;
 
-use super::output;
+use super::{output, stream};
 use crate::error::{Error, Result};
+use crate::find;
 use crate::intake::{self, AHEAD, BATCH};
 use crate::wiring::{self, App};
 
@@ -25,19 +26,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PAGE: usize = 256;
 
 /// Feeding and printing, in the background while the run is executed.
-pub struct Stream {
+pub struct NearStream {
     feeding: JoinHandle<Result<()>>,
     printing: JoinHandle<Result<Results>>,
     stop: Arc<tokio::sync::Notify>,
 }
 
-impl Stream {
-    pub async fn open(app: &App, run: &Run, kind: &str, resumed: bool) -> Result<Self> {
-        let arrivals = intake::arrivals(app, run).await?;
+impl NearStream {
+    pub async fn open(app: &App, run: &str, resumed: bool) -> Result<Self> {
+        let (job, run) = find::run(app, run).await?;
+        let arrivals = intake::arrivals(app, &run).await?;
         let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
-        let mut results = Results { store: app.store.clone(), run: run.id, kind: kind.to_owned(), after: 0 };
+        let mut results = Results { store: app.store.clone(), run: run.id, kind: job.kind, after: 0 };
         if !resumed {
-            results.skip_what_was().await?;
+            results.after = app.store.outbox_reach().await?.newest;
         }
         let stop = Arc::new(tokio::sync::Notify::new());
         let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
@@ -47,11 +49,7 @@ impl Stream {
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
-        match (&mut self.feeding).await {
-            Ok(Err(error)) => error,
-            Ok(Ok(())) => std::future::pending().await,
-            Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
-        }
+        stream::broken(&mut self.feeding).await
     }
 
     /// After the run has ended or was interrupted: what landed last is printed too.
@@ -66,7 +64,7 @@ impl Stream {
 }
 
 /// On a thread of its own that nobody waits for: a read that never ends must not hold up the exit.
-fn lines_of_stdin() -> mpsc::Receiver<String> {
+pub fn lines_of_stdin() -> mpsc::Receiver<String> {
     let (lines, received) = mpsc::channel(BATCH);
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(std::io::Result::ok) {
@@ -128,14 +126,6 @@ struct Results {
 }
 
 impl Results {
-    async fn skip_what_was(&mut self) -> Result<()> {
-        loop {
-            let page = self.store.outbox(self.after, PAGE).await?;
-            let Some(last) = page.last() else { return Ok(()) };
-            self.after = last.id;
-        }
-    }
-
     async fn print_until(mut self, stop: Arc<tokio::sync::Notify>) -> Result<Self> {
         loop {
             self.print_new().await?;
@@ -150,7 +140,7 @@ impl Results {
             let page = self.store.outbox(self.after, PAGE).await?;
             for event in &page {
                 self.after = event.id;
-                if event.run != self.run || event.kind != "items_archived" {
+                if event.run != self.run || event.kind != ITEMS_ARCHIVED {
                     continue;
                 }
                 let body = event.body.value();

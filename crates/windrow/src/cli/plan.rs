@@ -7,7 +7,7 @@ use windrow_model::rollout::Rollout;
 use windrow_workloads::operation::{self, Preview};
 use windrow_workloads::{Environment, LoadedJob};
 
-use super::{output, run, text};
+use super::{output, run_here, text};
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::site::Site;
@@ -43,7 +43,7 @@ struct Plan {
 
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let existing = App::open_if_there(site).await?;
-    let job = run::load(site, args.file.clone(), existing.as_ref()).await?;
+    let job = run_here::load(site, args.file.clone(), existing.as_ref()).await?;
     if job.kind != operation::KIND {
         let what = format!("{} is an {}, which changes nothing", job.name, job.kind);
         return Err(Error::new(what, "to see what it would do and cost: windrow run FILE --dry-run"));

@@ -6,11 +6,11 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use windrow_model::Time;
 use windrow_model::limit::Wait;
-use windrow_model::record::Run;
 use windrow_model::rollout::Holdup;
 use windrow_model::state::RunState;
-use windrow_model::{RunId, Time};
+use windrow_wire::RunDetail;
 
 use super::text;
 
@@ -26,7 +26,7 @@ pub struct Progress {
     seen: VecDeque<(Instant, i64)>,
     state: Option<RunState>,
     /// The wave whose approval was asked for last.
-    asked: Option<(RunId, i64)>,
+    asked: Option<(String, i64)>,
 }
 
 enum Face {
@@ -45,26 +45,26 @@ impl Progress {
         Self { name: name.into(), rows: rows as i64, face, seen: VecDeque::new(), state: None, asked: None }
     }
 
-    pub fn show(&mut self, run: &Run, waits: &[Wait], now: Time) {
-        let total = if run.planned { run.counters.total } else { run.counters.total.max(self.rows) };
-        let rate = self.rate(run.counters.settled());
+    pub fn show(&mut self, run: &RunDetail, waits: &[Wait], now: Time) {
+        let total = if run.planned { run.items.total } else { run.items.total.max(self.rows) };
+        let rate = self.rate(run.items.settled());
         let mut summary = summary(run, total, rate);
-        if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves_of(total) > 1) {
-            summary = format!("wave {} of {} · {summary}", run.stage.wave + 1, rollout.waves_of(total));
+        if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
+            summary = format!("wave {} of {} · {summary}", rollout.wave, rollout.waves);
         }
-        if let Some(holdup) = run.holdup(now).filter(|_| run.counters.running == 0) {
+        if let Some(holdup) = run.holdup(now).filter(|_| run.items.running == 0) {
             summary = format!("{summary} · {}", holdup.phrase(now));
             self.tell_of_approval(run, holdup);
         }
         // Said only where it is what holds the run up.
-        if let Some(wait) = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.counters.running) {
+        if let Some(wait) = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.items.running) {
             summary = format!("{summary} · {}", wait.sentence(now));
         }
         self.tell_of_pause(run.state);
         match &mut self.face {
             Face::Bar(bar) => {
                 bar.set_length(total.max(0) as u64);
-                bar.set_position(run.counters.settled().max(0) as u64);
+                bar.set_position(run.items.settled().max(0) as u64);
                 bar.set_message(summary);
             }
             Face::Lines { last } if last.elapsed() >= LINE_EVERY => {
@@ -106,9 +106,9 @@ impl Progress {
     }
 
     /// Once per wave.
-    fn tell_of_approval(&mut self, run: &Run, holdup: Holdup) {
+    fn tell_of_approval(&mut self, run: &RunDetail, holdup: Holdup) {
         if let Holdup::Approval { wave } = holdup
-            && self.asked.replace((run.id, wave)) != Some((run.id, wave))
+            && self.asked.replace((run.id.clone(), wave)) != Some((run.id.clone(), wave))
         {
             let name = &self.name;
             self.say(&format!("wave {} waits for approval: windrow jobs approve {name}", wave + 1));
@@ -135,8 +135,8 @@ fn bar(name: &str) -> ProgressBar {
 }
 
 /// `1,234 of 5,000 · 3 failed · 32 running · 410/s · 9.2 s left`
-fn summary(run: &Run, total: i64, rate: Option<f64>) -> String {
-    let counters = &run.counters;
+fn summary(run: &RunDetail, total: i64, rate: Option<f64>) -> String {
+    let counters = &run.items;
     let mut parts = vec![
         format!("{} of {}", text::count(counters.settled()), text::count(total)),
         format!("{} failed", text::count(counters.failed)),

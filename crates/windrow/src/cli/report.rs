@@ -4,12 +4,11 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use super::assess::{Assessment, Wish, assess};
-use super::find;
+use super::assess::Wish;
+use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::report::{self, Format, ReportError};
-use crate::wiring::App;
+use crate::report::Format;
 
 pub use super::report_target::Target;
 
@@ -32,30 +31,26 @@ pub struct Args {
     worst: usize,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let (_, run) = find::run(app, &args.job).await?;
-    let assessed = assess(app, &run, &Wish { baseline: args.baseline, within: None, worst: args.worst }).await?;
-    write(app, &assessed, &Target { format: args.format, path: args.output }).await?;
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let wish = Wish { baseline: args.baseline, within: None, worst: args.worst };
+    write(desk, &args.job, &wish, &Target { format: args.format, path: args.output }).await?;
     Ok(Exit::Passed)
 }
 
-pub async fn write(app: &App, assessed: &Assessment, target: &Target) -> Result<()> {
-    let written = match &target.path {
-        None => report::write(app, assessed, target.format, &mut tokio::io::stdout()).await,
-        Some(path) => match tokio::fs::File::create(path).await {
-            Ok(mut file) => report::write(app, assessed, target.format, &mut file).await,
-            Err(error) => Err(error.into()),
-        },
+pub async fn write(desk: &Desk, run: &str, wish: &Wish, target: &Target) -> Result<()> {
+    let Target { format, path } = target;
+    let Some(path) = path else {
+        return match desk.report(run, wish, *format, &mut tokio::io::stdout()).await? {
+            // A reader that went away (`| head`) is no error.
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable("on stdout", &error)),
+            _ => Ok(()),
+        };
     };
-    match written {
-        // A reader that went away (`| head`) is no error.
-        Err(ReportError::Written(error)) if target.path.is_none() && error.kind() == ErrorKind::BrokenPipe => Ok(()),
-        Err(ReportError::Written(error)) => {
-            let name = target.path.as_ref().map_or("on stdout".to_owned(), |path| path.display().to_string());
-            let what = format!("the report {name} cannot be written: {error}");
-            Err(Error::new(what, "choose a file that may be written"))
-        }
-        Err(ReportError::Store(error)) => Err(error.into()),
-        Ok(()) => Ok(()),
-    }
+    let name = path.display().to_string();
+    let mut file = tokio::fs::File::create(path).await.map_err(|error| unwritable(&name, &error))?;
+    desk.report(run, wish, *format, &mut file).await?.map_err(|error| unwritable(&name, &error))
+}
+
+fn unwritable(name: &str, error: &std::io::Error) -> Error {
+    Error::new(format!("the report {name} cannot be written: {error}"), "choose a file that may be written")
 }

@@ -10,6 +10,7 @@ use windrow_model::{JobId, Time};
 use super::execute::Signals;
 use super::follow::{self, Shown};
 use super::start;
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
 use crate::wiring::{self, App};
@@ -39,7 +40,10 @@ pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool
             continue;
         };
         last = match start_at(app, &job, at).await? {
-            Some(run) => follow::to_end(app, run, false, Shown { json, quiet }).await?,
+            Some(run) => {
+                let desk = Desk::Folder(Box::new(app.clone()));
+                follow::to_end(&desk, &job.name, &run.to_string(), false, Shown { json, quiet }).await?
+            }
             None => last,
         };
         if last == Exit::Interrupted {

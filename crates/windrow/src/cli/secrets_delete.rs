@@ -10,7 +10,7 @@ use crate::wiring::App;
 /// Forget a secret. Runs that are at work keep the value they started with; others no longer start.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    name: String,
+    pub name: String,
     #[arg(long, default_value = "default")]
     workspace: String,
     #[arg(long)]

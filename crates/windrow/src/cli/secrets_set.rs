@@ -7,6 +7,7 @@ use windrow_model::secret::MAX_BYTES;
 use windrow_wire::SecretSet;
 
 use super::output::{self, Show};
+use crate::audited::change;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::site::Site;
@@ -23,7 +24,7 @@ use crate::wiring::{self, App};
   pass show openai | windrow secrets set OPENAI_API_KEY
   windrow secrets set TLS_KEY --from-file client.pem")]
 pub struct Args {
-    /// Letters, digits, _ - and .
+    /// Letters, digits, underscores, hyphens and dots
     name: String,
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]
@@ -37,6 +38,10 @@ pub struct Args {
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let value = value(&args)?;
     let app = App::create(site).await?;
+    change(&app, "secrets set", args.name.clone(), set(&app, args, value)).await
+}
+
+async fn set(app: &App, args: Args, value: String) -> Result<Exit> {
     let created = app.vault().set(&args.workspace, &args.name, &value, &wiring::actor(), app.now()).await?;
     output::show(&SecretSet { name: args.name, workspace: args.workspace, created }, args.json);
     Ok(Exit::Passed)

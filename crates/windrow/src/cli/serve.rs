@@ -7,21 +7,30 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::serve::ListenerExt;
+use axum::extract::connect_info::Connected;
+use axum::serve::{IncomingStream, Listener};
+use sd_notify::NotifyState;
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::store::Retention;
 
 use super::execute::Signals;
+use super::serve_access::{Access, forget_old_audit};
 use crate::delete;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
 use crate::http::rate_limit::{Rate, RateLimit};
-use crate::http::{self, Server};
+use crate::http::{self, Peer, Server};
+use crate::listen::{PlainListener, TlsListener};
+use crate::observe::otlp::TraceArgs;
+use crate::observe::{Exposition, Thresholds, Watch, thresholds};
 use crate::site::Site;
+use crate::webhooks;
 use crate::wiring::{App, Load};
 
 const DAY_MS: i64 = 86_400_000;
+/// How long a stopping server waits for its last answers to be taken.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
@@ -32,8 +41,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// stops at once. Nothing is lost either way.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address to listen on; port 0 takes any free one. Only addresses of this machine, as there are no
-    /// API keys yet
+    /// Address to listen on; port 0 takes any free one. Without API keys only addresses of this machine
     #[arg(long, value_name = "ADDRESS", env = "WINDROW_LISTEN", default_value = "127.0.0.1:7373")]
     listen: SocketAddr,
     /// How long running items may take to finish when the server is stopped
@@ -42,9 +50,13 @@ pub struct Args {
     /// Runs at work at the same time
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     jobs: usize,
-    /// Items at work at the same time, over all runs
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
+    /// Items at work at the same time in this process, over all runs; 0 leaves all to `windrow worker` and
+    /// other workers elsewhere
+    #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
+    /// How long a worker may be silent before its items are given to others
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
+    lease: Duration,
     /// Requests that one caller may send: by its key, or by its address where it has none
     #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
     rate_limit: Rate,
@@ -54,6 +66,16 @@ pub struct Args {
     /// Delete all other jobs so many days after their end
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
+    #[command(flatten)]
+    access: Access,
+    /// When a health check finds something or an alert is raised, as in slow_run=30m; may be repeated
+    #[arg(long = "threshold", value_name = "NAME=VALUE", env = "WINDROW_THRESHOLDS", value_delimiter = ',')]
+    thresholds: Vec<thresholds::Setting>,
+    /// How often the server looks at its own health
+    #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
+    watch_every: Duration,
+    #[command(flatten)]
+    traces: TraceArgs,
 }
 
 impl Args {
@@ -66,7 +88,8 @@ impl Args {
 }
 
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
-    refuse_strangers(args.listen)?;
+    args.access.refuse_strangers(site, args.listen).await?;
+    let certificate = args.access.certificate()?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
     let listener = TcpListener::bind(args.listen).await.map_err(|error| {
@@ -74,36 +97,47 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
-    let app = App::create(site).await?;
+    // Before anything measures, so that nothing is measured in vain.
+    let exposition = Exposition::install()?;
+    let mut app = App::create(site).await?.serving_others();
+    let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
-    let load = Load { jobs: args.jobs, workers: args.workers, retention: args.retention() };
+    let keep_audit_ms = args.access.keep_audit_ms();
+    let retention = args.retention();
+    let door = args.access.door(&app, address, certificate.is_some()).await?;
+    tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
+    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease };
     let running = app.engine_of_all(load).await?;
-    let server = Server::new(app, running).await?;
-    println!("http://{address}");
+    let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let server = Server::new(app, running, door, watch).await?;
+    println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
+    tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
-    serve(server, router, listener, &mut signals, args.grace).await
+    let exit = match certificate {
+        Some(certificate) => {
+            tokio::spawn(certificate.clone().keep_fresh());
+            let listener = TlsListener::start(PlainListener(listener), certificate)
+                .map_err(|error| Error::new(format!("TLS cannot be set up: {error}"), "check the certificate"))?;
+            serve(server, router, listener, &mut signals, args.grace).await
+        }
+        None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
+    };
+    if let Some(sending) = sending {
+        sending.finish().await;
+    }
+    exit
 }
 
-/// What an earlier process deleted or was sent and did not clear away.
+/// What an earlier process deleted and did not clear away.
 fn sweep(server: Arc<Server>) {
     tokio::spawn(async move {
         if let Err(error) = delete::sweep(&server.app).await {
             tracing::warn!(%error, "could not sweep deleted jobs; the next deletion does it");
         }
     });
-}
-
-/// Whoever reaches the port can start programs as this user, so only this machine may.
-fn refuse_strangers(address: SocketAddr) -> Result<()> {
-    if address.ip().is_loopback() {
-        return Ok(());
-    }
-    let what = format!("listening on {address} needs API keys, and this version has none");
-    let remedy = "listen on 127.0.0.1 or [::1]; from elsewhere, use a tunnel (ssh -L 7373:127.0.0.1:7373 HOST)";
-    Err(Error::new(what, remedy).ending_with(Exit::Usage))
 }
 
 fn make_folder(path: &Path) -> Result<()> {
@@ -113,27 +147,36 @@ fn make_folder(path: &Path) -> Result<()> {
     })
 }
 
-async fn serve(
+async fn serve<L>(
     server: Arc<Server>,
     router: Router,
-    listener: TcpListener,
+    listener: L,
     signals: &mut Signals,
     grace: Duration,
-) -> Result<Exit> {
-    // Small answers must not wait for the acknowledgement of the one before.
-    let listener = listener.tap_io(|connection| {
-        let _ = connection.set_nodelay(true);
-    });
+) -> Result<Exit>
+where
+    L: Listener<Addr = SocketAddr>,
+    Peer: for<'a> Connected<IncomingStream<'a, L>>,
+{
     let closing = server.clone();
-    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>())
+    let serving = axum::serve(listener, router.into_make_service_with_connect_info::<Peer>())
         .with_graceful_shutdown(async move { closing.closed().await })
         .into_future();
     tokio::pin!(serving);
+    let delivering = tokio::spawn(webhooks::deliver(
+        server.app.hooks.clone(),
+        server.app.clock(),
+        webhooks::Sender::new(&server.app)?,
+        server.tail.newest(),
+        server.clone().closing(),
+    ));
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
+        never = server.watch.go_on(&server.app, server.engine()) => match never {},
         () = signals.next() => None,
     };
+    tell_systemd(NotifyState::Stopping);
     server.close();
     if let Some(error) = trouble {
         server.engine().stop().await;
@@ -141,8 +184,10 @@ async fn serve(
     }
     eprintln!("finishing {} running item(s); once more stops at once", server.engine().in_flight());
     let drained = async {
-        // Requests under way are answered while items finish.
-        tokio::join!(server.engine().drain(), async { drop(serving.await) });
+        // Requests under way are answered while items finish, but a stream that nobody reads never ends.
+        let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
+        let delivered = async { drop(delivering.await) };
+        tokio::join!(server.engine().drain(), answered, delivered);
     };
     let stopped = tokio::select! {
         () = drained => None,
@@ -156,6 +201,13 @@ async fn serve(
     Ok(Exit::Passed)
 }
 
+/// Where systemd started this (`Type=notify`) it waits to be told; elsewhere nobody listens.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd could not be told");
+    }
+}
+
 /// An engine that has given up does not come back; a new process can.
 async fn engine_trouble(server: &Server) -> Error {
     loop {
@@ -166,8 +218,14 @@ async fn engine_trouble(server: &Server) -> Error {
     }
 }
 
-fn duration(text: &str) -> std::result::Result<Duration, String> {
+pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+}
+
+fn lease(text: &str) -> std::result::Result<Duration, String> {
+    let lease = duration(text)?;
+    let fits = (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&lease);
+    fits.then_some(lease).ok_or_else(|| "write a length of time from 1s to 600s".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {

@@ -1,37 +1,33 @@
-//! Who asks. One layer finds out and leaves a [`Caller`] with the request; every handler that acts or shows
+//! Who asks. One layer (`identify`) finds out and leaves a [`Caller`] with the request; every handler that acts or shows
 //! something of a workspace takes it from there, acts under its name and stays inside its workspace. What is
 //! elsewhere is answered exactly as what does not exist.
 
-use axum::extract::{FromRequestParts, Request};
-use axum::http::HeaderMap;
+use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
-use windrow_model::ItemId;
 use windrow_model::access::{DEFAULT_WORKSPACE, Role};
 use windrow_model::record::{ItemDetail, Job, Run};
+use windrow_model::{ItemId, KeyId};
 
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
 use crate::find;
 use crate::wiring::App;
 
-/// Chooses one workspace, for a caller that may use all.
-const WORKSPACE: &str = "x-windrow-workspace";
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// For the logs.
     pub actor: String,
     pub role: Role,
+    /// What let it in.
+    pub key: Option<KeyId>,
     /// The only one it acts in and sees; `None` for all.
     pub workspace: Option<String>,
 }
 
 impl Caller {
     /// Without keys: nobody in particular, on this machine, who may do everything.
-    fn open() -> Self {
-        Self { actor: "http".to_owned(), role: Role::Admin, workspace: None }
+    pub fn open() -> Self {
+        Self { actor: "http".to_owned(), role: Role::Admin, key: None, workspace: None }
     }
 
     /// Where that goes which names no workspace.
@@ -82,24 +78,5 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Refusal> {
         let missing = || Refusal::new(Code::Failed, "the request came in without anybody who asks", "");
         parts.extensions.get().cloned().ok_or_else(missing)
-    }
-}
-
-/// The layer that finds out.
-pub async fn identify(mut request: Request, next: Next) -> Response {
-    match confine(Caller::open(), request.headers()) {
-        Ok(caller) => {
-            request.extensions_mut().insert(caller);
-            next.run(request).await
-        }
-        Err(refusal) => refusal.into_response(),
-    }
-}
-
-fn confine(caller: Caller, headers: &HeaderMap) -> std::result::Result<Caller, Refusal> {
-    let Some(given) = headers.get(WORKSPACE) else { return Ok(caller) };
-    match std::str::from_utf8(given.as_bytes()) {
-        Ok(workspace) if !workspace.is_empty() => caller.confined_to(workspace),
-        _ => Err(Refusal::bad("X-Windrow-Workspace", "this is not the name of a workspace", "write it as UTF-8")),
     }
 }

@@ -6,10 +6,12 @@ use windrow_model::store::Retention;
 use windrow_wire::Deleted;
 use windrow_wire::request::CleanUp;
 
+use super::caller::Caller;
 use super::extract::Sent;
 use super::refusal::Refusal;
 use super::server::Shared;
 use crate::delete;
+use crate::error::Code;
 
 const DAY_MS: i64 = 86_400_000;
 const MAX_DAYS: i64 = 36_500;
@@ -18,7 +20,11 @@ const MAX_DAYS: i64 = 36_500;
 #[utoipa::path(post, operation_id = "clean_up", path = "/clean-up", tag = "server",
     request_body(content = Option<CleanUp>),
     responses((status = 200, description = "What is gone", body = Deleted)))]
-pub async fn clean_up(State(server): Shared, sent: Sent) -> Result<Json<Deleted>, Refusal> {
+pub async fn clean_up(State(server): Shared, caller: Caller, sent: Sent) -> Result<Json<Deleted>, Refusal> {
+    if let Some(own) = &caller.workspace {
+        let detail = format!("a clean-up is of all workspaces, and you are in {own:?}");
+        return Err(Refusal::new(Code::Forbidden, detail, "delete jobs one by one, or ask an admin"));
+    }
     let wish: CleanUp = sent.json_or_default()?;
     let usual = Retention::default();
     let retention = Retention {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, DatasetSummary};
+use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
 use windrow_workloads::dataset::import;
 
 use super::caller::Caller;
@@ -12,7 +12,7 @@ use super::etag::IfMatch;
 use super::extract::{Asked, Named};
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::{dataset_named, detail};
+use crate::{dataset_named, detail, listing};
 
 const SAMPLE: usize = 5;
 const MAX_SAMPLE: usize = 100;
@@ -74,11 +74,10 @@ pub async fn list(
     Asked(query): Asked<DatasetsQuery>,
 ) -> Result<Json<DatasetList>, Refusal> {
     let workspace = query.workspace.as_deref().unwrap_or(caller.home());
-    let found = match caller.sees(workspace) {
-        true => server.app.datasets.datasets(workspace).await?,
-        false => Vec::new(),
-    };
-    Ok(Json(DatasetList { datasets: found.iter().map(DatasetSummary::from).collect() }))
+    match caller.sees(workspace) {
+        true => Ok(Json(listing::datasets(&server.app, workspace).await?)),
+        false => Ok(Json(DatasetList { datasets: Vec::new() })),
+    }
 }
 
 /// One dataset: its versions, its fields and their types, some rows

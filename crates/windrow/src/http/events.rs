@@ -1,32 +1,25 @@
-//! `/events` (E11, E14): what happens, as server-sent events from the outbox. A reader that keeps up gets
-//! what the engine relays; one that has fallen behind, or comes back with the id of the last event it
-//! saw, reads the store by its own cursor. The engine waits for neither.
+//! `/events`: what happens, as server-sent events.
 
-use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::sse::{self, KeepAlive, Sse};
-use futures::Stream;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use tokio::sync::broadcast;
-use tokio::sync::broadcast::error::RecvError;
 use utoipa::IntoParams;
-use windrow_model::record::OutboxEvent;
-use windrow_model::store::Extent;
 use windrow_wire::Event;
 
 use super::caller::Caller;
 use super::extract::{Asked, Named};
+use super::live::{Detail, Reader, Whose};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
+use crate::observe::streams::SSE;
 
-const PAGE: usize = 256;
-/// Before the store is asked again when it did not answer, and before a client connects again.
-const AGAIN: Duration = Duration::from_secs(1);
+/// A comment is sent when nothing else is, so that whoever stands between does not give up.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, IntoParams)]
@@ -34,12 +27,17 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
     /// Begin behind this event; 0 for all that are kept. Without it: what happens from now on
-    after: Option<i64>,
+    pub after: Option<i64>,
+    /// `items` (every item with its result), or `progress` (only how many there are in which state)
+    #[serde(default)]
+    #[param(inline)]
+    pub detail: Detail,
 }
 
 /// What happens in all jobs, as it happens
 ///
-/// Goes on behind `Last-Event-ID`. The newest 10,000 events are kept.
+/// Goes on behind `Last-Event-ID`. The newest 10,000 events are kept (and at most 64 MiB of them); who comes back
+/// later is told so by an event `gap`.
 #[utoipa::path(get, operation_id = "stream_events", path = "/events", tag = "events",
     params(EventsQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
     responses((status = 200, description = "A stream; the data of each event is this", body = Event,
@@ -49,8 +47,8 @@ pub async fn of_all(
     caller: Caller,
     headers: HeaderMap,
     Asked(query): Asked<EventsQuery>,
-) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
-    let whose = caller.workspace.map_or(Extent::All, Extent::Workspace);
+) -> Result<Response, Refusal> {
+    let whose = caller.workspace.map_or(Whose::All, Whose::Workspace);
     stream(server, whose, &headers, &query)
 }
 
@@ -66,31 +64,28 @@ pub async fn of_job(
     Named(job): Named,
     headers: HeaderMap,
     Asked(query): Asked<EventsQuery>,
-) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Refusal> {
+) -> Result<Response, Refusal> {
     let (job, _) = caller.job(&server.app, &job).await?;
-    stream(server, Extent::Job(job.id), &headers, &query)
+    stream(server, Whose::Jobs([job.id].into()), &headers, &query)
 }
 
-fn stream(
-    server: Arc<Server>,
-    whose: Extent,
-    headers: &HeaderMap,
-    query: &EventsQuery,
-) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>> + use<>>, Refusal> {
+fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &EventsQuery) -> Result<Response, Refusal> {
     let after = last_seen(headers)?.or(query.after);
-    let reader = Reader {
-        live: server.engine().subscribe(),
-        cursor: after.unwrap_or(server.born_after),
-        behind: after.is_some(),
-        waiting: VecDeque::new(),
-        whose,
-        server,
-    };
-    let events = futures::stream::unfold(reader, |mut reader| async move {
-        let event = reader.next().await?;
-        Some((Ok(written(&event)), reader))
+    let reader = Reader::new(server, whose, query.detail, after, SSE);
+    let frames = futures::stream::unfold(reader, |mut reader| async move {
+        let frame = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
+            Ok(event) => event?.server_sent(),
+            Err(_) => Bytes::from_static(b":\n\n"),
+        };
+        Some((Ok::<_, std::convert::Infallible>(frame), reader))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)))
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache"),
+        // Proxies that gather an answer before they pass it on (nginx) are asked not to.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    Ok((headers, Body::from_stream(frames)).into_response())
 }
 
 fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
@@ -100,77 +95,4 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, Refusal> {
         let detail = format!("{given:?} is not the id of an event");
         Refusal::bad("Last-Event-ID", detail, "send the id of the last event you saw, a number")
     })
-}
-
-fn written(event: &OutboxEvent) -> sse::Event {
-    let data = serde_json::to_string(&Event::from(event)).expect("an event serialises to JSON");
-    sse::Event::default().id(event.id.to_string()).event(&event.kind).retry(AGAIN).data(data)
-}
-
-fn concerns(event: &OutboxEvent, whose: &Extent) -> bool {
-    match whose {
-        Extent::All => true,
-        Extent::Workspace(workspace) => event.workspace == *workspace,
-        Extent::Job(job) => event.job == *job,
-    }
-}
-
-struct Reader {
-    server: Arc<Server>,
-    whose: Extent,
-    /// The last event that was looked at.
-    cursor: i64,
-    /// The store may have events behind the cursor that will not come by themselves.
-    behind: bool,
-    waiting: VecDeque<Arc<OutboxEvent>>,
-    live: broadcast::Receiver<Arc<OutboxEvent>>,
-}
-
-impl Reader {
-    /// `None` when the server closes.
-    async fn next(&mut self) -> Option<Arc<OutboxEvent>> {
-        loop {
-            while let Some(event) = self.waiting.pop_front() {
-                // What is read from the store may be relayed as well.
-                if event.id <= self.cursor {
-                    continue;
-                }
-                self.cursor = event.id;
-                if concerns(&event, &self.whose) {
-                    return Some(event);
-                }
-            }
-            let server = self.server.clone();
-            tokio::select! {
-                () = server.closed() => return None,
-                more = self.more() => more?,
-            }
-        }
-    }
-
-    async fn more(&mut self) -> Option<()> {
-        if self.behind {
-            return self.read_on().await;
-        }
-        match self.live.recv().await {
-            Ok(event) => self.waiting.push_back(event),
-            Err(RecvError::Lagged(_)) => self.behind = true,
-            Err(RecvError::Closed) => return None,
-        }
-        Some(())
-    }
-
-    async fn read_on(&mut self) -> Option<()> {
-        match self.server.app.store.outbox(self.cursor, PAGE).await {
-            Ok(page) => {
-                self.behind = page.len() == PAGE;
-                self.waiting.extend(page.into_iter().map(Arc::new));
-            }
-            Err(error) => {
-                tracing::warn!(%error, "could not read events for a stream; trying again");
-                tokio::time::sleep(AGAIN).await;
-            }
-        }
-        Some(())
-    }
 }

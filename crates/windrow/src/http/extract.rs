@@ -99,8 +99,16 @@ impl Sent {
     /// Where only JSON is taken.
     pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
         match self.is_one_of(&["application/json"]) {
-            true => self.json(),
+            true => self.object(),
             false => Err(self.unsupported("application/json")),
+        }
+    }
+
+    /// A list would be read as the fields of an object in their order, which nobody means.
+    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        match self.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            Some(b'[') => Err(Refusal::bad("", "the body is a list", "send a JSON object")),
+            _ => self.json(),
         }
     }
 
@@ -108,7 +116,7 @@ impl Sent {
     pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Refusal> {
         match (self.bytes.is_empty(), self.is_one_of(&["application/json"])) {
             (true, _) => Ok(T::default()),
-            (false, true) => Ok(self.json::<Option<T>>()?.unwrap_or_default()),
+            (false, true) => Ok(self.object::<Option<T>>()?.unwrap_or_default()),
             (false, false) => Err(self.unsupported("application/json")),
         }
     }

@@ -7,13 +7,13 @@ use utoipa::IntoParams;
 use windrow_model::JobId;
 use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
-use windrow_wire::{JobDetail, JobList, JobRow};
+use windrow_wire::{JobDetail, JobList};
 
 use super::caller::Caller;
 use super::extract::{Asked, Named, page};
 use super::refusal::Refusal;
 use super::server::Shared;
-use crate::detail;
+use crate::{detail, listing};
 
 const PAGE: usize = 50;
 
@@ -60,9 +60,7 @@ pub async fn list(
         before: query.before,
         limit,
     };
-    let found = server.app.store.jobs(filter).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|(job, _)| job.id.to_string());
-    Ok(Json(JobList { jobs: found.iter().map(|(job, run)| JobRow::of(job, run)).collect(), next }))
+    Ok(Json(listing::jobs(&server.app, filter).await?))
 }
 
 /// One job: its definition, its runs, its numbers

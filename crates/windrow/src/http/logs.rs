@@ -4,12 +4,13 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_wire::{LogLine, LogList};
+use windrow_wire::LogList;
 
 use super::caller::Caller;
 use super::extract::{Asked, Named, page};
 use super::refusal::Refusal;
 use super::server::Shared;
+use crate::listing;
 
 const PAGE: usize = 200;
 
@@ -36,7 +37,5 @@ pub async fn list(
 ) -> Result<Json<LogList>, Refusal> {
     let (limit, after) = (page(query.limit, PAGE)?, query.after.unwrap_or(0));
     let (job, _) = caller.job(&server.app, &job).await?;
-    let entries = server.app.store.logs(job.id, after, limit).await?;
-    let next = entries.last().map_or(after, |entry| entry.id);
-    Ok(Json(LogList { lines: entries.iter().map(LogLine::from).collect(), next }))
+    Ok(Json(listing::logs(&server.app, &job, after, limit).await?))
 }

@@ -2,39 +2,58 @@
 //! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
 //! nothing about jobs themselves.
 
+mod alerts;
+mod audit;
+mod audited;
 mod browser;
 mod caller;
+mod check;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
 mod datasets;
 mod delete_job;
+mod deliveries;
+mod door;
 mod etag;
 mod eval_tasks;
 mod events;
 mod extract;
 mod feed;
 mod health;
+mod idempotency;
+mod identify;
 mod items;
 mod jobs;
+mod keyring;
+mod keys;
+mod live;
 mod logs;
+mod metrics;
 mod openapi;
 mod origin;
+mod peer;
 pub mod rate_limit;
 mod refusal;
 mod request_id;
 mod results;
+mod resume;
+mod rights;
 mod runs;
 mod schedules;
 mod secrets;
 mod server;
+mod session;
 mod start_run;
 mod stats;
 mod steer;
 mod streamed;
 mod submit;
 mod timeout;
+mod version;
+mod webhooks;
 mod workers;
+mod ws;
 
 use std::sync::Arc;
 
@@ -42,12 +61,21 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
+use tower::util::option_layer;
 use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
+pub use door::Door;
+pub use keyring::Keyring;
+pub use peer::Peer;
 use rate_limit::RateLimit;
+
+pub use caller::Caller;
 pub use server::Server;
+
+use crate::grpc;
+use crate::observe;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -59,18 +87,25 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/api/docs", get(browser::page))
         .route("/healthz", get(health::healthz))
         .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
+        .merge(grpc::router(&server))
         .fallback(refusal::no_such_route)
         .method_not_allowed_fallback(refusal::method_not_allowed)
-        .with_state(server)
+        .with_state(server.clone())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(timeout::limit))
-        .layer(from_fn(caller::identify))
+        .layer(from_fn_with_state(server.clone(), audited::record))
+        .layer(from_fn(request_id::name_caller))
+        .layer(from_fn_with_state(server.clone(), identify::identify))
         .layer(from_fn(etag::attach))
-        .layer(from_fn(origin::check))
         .layer(from_fn_with_state(limit, rate_limit::check))
+        .layer(option_layer(server.door.cors()))
+        .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
+        .layer(from_fn(version::attach))
+        .layer(from_fn(observe::http::measure))
         .layer(from_fn(request_id::attach))
 }
 
@@ -78,6 +113,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(jobs::list, submit::submit))
+        .routes(routes!(check::check))
         .routes(routes!(jobs::show, delete_job::delete))
         .routes(routes!(steer::pause))
         .routes(routes!(steer::resume))
@@ -106,12 +142,28 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(stats::why))
         .routes(routes!(events::of_all))
         .routes(routes!(events::of_job))
+        .routes(routes!(ws::of_all))
+        .routes(routes!(ws::of_job))
+        .routes(routes!(webhooks::list, webhooks::add))
+        .routes(routes!(webhooks::show, webhooks::delete))
+        .routes(routes!(webhooks::pause))
+        .routes(routes!(webhooks::resume))
+        .routes(routes!(webhooks::rotate))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(deliveries::list))
+        .routes(routes!(deliveries::show))
+        .routes(routes!(deliveries::redeliver))
         .routes(routes!(datasets::list))
         .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
         .routes(routes!(datasets::diff))
         .routes(routes!(dataset_export::export))
         .routes(routes!(secrets::list))
         .routes(routes!(secrets::set, secrets::delete))
+        .routes(routes!(audit::list))
+        .routes(routes!(keys::list, keys::create))
+        .routes(routes!(keys::revoke))
+        .routes(routes!(session::show, session::open, session::close))
         .routes(routes!(workers::list))
         .routes(routes!(health::show))
+        .routes(routes!(alerts::list))
 }

@@ -2,12 +2,18 @@
 //! of the contract is seen in review.
 
 use axum::Json;
+use axum::http::Method;
 use utoipa::PartialSchema;
+use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use windrow_wire::{PlacedProblem, Problem};
 
+use super::rights;
+
+const KEY: &str = "key";
 const TITLE: &str = "Windrow";
 const DESCRIPTION: &str = "Runs large batches of work that must not be lost and must not be done twice. \
     Every error is `application/problem+json` with a stable `code`.";
@@ -34,18 +40,24 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     let components = document.components.get_or_insert_default();
     components.schemas.insert("Problem".into(), Problem::schema());
     components.schemas.insert("PlacedProblem".into(), PlacedProblem::schema());
-    for item in document.paths.paths.values_mut() {
+    let bearer = SecurityScheme::Http(HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build());
+    components.add_security_scheme(KEY, bearer);
+    // A server without any key needs none.
+    document.security = Some(vec![SecurityRequirement::new(KEY, [""; 0]), SecurityRequirement::default()]);
+    for (path, item) in &mut document.paths.paths {
         if let Some(read) = item.get.as_mut().filter(|read| answers_json(read)) {
             add_header(read, "If-None-Match", "The ETag of an answer: 304 where it would be the same again");
             let unchanged = ResponseBuilder::new().description("It has not changed since").build();
             read.responses.responses.insert("304".into(), unchanged.into());
         }
-        operations(item).for_each(|operation| {
+        operations(item).for_each(|(method, operation)| {
             let id = operation.operation_id.as_deref().unwrap_or_default();
             if GUARDED.contains(&id) {
                 add_header(operation, "If-Match", "The ETag of what was looked at: 412 where it has changed since");
             }
             add_refusal(operation);
+            let role = rights::least_role(&method, path);
+            operation.extensions = Some(Extensions::builder().add("x-windrow-role", role.as_str()).build());
         });
     }
     document
@@ -62,13 +74,17 @@ fn add_header(operation: &mut Operation, name: &str, description: &str) {
         .parameter_in(ParameterIn::Header)
         .required(Required::False)
         .description(Some(description))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).pattern(Some("^\"[!-~]+\"$"))))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String)))
         .build();
     operation.parameters.get_or_insert_default().push(header.into());
 }
 
-fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    [&mut item.get, &mut item.post, &mut item.put, &mut item.patch, &mut item.delete].into_iter().flatten()
+fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operation)> {
+    let PathItem { get, post, put, patch, delete, .. } = item;
+    let all = [(Method::GET, get), (Method::POST, post), (Method::PUT, put), (Method::PATCH, patch)];
+    all.into_iter()
+        .chain([(Method::DELETE, delete)])
+        .filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
 fn add_refusal(operation: &mut Operation) {
@@ -116,6 +132,25 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(all > 30, "{all}");
+    }
+
+    /// The role of each is in the document; here only that none is too little.
+    #[test]
+    fn every_operation_takes_a_role_that_suits_it() {
+        let document: serde_json::Value = serde_json::from_str(&document()).unwrap();
+        let of_admins = ["access", "secrets", "webhooks"];
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for (method, operation) in item.as_object().unwrap() {
+                let role = operation["x-windrow-role"].as_str().unwrap();
+                let tag = operation["tags"][0].as_str().unwrap();
+                match (tag, method.as_str()) {
+                    _ if path == "/api/v1/session" => assert_eq!(role, "viewer", "{method} {path}"),
+                    (tag, _) if of_admins.contains(&tag) => assert_eq!(role, "admin", "{method} {path}"),
+                    (_, "get") => assert_ne!(role, "operator", "{method} {path}"),
+                    _ => assert_ne!(role, "viewer", "{method} {path}"),
+                }
+            }
+        }
     }
 
     #[test]

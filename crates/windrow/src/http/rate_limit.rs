@@ -3,7 +3,6 @@
 //! says when to come back.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -19,6 +18,7 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
+use super::peer::Peer;
 use super::refusal::Refusal;
 use crate::error::Code;
 
@@ -119,7 +119,7 @@ fn caller(request: &Request) -> u64 {
     let mut hasher = DefaultHasher::new();
     match request.headers().get(AUTHORIZATION) {
         Some(key) => key.as_bytes().hash(&mut hasher),
-        None => request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip()).hash(&mut hasher),
+        None => request.extensions().get::<ConnectInfo<Peer>>().map(|peer| peer.0.ip()).hash(&mut hasher),
     }
     hasher.finish()
 }

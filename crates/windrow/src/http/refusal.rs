@@ -1,6 +1,6 @@
 //! Errors as `application/problem+json` (RFC 9457), by one table from our words to HTTP's numbers.
 
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use windrow_model::store::StoreError;
@@ -27,12 +27,14 @@ const TABLE: &[(Code, StatusCode)] = &[
     (Code::Changed, StatusCode::PRECONDITION_FAILED),
     (Code::NothingToUndo, StatusCode::CONFLICT),
     (Code::BadRequest, StatusCode::BAD_REQUEST),
+    (Code::Unauthenticated, StatusCode::UNAUTHORIZED),
     (Code::Forbidden, StatusCode::FORBIDDEN),
     (Code::ForeignOrigin, StatusCode::FORBIDDEN),
     (Code::NoSuchRoute, StatusCode::NOT_FOUND),
     (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),
     (Code::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
     (Code::UnsupportedType, StatusCode::UNSUPPORTED_MEDIA_TYPE),
+    (Code::UpgradeRequired, StatusCode::UPGRADE_REQUIRED),
     (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
     (Code::RateLimited, StatusCode::TOO_MANY_REQUESTS),
     (Code::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
@@ -68,6 +70,18 @@ impl Refusal {
         self
     }
 
+    pub fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    pub fn code(&self) -> &str {
+        &self.0.code
+    }
+
+    pub fn problem(&self) -> &Problem {
+        &self.0
+    }
+
     pub fn listing(mut self, problems: Vec<PlacedProblem>) -> Self {
         self.0.problems = problems;
         self
@@ -80,12 +94,15 @@ fn status_of(code: Code) -> StatusCode {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let status = self.status();
         if status.is_server_error() {
             tracing::error!(code = self.0.code, detail = self.0.detail, "a request failed");
         }
         let body = serde_json::to_vec(&self.0).expect("a problem serialises to JSON");
         let mut response = (status, [(CONTENT_TYPE, MEDIA_TYPE)], body).into_response();
+        if status == StatusCode::UNAUTHORIZED {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"windrow\""));
+        }
         if matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }

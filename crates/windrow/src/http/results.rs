@@ -17,7 +17,6 @@ use super::server::Shared;
 use super::streamed;
 use crate::assess::{self, Wish};
 use crate::detail;
-use crate::error::Code;
 use crate::report::{self, Format};
 
 const WORST: usize = 5;
@@ -85,12 +84,8 @@ pub async fn result(
     let worst = at_most("worst", query.worst, WORST)?;
     let _turn = server.turn().await?;
     let (job, run) = caller.run(&server.app, &run).await?;
-    if !run.state.is_final() {
-        return Ok(Json(assess::so_far(&server.app, &job, &run).await?));
-    }
-    let assessed =
-        assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst }).await?;
-    Ok(Json(assessed.result(false)))
+    let wish = Wish { baseline: query.baseline, within: caller.workspace, worst };
+    Ok(Json(assess::result(&server.app, &job, &run, &wish).await?))
 }
 
 /// The gates of a run that is over, judged once more from its stored results
@@ -104,15 +99,9 @@ pub async fn gates(
     Asked(query): Asked<GatesQuery>,
 ) -> Result<Json<GateList>, Refusal> {
     let _turn = server.turn().await?;
-    let (_, run) = caller.run(&server.app, &run).await?;
-    if !run.state.is_final() {
-        let detail = format!("run {} is {} and not over", run.no, run.state);
-        return Err(Refusal::new(Code::Conflict, detail, "gates are judged when a run has ended"));
-    }
-    let assessed =
-        assess::assess(&server.app, &run, &Wish { baseline: query.baseline, within: caller.workspace, worst: 0 })
-            .await?;
-    Ok(Json(GateList { exit_code: assessed.exit.code(), gates: assessed.gates }))
+    let (job, run) = caller.run(&server.app, &run).await?;
+    let wish = Wish { baseline: query.baseline, within: caller.workspace, worst: 0 };
+    Ok(Json(assess::gates(&server.app, &job, &run, &wish).await?))
 }
 
 /// A run as JUnit XML, Markdown or JSON

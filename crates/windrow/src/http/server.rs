@@ -6,14 +6,15 @@ use std::time::Duration;
 use axum::extract::State;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
-use windrow_model::Time;
+use windrow_model::{KeyId, Time};
 
+use super::audited::Refused;
+use super::door::Door;
+use super::live::Tail;
 use super::refusal::Refusal;
 use crate::error::{Code, Result};
+use crate::observe::Watch;
 use crate::wiring::{App, Running};
-
-/// Events read at once when looking for the newest one.
-const PAGE: usize = 1000;
 
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
 const TURNS: usize = 4;
@@ -23,9 +24,12 @@ const TURN_PATIENCE: Duration = Duration::from_secs(20);
 pub struct Server {
     pub app: App,
     running: Running,
+    pub door: Door,
+    pub refused: Refused,
     pub started_at: Time,
-    /// The newest event when the server started: streams that ask for no place begin behind it.
-    pub born_after: i64,
+    /// The newest events, for streams.
+    pub tail: Tail,
+    pub watch: Watch,
     closing: watch::Sender<bool>,
     turns: Arc<Semaphore>,
 }
@@ -33,11 +37,17 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
-        let born_after = newest_event(&app).await?;
+        // Listening comes first, so that nothing is missed between.
+        let events = running.engine.subscribe();
+        let tail = Tail::behind(app.store.outbox_reach().await?.newest);
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        Ok(Arc::new(Self { app, running, started_at, born_after, closing, turns }))
+        let refused = Refused::default();
+        let server = Arc::new(Self { app, running, door, refused, started_at, tail, watch, closing, turns });
+        let following = server.clone();
+        tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
+        Ok(server)
     }
 
     pub fn engine(&self) -> &Engine {
@@ -61,19 +71,21 @@ impl Server {
         self.closing.send_replace(true);
     }
 
+    /// As [`closed`](Self::closed), for a task of its own.
+    pub async fn closing(self: Arc<Self>) {
+        self.closed().await;
+    }
+
+    /// Waits until a key is of no use any more; for ever without one.
+    pub async fn over(&self, key: Option<KeyId>) {
+        match key {
+            Some(key) => self.door.keyring.over(key).await,
+            None => std::future::pending().await,
+        }
+    }
+
     pub async fn closed(&self) {
         // The sender lives as long as `self`.
         let _ = self.closing.subscribe().wait_for(|closing| *closing).await;
-    }
-}
-
-async fn newest_event(app: &App) -> Result<i64> {
-    let mut newest = 0;
-    loop {
-        let page = app.store.outbox(newest, PAGE).await?;
-        newest = page.last().map_or(newest, |event| event.id);
-        if page.len() < PAGE {
-            return Ok(newest);
-        }
     }
 }

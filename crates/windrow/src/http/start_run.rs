@@ -1,7 +1,6 @@
 //! `POST /jobs/{job}/retry|rescore|append|rollback|clone`: another run of a stored job, or of a copy.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
 use axum::response::Response;
 use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
@@ -9,10 +8,12 @@ use windrow_model::state::Mode;
 use windrow_model::store::Selection;
 use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
+use windrow_workloads::job_file::Depth;
 use windrow_workloads::kind;
 
 use super::caller::Caller;
 use super::extract::{Named, Sent};
+use super::idempotency::IdempotencyKey;
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use super::submit;
@@ -21,9 +22,7 @@ use crate::{retry as choice, start};
 
 /// Try again what failed or was cancelled, and only that
 #[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(("job" = String, Path, description = "Name or id of the job"), IdempotencyKey),
     request_body(content = Option<Retry>),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -31,7 +30,7 @@ pub async fn retry(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Retry = sent.json_or_default()?;
@@ -39,7 +38,7 @@ pub async fn retry(
     let selection = choice::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
     let nothing = selection.is_none() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
     // A key seen before is to be answered with its run, also when that has left nothing to retry.
-    let key = submit::idempotency_key(&headers)?;
+    let key = key.read()?;
     if nothing && key.is_none() {
         let detail = format!("{} has no item that failed or was cancelled", job.name);
         return Err(Refusal::new(Code::Conflict, detail, "there is nothing to do"));
@@ -52,9 +51,7 @@ pub async fn retry(
 
 /// Judge again what was done, without calling the target
 #[utoipa::path(post, operation_id = "rescore_job", path = "/jobs/{job}/rescore", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(("job" = String, Path, description = "Name or id of the job"), IdempotencyKey),
     request_body(content = Option<Rescore>),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -62,7 +59,7 @@ pub async fn rescore(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Rescore = sent.json_or_default()?;
@@ -71,7 +68,7 @@ pub async fn rescore(
         Some(text) => of_changed_file(&server, &caller, &job, &latest, text).await?,
         None => (start::of_run(&server.app, &job, &latest, Mode::Rescore).await?, Vec::new()),
     };
-    request.idempotency_key = submit::idempotency_key(&headers)?;
+    request.idempotency_key = key.read()?;
     submit::answer(&server, &caller, request, warnings).await
 }
 
@@ -82,7 +79,7 @@ async fn of_changed_file(
     latest: &Run,
     text: String,
 ) -> Result<(windrow_engine::Request, Vec<String>), Refusal> {
-    let file = submit::load(server, caller, text).await?;
+    let file = submit::load(server, caller, text, None, Depth::First).await?;
     if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
         let detail = format!("the file is of the job {}, not of {}", file.name, job.name);
         return Err(Refusal::bad("file", detail, "send the file of this job"));
@@ -93,28 +90,24 @@ async fn of_changed_file(
 
 /// Run the rows of the job's dataset that it has not seen
 #[utoipa::path(post, operation_id = "append_to_job", path = "/jobs/{job}/append", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(("job" = String, Path, description = "Name or id of the job"), IdempotencyKey),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
 pub async fn append(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
-    headers: HeaderMap,
+    key: IdempotencyKey,
 ) -> Result<Response, Refusal> {
     let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_run(&server.app, &job, &latest, Mode::Append).await?;
-    request.idempotency_key = submit::idempotency_key(&headers)?;
+    request.idempotency_key = key.read()?;
     submit::answer(&server, &caller, request, Vec::new()).await
 }
 
 /// Undo what was done (B5), of jobs whose kind can
 #[utoipa::path(post, operation_id = "roll_back_job", path = "/jobs/{job}/rollback", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(("job" = String, Path, description = "Name or id of the job"), IdempotencyKey),
     request_body(content = Option<Rollback>),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -122,7 +115,7 @@ pub async fn rollback(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: Rollback = sent.json_or_default()?;
@@ -134,7 +127,7 @@ pub async fn rollback(
     let mut request = start::of_run(&server.app, &job, &latest, Mode::Rollback).await?;
     let items: Vec<ItemId> = wish.items.into_iter().map(ItemId).collect();
     request.selection = (!items.is_empty()).then(|| Selection { items, ..Selection::of(Mode::Rollback) });
-    request.idempotency_key = submit::idempotency_key(&headers)?;
+    request.idempotency_key = key.read()?;
     submit::answer(&server, &caller, request, Vec::new()).await
 }
 
@@ -142,9 +135,7 @@ pub async fn rollback(
 ///
 /// The copy has its own name, items and results.
 #[utoipa::path(post, operation_id = "clone_job", path = "/jobs/{job}/clone", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"),
-        ("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(("job" = String, Path, description = "Name or id of the job"), IdempotencyKey),
     request_body(content = CloneRequest),
     responses((status = 201, description = "Started", body = Submitted),
         (status = 200, description = "The key was seen before: the first run again", body = Submitted)))]
@@ -152,11 +143,11 @@ pub async fn clone(
     State(server): Shared,
     caller: Caller,
     Named(job): Named,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish: CloneRequest = sent.json_only()?;
-    let key = submit::idempotency_key(&headers)?;
+    let key = key.read()?;
     let (job, latest) = caller.job(&server.app, &job).await?;
     let mut request = start::of_copy(&server.app, &job, &latest, wish.name, key.is_some()).await?;
     request.idempotency_key = key;

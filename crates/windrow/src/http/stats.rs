@@ -4,19 +4,20 @@ use axum::Json;
 use axum::extract::State;
 use windrow_model::aggregate::Stats;
 use windrow_model::store::Extent;
-use windrow_model::why::{Explanation, explain};
+use windrow_model::why::Explanation;
 
 use super::caller::Caller;
 use super::extract::Named;
 use super::refusal::Refusal;
 use super::server::Shared;
+use crate::detail;
 
 /// How the work has gone in all jobs: states, tries, durations, errors
 #[utoipa::path(get, operation_id = "get_stats", path = "/stats", tag = "jobs",
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_all(State(server): Shared, caller: Caller) -> Result<Json<Stats>, Refusal> {
     let extent = caller.workspace.map_or(Extent::All, Extent::Workspace);
-    Ok(Json(server.app.store.stats(extent).await?))
+    Ok(Json(server.app.stats(extent).await?.as_ref().clone()))
 }
 
 /// How the work has gone in one job
@@ -25,7 +26,7 @@ pub async fn of_all(State(server): Shared, caller: Caller) -> Result<Json<Stats>
     responses((status = 200, description = "The numbers", body = Stats)))]
 pub async fn of_job(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<Stats>, Refusal> {
     let (job, _) = caller.job(&server.app, &job).await?;
-    Ok(Json(server.app.store.stats(Extent::Job(job.id)).await?))
+    Ok(Json(server.app.stats(Extent::Job(job.id)).await?.as_ref().clone()))
 }
 
 /// Why is the job not progressing?
@@ -34,6 +35,5 @@ pub async fn of_job(State(server): Shared, caller: Caller, Named(job): Named) ->
     responses((status = 200, description = "The most decisive reason, and facts", body = Explanation)))]
 pub async fn why(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<Explanation>, Refusal> {
     let (job, run) = caller.job(&server.app, &job).await?;
-    let standing = server.app.store.standing(run.id, server.app.now()).await?;
-    Ok(Json(explain(&standing, &job.name, server.app.now())))
+    Ok(Json(detail::why(&server.app, &job, &run).await?))
 }

@@ -3,8 +3,8 @@
 
 use axum::Json;
 use axum::extract::State;
-use windrow_model::record::{Job, Run};
-use windrow_model::state::{RUN, RunEvent};
+use windrow_model::record::{Job, Run, RunLimits};
+use windrow_model::state::RunEvent;
 use windrow_wire::RunDetail;
 use windrow_wire::request::{Reason, Resume};
 
@@ -14,7 +14,7 @@ use super::extract::{Named, Sent};
 use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use super::submit::with_budget;
-use crate::start;
+use crate::steer::{self, Wisher};
 
 type Answer = Result<Json<RunDetail>, Refusal>;
 
@@ -64,13 +64,13 @@ pub async fn resume(State(server): Shared, caller: Caller, Named(job): Named, if
     let wish: Resume = sent.json_or_default()?;
     let (job, run) = caller.job(&server.app, &job).await?;
     if_match.job(&server, &job, &run).await?;
+    if wish.max_failed.is_some_and(|max| max < 1) {
+        return Err(Refusal::bad("max_failed", "this is no number of items", "at least one must be allowed to fail"));
+    }
     let limits = with_budget(run.limits, wish.budget)?;
-    if let Some(spent) = limits.exhausted_by(&run.spent) {
-        return Err(start::budget_spent(&run, &spent, "give it more: { \"budget\": { \"dollars\": 5 } }").into());
-    }
-    if limits != run.limits {
-        let _amended = server.app.store.amend(run.id, limits, &caller.actor, server.app.now()).await?;
-    }
+    let limits = RunLimits { max_failed: wish.max_failed.or(limits.max_failed), ..limits };
+    let more = "give it more: { \"budget\": { \"dollars\": 5 } }";
+    let run = steer::amend(&server.app, run, limits, &caller.actor, more).await?;
     intend(&server, &caller, &job, &run, RunEvent::Resume, None).await
 }
 
@@ -85,10 +85,6 @@ async fn steer(
     let wish: Reason = sent.json_or_default()?;
     let (job, run) = caller.job(&server.app, job).await?;
     if_match.job(server, &job, &run).await?;
-    // What is on its way to an end already needs no other wish, unless it is to end faster.
-    if event == RunEvent::Cancel && run.state.is_stopping() && !RUN.allows(run.state, event) {
-        return Ok(Json(RunDetail::of(&job.kind, &run)));
-    }
     intend(server, caller, &job, &run, event, wish.reason.as_deref()).await
 }
 
@@ -100,7 +96,7 @@ async fn intend(
     event: RunEvent,
     reason: Option<&str>,
 ) -> Answer {
-    let run = server.app.store.intend(run.id, event, &caller.actor, reason, server.app.now()).await?;
+    let run = steer::intend(&server.app, job, run, event, Wisher { actor: &caller.actor, reason }).await?;
     server.engine().wake();
-    Ok(Json(RunDetail::of(&job.kind, &run)))
+    Ok(Json(run))
 }

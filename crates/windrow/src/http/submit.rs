@@ -4,36 +4,36 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::http::header::LOCATION;
-use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use windrow_engine::Request;
 use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
-use windrow_wire::request::{BudgetRequest, Submit};
-use windrow_workloads::LoadedJob;
+use windrow_wire::request::{BudgetRequest, Rows, Submit};
 use windrow_workloads::job_file::{self, Base, Depth};
 use windrow_workloads::report::Excerpt;
+use windrow_workloads::{LoadedJob, experiment};
 
 use super::caller::Caller;
 use super::extract::Sent;
+use super::idempotency::IdempotencyKey;
 use super::refusal::Refusal;
+use super::resume;
 use super::server::{Server, Shared};
 use crate::error::Code;
 use crate::start;
 
 const YAML: &[&str] = &["text/yaml", "application/yaml", "application/x-yaml", "text/x-yaml"];
 pub const UNCHANGED: &str = "submit it without rescoring: what has not changed is taken over there too";
-const LONGEST_KEY: usize = 255;
 
 /// Start a run of a job file
 ///
 /// The body is the job file itself, or a JSON object with it and how to run it. A dataset is named by
 /// the name it was imported under, or by a path below `files/` of the server's data folder.
 #[utoipa::path(post, operation_id = "submit_job", path = "/jobs", tag = "jobs",
-    params(("Idempotency-Key" = Option<String>, Header, min_length = 1, max_length = 255, pattern = "^[!-~]+$",
-            description = "The same key again is answered with the first run")),
+    params(IdempotencyKey),
     request_body(content((String = "text/yaml"), (Submit = "application/json"))),
     responses(
         (status = 201, description = "Started; `Location` is the job", body = Submitted),
@@ -41,40 +41,54 @@ const LONGEST_KEY: usize = 255;
 pub async fn submit(
     State(server): Shared,
     caller: Caller,
-    headers: HeaderMap,
+    key: IdempotencyKey,
     sent: Sent,
 ) -> Result<Response, Refusal> {
     let wish = wish(&sent)?;
     let _turn = server.turn().await?;
-    let mut file = load(&server, &caller, wish.file).await?;
+    let mut file = load(&server, &caller, wish.file, wish.dataset, Depth::First).await?;
+    if let Some(rows) = wish.first {
+        file = experiment::first_rows(file, rows)
+            .map_err(|error| Refusal::bad("first", format!("this file has no first rows: {error}"), "leave it out"))?;
+    }
     file.limits = with_budget(file.limits, wish.budget)?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
+    if wish.resume {
+        return resume::submit(&server, &caller, file, mode, wish.fresh).await;
+    }
     check_mode(&server, &file, mode).await?;
     let mut request = start::of_file(&file, mode);
     request.fresh = wish.fresh;
-    request.idempotency_key = idempotency_key(&headers)?;
+    request.idempotency_key = key.read()?;
     answer(&server, &caller, request, file.warnings).await
 }
 
 fn wish(sent: &Sent) -> Result<Submit, Refusal> {
     if sent.is_one_of(YAML) {
         let file = sent.text()?.to_owned();
-        return Ok(Submit { file, mode: None, fresh: false, budget: BudgetRequest::default() });
+        return Ok(Submit::of(file));
     }
     match sent.is_one_of(&["application/json"]) {
-        true => sent.json(),
+        true => sent.object(),
         false => Err(sent.unsupported("text/yaml or application/json")),
     }
 }
 
-/// Reads the first rows of the dataset, so it must not block the runtime. The workspace is looked at
-/// first: what is wrong with a file must not tell what datasets another workspace has.
-pub async fn load(server: &Server, caller: &Caller, text: String) -> Result<LoadedJob, Refusal> {
+/// Reads rows of the dataset, so it must not block the runtime. The workspace is looked at first: what is
+/// wrong with a file must not tell what datasets another workspace has.
+pub async fn load(
+    server: &Server,
+    caller: &Caller,
+    text: String,
+    rows: Option<Rows>,
+    depth: Depth,
+) -> Result<LoadedJob, Refusal> {
     let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| caller.home().to_owned());
     caller.clone().confined_to(&workspace)?;
     let (files, library, environment) = (server.app.files(&workspace), server.app.library(), server.app.environment());
     let load = move || {
-        let base = Base { folder: &files, closed: true, workspace: &workspace, depth: Depth::First };
+        let rows = rows.as_ref().map(|rows| (rows.name.as_str(), rows.version));
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth, rows };
         job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
     };
     let loaded = tokio::task::spawn_blocking(load).await;
@@ -115,17 +129,6 @@ pub fn with_budget(limits: RunLimits, budget: BudgetRequest) -> Result<RunLimits
     })
 }
 
-pub fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Refusal> {
-    let Some(key) = headers.get("idempotency-key") else { return Ok(None) };
-    match key.to_str() {
-        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.to_owned())),
-        _ => {
-            let remedy = format!("use 1 to {LONGEST_KEY} visible ASCII characters, for example a UUID");
-            Err(Refusal::bad("Idempotency-Key", "this is not a key", remedy))
-        }
-    }
-}
-
 /// Submits, wakes the engine, and says where to look.
 pub async fn answer(
     server: &Server,
@@ -145,6 +148,8 @@ pub async fn answer(
         run: submitted.run.to_string(),
         existing: submitted.existing,
         warnings,
+        resumed: false,
+        notes: Vec::new(),
     };
     Ok((status, [(LOCATION, format!("/api/v1/jobs/{}", answer.job))], Json(answer)).into_response())
 }

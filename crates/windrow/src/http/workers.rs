@@ -4,13 +4,19 @@ use axum::Json;
 use axum::extract::State;
 use windrow_wire::WorkerList;
 
+use super::caller::Caller;
 use super::refusal::Refusal;
 use super::server::Shared;
 
 /// Processes that work on this data and have not said goodbye
 #[utoipa::path(get, operation_id = "list_workers", path = "/workers", tag = "server",
     responses((status = 200, description = "The processes", body = WorkerList)))]
-pub async fn list(State(server): Shared) -> Result<Json<WorkerList>, Refusal> {
-    let sessions = server.app.store.sessions().await?;
+pub async fn list(State(server): Shared, caller: Caller) -> Result<Json<WorkerList>, Refusal> {
+    let mut sessions = server.app.store.sessions().await?;
+    sessions.retain(|session| {
+        // Those that serve all workspaces, or the caller's own.
+        let workspace = session.remote.as_ref().and_then(|remote| remote.workspace.as_deref());
+        workspace.is_none_or(|workspace| caller.sees(workspace))
+    });
     Ok(Json(WorkerList { workers: sessions.iter().map(Into::into).collect() }))
 }

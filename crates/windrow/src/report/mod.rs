@@ -10,7 +10,9 @@ use windrow_model::store::StoreError;
 use crate::assess::Assessment;
 use crate::wiring::App;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Deserialize, utoipa::ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// JUnit XML: one suite per evaluator, and one for the gates

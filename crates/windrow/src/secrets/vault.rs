@@ -1,7 +1,7 @@
 //! The store of sealed secrets and the key to them. The key is read anew whenever it is needed, so
 //! that a change of it reaches a running server.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use windrow_model::Time;
@@ -49,8 +49,19 @@ impl Vault {
     /// For the process that uses it, and nobody else.
     pub async fn value(&self, workspace: &str, name: &str) -> Result<Option<String>> {
         let Some(secret) = self.store.secret(workspace, name).await? else { return Ok(None) };
-        let key = self.source.read()?.ok_or_else(|| self.missing(&secret.key_id))?;
-        seal::open(&key, &secret).map(Some)
+        seal::open(&self.key_with(&secret.key_id)?, &secret).map(Some)
+    }
+
+    /// The key in its place, or the one that a change of it has left beside it and not yet put there.
+    fn key_with(&self, id: &str) -> Result<MasterKey> {
+        let key = self.source.read()?;
+        if let (KeySource::DataFolder(path), false) = (&self.source, key.as_ref().is_some_and(|key| key.id() == id))
+            && let Ok(Some(next)) = KeySource::Named(next_to(path)).read()
+            && next.id() == id
+        {
+            return Ok(next);
+        }
+        key.ok_or_else(|| self.missing(id))
     }
 
     /// Seals everything under a new key, which is left at `place`. Without a place it becomes the data
@@ -58,7 +69,7 @@ impl Vault {
     pub async fn rekey(&self, place: Option<&Path>) -> Result<usize> {
         let (target, replaces) = match (place, &self.source) {
             (Some(place), _) => (place.to_owned(), None),
-            (None, KeySource::DataFolder(path)) => (path.with_extension("key.next"), Some(path)),
+            (None, KeySource::DataFolder(path)) => (next_to(path), Some(path)),
             (None, other) => {
                 let what = format!("the master key comes from {}, which cannot be changed from here", other.describe());
                 return Err(Error::new(what, "name a file for the new key with --new-key FILE"));
@@ -118,6 +129,10 @@ impl Vault {
         let what = format!("the master key is not there: {} (secrets are sealed under {id})", self.source.describe());
         Error::new(what, "bring it back, or name it with WINDROW_MASTER_KEY or WINDROW_MASTER_KEY_FILE")
     }
+}
+
+fn next_to(path: &Path) -> PathBuf {
+    path.with_extension("key.next")
 }
 
 fn reseal(old: Option<&MasterKey>, new: &MasterKey, secret: &SealedSecret) -> Result<Resealed> {
@@ -189,7 +204,12 @@ mod tests {
         assert_eq!(vault.rekey(None).await.unwrap(), 2);
         assert_ne!(vault.source.read().unwrap().unwrap().id(), before);
         assert_eq!(vault.value("team", "B").await.unwrap().as_deref(), Some("second value"));
-        assert!(!folder.path().join("master.key.next").exists());
+        let next = folder.path().join("master.key.next");
+        assert!(!next.exists());
+        // As it is in the moment before the new key is put in its place, or after a crash there.
+        std::fs::rename(folder.path().join("master.key"), &next).unwrap();
+        MasterKey::generate().unwrap().write(&folder.path().join("master.key")).unwrap();
+        assert_eq!(vault.value("team", "A").await.unwrap().as_deref(), Some("first value"));
     }
 
     #[tokio::test]

@@ -220,6 +220,18 @@ fn any_service_and_any_command_can_be_a_target() {
 }
 
 #[test]
+fn the_examples_run_as_they_stand() {
+    for example in ["bulk-config", "bulk-move"] {
+        let place = Place::empty();
+        let connect = MockConnect::start(&place, &["--connectors", "12"]);
+        let path = format!("{}/../../examples/bulk-config/{example}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        place.write("job.yaml", &text.replace("http://127.0.0.1:8083", connect.origin()));
+        assert_eq!(run(&place).ended_with(0).json()["items"]["succeeded"], 12, "{example}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_an_operation_is_said_with_its_line() {
     let place = Place::empty();
     place.write(

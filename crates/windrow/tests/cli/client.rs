@@ -49,9 +49,42 @@ impl Reply {
 impl Served {
     /// On a free port.
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
-        let process = place.start(&[&["serve", "--listen", "127.0.0.1:0"], arguments].concat());
+        Self::listening(place, "127.0.0.1:0", arguments)
+    }
+
+    /// Where another was before.
+    pub fn start_on(place: &Place, address: &str) -> Self {
+        Self::listening(place, address, &[])
+    }
+
+    fn listening(place: &Place, address: &str, arguments: &[&str]) -> Self {
+        Self::of(place.start(&[&["serve", "--listen", address], arguments].concat()))
+    }
+
+    /// A server that was started otherwise.
+    pub fn of(process: Background) -> Self {
         let address = process.first_line().strip_prefix("http://").unwrap().to_owned();
         Self { address, process: Some(process) }
+    }
+
+    /// One that was started otherwise.
+    pub fn at(address: String, process: Background) -> Self {
+        Self { address, process: Some(process) }
+    }
+
+    pub fn wait_for_stderr(&self, part: &str) {
+        self.process.as_ref().unwrap().wait_for_stderr(part);
+    }
+
+    /// On an address that another one had.
+    pub fn start_again(place: &Place, address: &str, arguments: &[&str]) -> Self {
+        let process = place.start(&[&["serve", "--listen", address], arguments].concat());
+        process.first_line();
+        Self { address: address.to_owned(), process: Some(process) }
+    }
+
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
     }
 
     pub fn get(&self, path: &str) -> Reply {
@@ -108,6 +141,13 @@ impl Served {
 
     pub fn wait_for_state(&self, job: &str, state: &str) {
         wait_until(&format!("{job} to be {state}"), || self.state(job) == state);
+    }
+
+    /// Memory of the process.
+    pub fn resident_kib(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.as_ref().unwrap().pid())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
     }
 
     pub fn signal(&self, signal: Signal) {

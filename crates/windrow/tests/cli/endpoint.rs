@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
@@ -30,6 +30,7 @@ struct Ledger {
     moods: VecDeque<Mood>,
     /// When each call came, and what it met.
     arrivals: Vec<(Instant, Mood)>,
+    traceparents: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,6 +104,11 @@ impl Endpoint {
         self.desk.ledger.lock().unwrap().arrivals.clone()
     }
 
+    /// The headers by which calls asked to be part of a trace.
+    pub fn traceparents(&self) -> Vec<String> {
+        self.desk.ledger.lock().unwrap().traceparents.clone()
+    }
+
     /// These questions are refused for good (400) until told otherwise.
     pub fn fail_on(&self, questions: impl IntoIterator<Item = usize>) {
         self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
@@ -136,7 +142,7 @@ impl Endpoint {
     }
 }
 
-async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> Response {
+async fn complete(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     let question = request["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
     let question = question.and_then(Value::as_str).unwrap_or_default().to_owned();
     let mood = {
@@ -144,6 +150,8 @@ async fn complete(State(desk): State<Arc<Desk>>, Json(request): Json<Value>) -> 
         *ledger.calls.entry(question.clone()).or_default() += 1;
         let mood = ledger.moods.pop_front().unwrap_or(Mood::Well);
         ledger.arrivals.push((Instant::now(), mood));
+        let parent = headers.get("traceparent").map(|value| value.to_str().unwrap().to_owned());
+        ledger.traceparents.extend(parent);
         mood
     };
     let error = |text: &str| Json(json!({"error": {"message": text}}));

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::routing::post;
+use axum::routing::any;
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ impl Parrot {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-        let app = Router::new().route("/{mood}/{*rest}", post(repeat)).with_state(heard.clone());
+        let app = Router::new().route("/{mood}/{*rest}", any(repeat)).with_state(heard.clone());
         runtime.spawn(async move { axum::serve(listener, app).await });
         Self { url, heard, _runtime: runtime }
     }
@@ -60,16 +60,17 @@ async fn repeat(
     State(heard): State<Arc<Mutex<Vec<String>>>>,
     Path((mood, _)): Path<(String, String)>,
     headers: HeaderMap,
-) -> (StatusCode, Json<Value>) {
+) -> (StatusCode, [(&'static str, String); 1], Json<Value>) {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let sent = [text("authorization"), text("x-token")];
     heard.lock().unwrap().extend(sent.clone());
     let secrets = sent.iter().map(|header| header.trim_start_matches("Bearer ")).filter(|secret| !secret.is_empty());
     let all: Vec<String> = secrets.flat_map(|secret| [forms(secret), vec![basic(secret)]].concat()).collect();
+    let place = [("location", format!("/polite/{}", sent.join("/")))];
     let said = format!("you sent {}", all.join(" and "));
     if mood == "angry" {
         let error = json!({"error": {"message": said, "type": "invalid_request_error"}, "sent": sent});
-        return (StatusCode::BAD_REQUEST, Json(error));
+        return (StatusCode::BAD_REQUEST, place, Json(error));
     }
     let message = json!({"role": "assistant", "content": said});
     let body = json!({
@@ -77,7 +78,7 @@ async fn repeat(
         "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2, "total_tokens": 5},
     });
-    (StatusCode::OK, Json(body))
+    (StatusCode::OK, place, Json(body))
 }
 
 /// As a proxy would write it into its log.

@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::client::Served;
 use crate::endpoint::Endpoint;
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -118,25 +119,65 @@ impl Place {
         let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_windrow")));
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("OPENAI_API_KEY", "sk-test").env("USER", "tester");
+        command.env_remove("WINDROW_SERVER").env_remove("WINDROW_API_KEY");
         command.env_remove("WINDROW_DATA").env_remove("NO_PROXY").env_remove("HTTP_PROXY").env_remove("http_proxy");
         command
+    }
+
+    fn command_at(&self, server: &Served, arguments: &[&str]) -> Command {
+        let mut command = self.command(arguments);
+        command.env("WINDROW_SERVER", format!("http://{}", server.address));
+        command
+    }
+
+    /// The same command, sent to a server.
+    pub fn windrow_at(&self, server: &Served, arguments: &[&str]) -> Said {
+        self.start_at(server, arguments).finish()
+    }
+
+    /// The same, by somebody with this key.
+    pub fn windrow_with_key(&self, server: &Served, key: &str, arguments: &[&str]) -> Said {
+        let mut command = self.command_at(server, arguments);
+        command.env("WINDROW_API_KEY", key);
+        Background::of(command).finish()
+    }
+
+    pub fn start_at(&self, server: &Served, arguments: &[&str]) -> Background {
+        Background::of(self.command_at(server, arguments))
+    }
+
+    pub fn start_fed_at(&self, server: &Served, arguments: &[&str]) -> (Background, ChildStdin) {
+        Background::fed(self.command_at(server, arguments))
     }
 
     pub fn windrow(&self, arguments: &[&str]) -> Said {
         self.start(arguments).finish()
     }
 
+    /// With these variables as well.
+    pub fn windrow_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
+        self.start_with(variables, arguments).finish()
+    }
+
+    pub fn start_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Background {
+        let mut command = self.command(arguments);
+        command.envs(variables.iter().copied());
+        Background::of(command)
+    }
+
     pub fn start(&self, arguments: &[&str]) -> Background {
         Background::of(self.command(arguments))
     }
 
+    /// Another program, in the same folder.
+    pub fn start_program(&self, mut program: Command) -> Background {
+        program.current_dir(self.dir.path()).stdin(Stdio::null());
+        Background::of(program)
+    }
+
     /// With a standard input that the test writes to.
     pub fn start_fed(&self, arguments: &[&str]) -> (Background, ChildStdin) {
-        let mut command = self.command(arguments);
-        command.stdin(Stdio::piped());
-        let mut run = Background::of(command);
-        let stdin = run.child.stdin.take().unwrap();
-        (run, stdin)
+        Background::fed(self.command(arguments))
     }
 }
 
@@ -178,6 +219,13 @@ pub struct Background {
 }
 
 impl Background {
+    fn fed(mut command: Command) -> (Self, ChildStdin) {
+        command.stdin(Stdio::piped());
+        let mut run = Self::of(command);
+        let stdin = run.child.stdin.take().unwrap();
+        (run, stdin)
+    }
+
     fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let stdout = Collected::from(child.stdout.take().unwrap());

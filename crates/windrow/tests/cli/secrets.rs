@@ -14,7 +14,7 @@ use crate::place::Place;
 /// With all that needs escaping somewhere.
 const TOKEN: &str = "t0k/en+Wi\"th\\Trouble?=9";
 const KEY: &str = "sk-Zq7xWv93LmPoR";
-const JOBS: [&str; 4] = ["polite", "angry", "service", "program"];
+const JOBS: [&str; 5] = ["polite", "angry", "service", "later", "program"];
 
 fn set(place: &Place, name: &str, value: &str) {
     let (process, mut stdin) = place.start_fed(&["secrets", "set", name]);
@@ -59,6 +59,8 @@ fn write_jobs(place: &Place, parrot: &Parrot) {
         parrot.url
     );
     place.write("service.yaml", &(head("service") + &service + judge));
+    let poll = "    poll: { url: \"/polite/result\", until: \"status == 200\" }\n";
+    place.write("later.yaml", &(head("later") + &service + poll + judge));
     let program = "target:\n  command:\n    run: [sh, -c, 'echo \"seen $TOKEN\" >&2; echo \"$TOKEN is no JSON\"']\n    \
                    mode: once\n    env: { TOKEN: \"${secret:TOKEN}\" }\n";
     place.write("program.yaml", &(head("program") + program));
@@ -74,7 +76,7 @@ fn nothing_shows_a_secret_whatever_the_endpoint_does_with_it() {
     std::fs::write(files.join("rows.jsonl"), "{\"n\": 1}\n{\"n\": 2}\n").unwrap();
     write_jobs(&place, &parrot);
 
-    let server = Served::start(&place, &["--log", "trace"]);
+    let server = Served::start(&place, &["--log-filter", "trace"]);
     let put = server.ask(
         "PUT",
         "/api/v1/secrets/KEY",

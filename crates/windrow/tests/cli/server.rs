@@ -245,7 +245,8 @@ fn the_paths_of_the_task_api_lead_to_the_same_jobs() {
 
 #[test]
 fn the_document_of_the_api_is_served_and_can_be_browsed() {
-    let server = Served::start(&Place::empty(), &[]);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
     let document = server.get("/api/v1/openapi.json").with_status(200).json();
     assert_eq!((&document["openapi"], &document["info"]["title"]), (&"3.1.0".into(), &"Windrow".into()));
     assert!(document["paths"]["/api/v1/jobs/{job}/retry"]["post"].is_object());

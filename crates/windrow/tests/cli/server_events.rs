@@ -1,5 +1,8 @@
 //! Live results (E11, E14): streams that can be taken up again, and readers that do not read.
 
+use windrow_model::store::Store;
+use windrow_store::sqlite::SqliteStore;
+
 use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -55,21 +58,65 @@ fn the_stream_of_a_job_tells_of_no_other() {
 }
 
 #[test]
-fn readers_that_do_not_read_hold_nobody_up_and_miss_nothing() {
+fn a_reader_that_comes_too_late_is_told_what_it_missed() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
-    let mut idle: Vec<_> = (0..50).map(|_| server.events("/api/v1/events?after=0", &[])).collect();
+    server.submit(&place.served_job("watched", &endpoint, 30, 2)).with_status(201);
+    let all = server.events("/api/v1/events?after=0", &[]).until_run_is("completed");
+    server.kill();
+    let (first, middle) = (all[0].0, all[all.len() / 2].0);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        SqliteStore::open(&place.database()).unwrap().forget_outbox(middle).await.unwrap();
+    });
+    let server = Served::start(&place, &[]);
+    let late = server.events(&format!("/api/v1/events?after={first}"), &[]).until_run_is("completed");
+    let gap = &late[0].1;
+    assert_eq!((late[0].0, &gap["kind"], &gap["job"]), (middle, &"gap".into(), &serde_json::Value::Null));
+    assert_eq!((&gap["body"]["from"], &gap["body"]["to"]), (&(first + 1).into(), &middle.into()));
+    assert_eq!(late[1..], all[all.len() / 2 + 1..], "and goes on behind it");
+    let (id, other) = server.events("/api/v1/events?after=999999", &[]).next().unwrap();
+    assert_eq!((id, &other["kind"]), (all.last().unwrap().0, &"gap".into()), "an id that never was");
+}
+
+#[test]
+fn who_asks_for_progress_gets_counts_and_no_items() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    server.submit(&place.served_job("watched", &endpoint, 300, 8)).with_status(201);
+    let mut events = server.events("/api/v1/jobs/watched/events?after=0&detail=progress", &[]);
+    endpoint.open_gate();
+    let seen = events.until_run_is("completed");
+    let kinds: Vec<&str> = seen.iter().map(|(_, event)| event["kind"].as_str().unwrap()).collect();
+    assert!(!kinds.contains(&"items_archived") && kinds.contains(&"run_progress"), "{kinds:?}");
+    let (last, before) = seen.split_last().unwrap();
+    assert_eq!(before.last().unwrap().1["body"]["counts"]["succeeded"], 300, "the whole is told before the end");
+    assert_eq!((&last.1["body"]["counts"]["succeeded"], &last.1["body"]["actor"]), (&300.into(), &"system".into()));
+}
+
+#[test]
+fn readers_that_do_not_read_hold_nobody_up_take_no_memory_and_miss_nothing() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let mut idle: Vec<_> = (0..200).map(|_| server.events("/api/v1/events?after=0", &[])).collect();
     for round in 0..3 {
         let name = format!("job-{round}");
-        server.submit(&place.served_job(&name, &endpoint, 500, 8)).with_status(201);
+        server.submit(&place.served_job(&name, &endpoint, 1000, 16)).with_status(201);
         server.wait_for_state(&name, "completed");
     }
+    let megabytes = server.resident_kib() / 1024;
+    assert!(megabytes < 250, "{megabytes} MB for 200 readers");
     let mut archived = 0;
     let slow = idle.last_mut().unwrap();
-    while archived < 1500 {
+    while archived < 3000 {
         let (_, event) = slow.next().unwrap();
         archived += event["body"]["items"].as_array().map_or(0, Vec::len);
     }
-    assert_eq!(archived, 1500);
+    assert_eq!(archived, 3000);
+    drop(idle);
+    server.signal(rustix::process::Signal::TERM);
+    server.finish().ended_with(0);
 }

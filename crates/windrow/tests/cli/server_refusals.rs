@@ -86,7 +86,8 @@ fn a_dataset_outside_of_the_folder_for_files_is_refused_and_not_read() {
 
 #[test]
 fn a_bad_request_names_the_field() {
-    let server = Served::start(&Place::empty(), &[]);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
     let about = |reply: Reply, field: &str| {
         let problem = refused(reply, 400, "bad_request");
         assert_eq!(problem["field"], field, "{problem}");
@@ -95,7 +96,7 @@ fn a_bad_request_names_the_field() {
     about(server.get("/api/v1/jobs?limit=0"), "limit");
     about(server.get("/api/v1/jobs?limit=many"), "limit");
     about(server.get("/api/v1/jobs?before=yesterday"), "before");
-    about(server.get("/api/v1/runs/first"), "run");
+    about(server.get("/api/v1/runs/first/result?worst=many"), "worst");
     about(server.get("/api/v1/items/first"), "item");
     about(server.ask("GET", "/api/v1/events", &["Last-Event-ID: newest"], ""), "Last-Event-ID");
     about(server.post_json("/api/v1/jobs", &json!({ "file": 7 })), "file");
@@ -125,14 +126,16 @@ fn broken_rows_for_an_online_run_are_listed_and_none_is_taken() {
 
 #[test]
 fn a_body_beyond_the_limit_is_413() {
-    let server = Served::start(&Place::empty(), &[]);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
     let large = "#".repeat((16 << 20) + 1);
     refused(server.submit(&large), 413, "too_large");
 }
 
 #[test]
 fn pages_of_other_origins_and_other_hosts_are_refused() {
-    let server = Served::start(&Place::empty(), &[]);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
     let own = format!("Origin: http://{}", server.address);
     server.ask("GET", "/api/v1/jobs", &[&own], "").with_status(200);
     refused(server.ask("GET", "/api/v1/jobs", &["Origin: https://evil.example"], ""), 403, "foreign_origin");
@@ -143,7 +146,8 @@ fn pages_of_other_origins_and_other_hosts_are_refused() {
 
 #[test]
 fn answers_carry_the_id_of_their_request_and_are_compressed_on_demand() {
-    let server = Served::start(&Place::empty(), &[]);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
     let own = server.get("/api/v1/jobs");
     assert!(own.header("x-request-id").is_some_and(|id| id.starts_with("req_")), "{}", own.headers);
     let given = server.ask("GET", "/api/v1/nothing", &["X-Request-Id: mine-7"], "");

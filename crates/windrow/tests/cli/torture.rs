@@ -53,7 +53,7 @@ fn torture_by_sigkill_loses_nothing_and_repeats_only_what_was_in_flight() {
         (&ROWS.into(), &1.0.into())
     );
     every_item_was_archived_once(&place);
-    counters_equal_a_recount(&place);
+    assert_eq!(counters_equal_a_recount(&place), 1);
     calls_repeated_were_in_flight(&place, &endpoint, &open_at_a_kill);
     println!(
         "{KILLS} kills, {} calls for {ROWS} rows, {} steps in flight at a kill",
@@ -84,7 +84,7 @@ fn connect(place: &Place) -> Connection {
 }
 
 /// Steps that a crash now leaves without a known outcome.
-fn open_intents(place: &Place) -> BTreeSet<i64> {
+pub fn open_intents(place: &Place) -> BTreeSet<i64> {
     if !place.database().exists() {
         return BTreeSet::new();
     }
@@ -109,16 +109,18 @@ fn every_item_was_archived_once(place: &Place) {
     assert_eq!(count("SELECT count(*) FROM scores WHERE part = ?", 0), ROWS);
 }
 
-fn counters_equal_a_recount(place: &Place) {
+/// Returns the number of jobs.
+pub fn counters_equal_a_recount(place: &Place) -> usize {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let store = SqliteStore::open(&place.database()).unwrap();
-        let jobs = store.jobs(JobFilter { limit: 10, ..Default::default() }).await.unwrap();
-        assert_eq!(jobs.len(), 1);
-        let run = &jobs[0].1;
-        assert_eq!(run.counters, store.recount(run.id).await.unwrap());
-        assert!(run.counters.balanced(), "{:?}", run.counters);
-    });
+        let jobs = store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap();
+        for (job, run) in &jobs {
+            assert_eq!(run.counters, store.recount(run.id).await.unwrap(), "{}", job.name);
+            assert!(run.counters.balanced(), "{:?}", run.counters);
+        }
+        jobs.len()
+    })
 }
 
 fn calls_repeated_were_in_flight(place: &Place, endpoint: &Endpoint, open_at_a_kill: &BTreeSet<i64>) {

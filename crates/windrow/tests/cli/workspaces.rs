@@ -36,6 +36,9 @@ fn what_is_in_another_workspace_is_not_there() {
         ("POST", "/retry"),
         ("POST", "/rescore"),
         ("POST", "/append"),
+        ("POST", "/rollback"),
+        ("DELETE", "/schedule"),
+        ("DELETE", ""),
         ("POST", "/items"),
     ] {
         let nowhere = ask(method, &format!("/api/v1/jobs/{missing}{rest}")).with_status(404);
@@ -47,7 +50,14 @@ fn what_is_in_another_workspace_is_not_there() {
         let there = ask(method, &format!("/api/v1/jobs/{job}{rest}")).body.replace(job, &missing);
         assert_eq!(there, nowhere.body, "{method} {rest}");
     }
-    ask("GET", &format!("/api/v1/runs/{run}")).with_status(404);
+    for rest in ["", "/result", "/gates", "/report"] {
+        ask("GET", &format!("/api/v1/runs/{run}{rest}")).with_status(404);
+        ask("GET", &format!("/api/v1/runs/counted{rest}")).with_status(404);
+    }
+    ask("GET", &format!("/api/v1/compare?before={run}&after=counted")).with_status(404);
+    ask("GET", "/api/v1/schedules?workspace=default").with_status(403);
+    assert_eq!(ask("GET", "/api/v1/schedules").with_status(200).json()["schedules"], serde_json::json!([]));
+    ask("POST", "/api/v1/clean-up").with_status(403);
     ask("GET", &format!("/api/v1/items/{item}")).with_status(404);
     for list in ["/api/v1/jobs", "/api/v1/jobs?workspace=default", "/api/v1/jobs?name=count"] {
         assert_eq!(ask("GET", list).with_status(200).json()["jobs"], serde_json::json!([]), "{list}");

@@ -18,7 +18,7 @@ async fn hold_writer(store: &Arc<SqliteStore>) -> std::sync::mpsc::Sender<()> {
             let _ = held.recv();
             Ok(())
         };
-        store.write(wait).await.unwrap();
+        store.write("wait", wait).await.unwrap();
     });
     starting.await.unwrap();
     release
@@ -84,7 +84,7 @@ async fn a_verb_that_panics_is_undone_and_the_writer_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("store.db")).unwrap();
     let failed: Result<(), _> = store
-        .write(|tx| {
+        .write("test", |tx| {
             tx.execute("DELETE FROM sequences", [])?;
             panic!("a bug")
         })
@@ -98,7 +98,7 @@ async fn a_file_held_by_another_process_makes_every_verb_of_the_group_unavailabl
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
-    store.write(|conn| Ok(conn.busy_timeout(std::time::Duration::ZERO)?)).await.unwrap();
+    store.write("test", |conn| Ok(conn.busy_timeout(std::time::Duration::ZERO)?)).await.unwrap();
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = store.submit(submission(1), NOW).await;

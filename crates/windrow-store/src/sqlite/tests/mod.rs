@@ -55,12 +55,22 @@ fn new_items(n: u64) -> Vec<NewItem> {
 /// A session, one admitted run, `n` items planned and claimed.
 async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
     let (host, regions) = ("h".to_owned(), Vec::new());
-    let session = Session { id: SESSION, host, pid: 1, regions, started_at: NOW, beat_at: NOW, ended_at: None };
+    let session = Session {
+        id: SESSION,
+        host,
+        pid: 1,
+        regions,
+        remote: None,
+        at_work: 0,
+        started_at: NOW,
+        beat_at: NOW,
+        ended_at: None,
+    };
     store.open_session(session).await.unwrap();
     store.submit(submission(1), NOW).await.unwrap();
     let scope = Scope { only: None, regions: Vec::new() };
     let held = store
-        .admit(Admission { session: SESSION, scope, places: 1, quota: None, lease_ms: LEASE_MS }, NOW)
+        .admit(Admission { session: SESSION, scope, places: 1, quota: Quota::default(), lease_ms: LEASE_MS }, NOW)
         .await
         .unwrap();
     let ticket = held[0].ticket;
@@ -71,7 +81,8 @@ async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
 
 fn begin(claimed: &Claimed) -> Report {
     let (key, input, on_unknown) = (claimed.key, claimed.input.clone(), OnUnknown::Repeat);
-    let intent = StepIntent { key, kind: "target", name: String::new(), turn: 0, input, on_unknown, shared: false };
+    let intent =
+        StepIntent { key, kind: "target".into(), name: String::new(), turn: 0, input, on_unknown, shared: false };
     Report { lease: claimed.lease, steps: vec![StepWrite::Begin { no: 0, intent }], ending: Ending::None }
 }
 

@@ -5,9 +5,9 @@ use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sqlite::{
-    admit, aggregates, archive, cancel, claim, clean_up, connection, dataset_drop, dataset_import, dataset_read,
-    delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
-    schedules, sessions, shared, standing, steps, submit, unblock,
+    admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
+    dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
+    results, schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
 };
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
@@ -75,10 +75,12 @@ fn every_hot_statement_is_served_by_an_index() {
         ("job by name", jobs::BY_NAME.clone(), "(workspace=? AND name=?)"),
         ("jobs", jobs::PAGE.clone(), "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)"),
         ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
+        ("audit", audit::page_sql(false), "INTEGER PRIMARY KEY (rowid<?)"),
+        ("audit of a workspace", audit::page_sql(true), "audit_by_workspace (workspace=? AND id<?)"),
         ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
         ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
         ("due jobs", schedules::DUE.clone(), "jobs_due (next_at<?)"),
-        ("shared step", shared::FIND.clone(), "PRIMARY KEY (key=?)"),
+        ("shared step", shared::FIND.clone(), "PRIMARY KEY (workspace=? AND key=?)"),
         ("draft", dataset_import::DRAFT_OF.into(), "dataset_versions_draft (dataset_id=?)"),
         ("row by key", dataset_import::ROW_BY_KEY.into(), "dataset_rows_by_key (dataset_id=? AND key=?)"),
         ("versions", dataset_read::VERSIONS.clone(), "dataset_versions_ready (dataset_id=?)"),
@@ -90,12 +92,20 @@ fn every_hot_statement_is_served_by_an_index() {
         ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
         ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
+        ("active alerts", alerts::ACTIVE.clone(), "alerts_active (id>?)"),
+        ("recent alerts", alerts::RECENT.clone(), "INTEGER PRIMARY KEY (rowid<?)"),
+        ("zombies", vitals::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
+        ("stalled", vitals::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
+        ("steps of the stalled", vitals::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND priority=? AND due_at<?)"),
+        ("logged", vitals::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
         ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
         ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
         ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
         ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
+        ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
         ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
@@ -129,7 +139,10 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     let (_folder, conn) = open();
     let waiting = plan_of(&conn, &admit::WAITING);
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
-    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE] {
+    assert!(
+        plan_of(&conn, vitals::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
+    );
+    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use windrow_model::step::{ContentKey, Recalled, Score, Usage, Verdict};
-use windrow_model::workload::Halt;
+use windrow_model::workload::{Column, Halt};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::{Case, Evaluator, Finding, Subject, find};
@@ -73,6 +73,10 @@ impl Bound {
             Err(reason) => Finding::error(format!("what to expect cannot be said: {reason}")),
         };
         Ok((self.score(&finding, calls.turn), finding.usage))
+    }
+
+    pub fn column(&self) -> Column {
+        Column { name: self.name.clone(), version: self.version.clone() }
     }
 
     pub fn score(&self, finding: &Finding, turn: usize) -> Score {

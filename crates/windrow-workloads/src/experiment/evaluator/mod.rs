@@ -29,6 +29,7 @@ mod rouge;
 mod starts_with;
 mod tool_calls;
 mod weighted;
+mod worker;
 
 use async_trait::async_trait;
 use serde::de::DeserializeOwned;
@@ -43,6 +44,7 @@ use super::calls::Calls;
 use super::component::{self, read};
 use super::process;
 use super::target::Setting;
+use super::target::worker::WorkerConfig;
 use crate::template::Template;
 use bleu::Bleu;
 pub use bound::{Bound, condition_template};
@@ -151,6 +153,7 @@ pub const EVALUATORS: &[EvaluatorKind] = &[
     EvaluatorKind::new("tokens", 1, limit::TOKENS, read::<LimitConfig<Tokens>>, limit::build::<Tokens>),
     EvaluatorKind::new("command", 1, code::COMMAND, process::read::<process::CommandConfig, CodeConfig>, Code::build),
     EvaluatorKind::new("python", 1, code::PYTHON, process::read::<process::PythonConfig, CodeConfig>, Code::build),
+    EvaluatorKind::new("worker", 1, worker::DOC, read::<WorkerConfig>, worker::Worker::build),
     EvaluatorKind::new("not", 1, not::DOC, not::read, not::Not::build),
     EvaluatorKind::new("weighted", 1, weighted::DOC, weighted::read, weighted::Weighted::build),
 ];

@@ -63,6 +63,7 @@ pub fn read(section: Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut P
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
     let Located { source, shown, span, profile } = match (config.path.take(), config.name.take()) {
+        (Some(_), None) if base.rows.is_some() => sent_along(&section, base, shelf, problems)?,
         (Some(path), None) => in_file(&section, base, &path, &config, problems)?,
         (None, Some(name)) => under_name(&section, shelf, name, &config, problems)?,
         (path, _) => {
@@ -120,6 +121,13 @@ fn in_file(
         return None;
     };
     Some(Located { source: Source::File(file), shown, span, profile: None })
+}
+
+/// The file is on the machine that sent the job file, and its rows are here.
+fn sent_along(section: &Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut Problems) -> Option<Located> {
+    let (name, version) = base.rows?;
+    let config = DatasetConfig { version: Some(version), ..DatasetConfig::default() };
+    under_name(section, shelf, name.to_owned(), &config, problems)
 }
 
 fn under_name(

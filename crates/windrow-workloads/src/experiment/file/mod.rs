@@ -10,6 +10,7 @@ mod prices;
 mod quality;
 pub mod target;
 mod trials;
+mod worker;
 
 use super::KIND;
 use super::component::Surroundings;
@@ -53,8 +54,17 @@ pub fn load(
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     let trials = root.take("trials");
     let quality = quality::Sections::take(&mut root);
+    let root_span = root.span.clone();
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
+    let nowhere = root_span.clone();
+    let span = |section: &Option<Section>| section.as_ref().map_or(nowhere.clone(), |section| section.span.clone());
+    let places = worker::Places {
+        target: span(&target),
+        evaluators: span(&evaluators),
+        dataset: span(&dataset),
+        conversation: span(&conversation),
+    };
     let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
     let environment = &environment.of_workspace(workspace);
     let surroundings = Surroundings { environment, folder: base.folder };
@@ -79,6 +89,11 @@ pub fn load(
     let mut fit = fit::check(&dataset, library, &wishes, &forbidden, depth, problems)?;
     trials.check(&dataset, &fit.fields, problems);
 
+    if let (Some(header), Some(target)) = (&header, &target) {
+        let (worker, reading) = (header.worker.as_deref(), &dataset.dataset.reading);
+        let parts = worker::Parts { worker, target, evaluators: &evaluators.components, reading, talk: &talk };
+        worker::check(&parts, places, problems);
+    }
     let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
@@ -93,6 +108,7 @@ pub fn load(
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),
         first: None,
+        worker: header.worker.clone(),
     };
     let (spec, spec_hash) = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
@@ -109,6 +125,7 @@ pub fn load(
         limits,
         rollout: None,
         schedule: header.schedule,
+        worker: header.worker,
         spec,
         spec_hash,
         rows: fit.rows * u64::from(trials.count),

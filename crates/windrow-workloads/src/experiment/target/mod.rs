@@ -8,6 +8,7 @@ mod http;
 mod recorded;
 mod rehearsed;
 mod replay;
+pub mod worker;
 
 use std::sync::Arc;
 
@@ -108,6 +109,12 @@ pub const TARGETS: &[TargetKind] = &[
         asked: Asked::Row,
         read: component::read::<recorded::RecordedConfig>,
         build: recorded::Recorded::build,
+    },
+    TargetKind {
+        name: "worker",
+        asked: Asked::Row,
+        read: component::read::<worker::WorkerConfig>,
+        build: worker::Worker::build,
     },
     TargetKind { name: "replay", asked: Asked::AsInner, read: replay::read, build: replay::Replay::build },
 ];

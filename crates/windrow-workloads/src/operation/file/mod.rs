@@ -79,6 +79,7 @@ pub fn load(
         limits,
         rollout: Some(settled.rollout),
         schedule: header.schedule,
+        worker: header.worker,
         spec,
         spec_hash,
         rows: total as u64,

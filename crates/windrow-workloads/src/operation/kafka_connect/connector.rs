@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use windrow_model::{ErrorClass, Failure};
 
-use crate::operation::handler::{Call, Next};
+use crate::operation::handler::Next;
 use crate::operation::web::{Miss, Request, Web};
 
 pub const STOPPED: &str = "STOPPED";
@@ -28,14 +28,14 @@ impl Place {
     }
 
     pub fn call(&self, name: &str, method: &str, path: &str, body: Option<Value>) -> Next {
-        Call::new(&format!("{name}{}", self.suffix), json!(self.request(method, path, body)))
+        Next::call(&format!("{name}{}", self.suffix), json!(self.request(method, path, body)))
     }
 
     pub fn create(&self, config: &Value) -> Next {
         let url = format!("{}/connectors", self.url.trim_end_matches('/'));
         let body = json!({ "name": self.name, "config": config, "initial_state": STOPPED });
         let request = Request { headers: self.headers.clone(), ..Request::new("POST", url, Some(body)) };
-        Call::new(&format!("create{}", self.suffix), json!(request))
+        Next::call(&format!("create{}", self.suffix), json!(request))
     }
 
     pub fn put_config(&self, config: &Value) -> Next {

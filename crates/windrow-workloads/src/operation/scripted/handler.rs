@@ -194,7 +194,7 @@ impl Handler for Action {
             journey.before,
             if journey.way == Way::Apply { journey.before } else { now },
         )?;
-        Ok(Call::new(name, input))
+        Ok(Next::call(name, input))
     }
 
     async fn call(&self, _target: &Target, call: &Call, key: &ContentKey) -> Result<Value, Trouble> {

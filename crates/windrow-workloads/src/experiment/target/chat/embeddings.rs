@@ -119,7 +119,12 @@ impl Embeddings {
     async fn send(&self, request: &Json, texts: usize, key: &ContentKey) -> Result<(Vec<Vec<f64>>, Usage), Failure> {
         let broken = |error| failure::of_transport(error, &self.url);
         let post = self.client.post(self.url.clone()).headers(self.headers.clone());
-        let post = post.header("idempotency-key", key.to_string()).body(request.as_str().to_owned());
+        let mut post = post.header("idempotency-key", key.to_string()).body(request.as_str().to_owned());
+        if let Some(span) = wire::current_span() {
+            post = post.header(wire::TRACEPARENT, span.traceparent());
+            span.note(("gen_ai.operation.name", "embeddings".into()));
+            span.note(("gen_ai.request.model", self.secret.redact(self.model.clone()).into()));
+        }
         let reply = post.send().await.map_err(broken)?;
         let (status, headers) = (reply.status(), reply.headers().clone());
         let body = self.secret.redact(wire::read_body(reply).await.map_err(broken)?);

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
+use windrow_model::trace::{self, CallSpan};
 use windrow_model::{ErrorClass, Failure, Json};
 
 pub use embeddings::{Embeddings, has_embeddings};
@@ -35,6 +36,7 @@ pub struct Chat {
     headers: HeaderMap,
     secret: Secret,
     account: Account,
+    provider: &'static Provider,
     dialect: &'static Dialect,
     model: String,
     settings: Settings,
@@ -69,6 +71,7 @@ impl Chat {
             headers,
             account: Account::new(&base_url, key.as_deref(), settings.limits, settings.max_reply()),
             secret,
+            provider,
             dialect: provider.dialect,
             identity: settings.identity(provider),
             model,
@@ -79,15 +82,18 @@ impl Chat {
 
     async fn send(&self, request: &Json, key: &ContentKey) -> Result<Received, Failure> {
         let started = Instant::now();
-        let sent = self
+        let mut post = self
             .client
             .post(self.url.clone())
             .headers(self.headers.clone())
             .header("idempotency-key", key.to_string())
-            .body(request.as_str().to_owned())
-            .send()
-            .await;
-        let reply = sent.map_err(|error| failure::of_transport(error, &self.url))?;
+            .body(request.as_str().to_owned());
+        let span = wire::current_span();
+        if let Some(span) = &span {
+            post = post.header(wire::TRACEPARENT, span.traceparent());
+            self.describe(&**span);
+        }
+        let reply = post.send().await.map_err(|error| failure::of_transport(error, &self.url))?;
         let (status, headers) = (reply.status(), reply.headers().clone());
         let (body, first_token_ms) = match self.settings.stream && status.is_success() {
             true => self.gather(reply, started).await?,
@@ -100,7 +106,25 @@ impl Chat {
             return Err(failure::of_status(status.as_u16(), &headers, &body));
         }
         let said = (self.dialect.read)(&body).map_err(|unusable| failure::of_answer(unusable, &headers, &body))?;
+        if let Some(span) = span {
+            span.note(("http.response.status_code", i64::from(status.as_u16()).into()));
+            said.model.iter().for_each(|model| span.note(("gen_ai.response.model", model.as_str().into())));
+            let reasons = said.finish_reason.iter().cloned().collect();
+            span.note(("gen_ai.response.finish_reasons", trace::Value::Texts(reasons)));
+        }
         Ok(Received { said, latency_ms, first_token_ms })
+    }
+
+    /// By the semantic conventions for generative AI; nothing of what is said.
+    fn describe(&self, span: &dyn CallSpan) {
+        span.note(("gen_ai.operation.name", "chat".into()));
+        span.note(("gen_ai.provider.name", self.provider.in_traces().into()));
+        span.note(("gen_ai.request.model", self.secret.redact(self.model.clone()).into()));
+        self.url.host_str().into_iter().for_each(|host| span.note(("server.address", host.into())));
+        self.url
+            .port_or_known_default()
+            .into_iter()
+            .for_each(|port| span.note(("server.port", i64::from(port).into())));
     }
 
     /// A stream as the answer it would have been in one piece, and when its first word came.

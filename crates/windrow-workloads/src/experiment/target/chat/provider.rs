@@ -13,6 +13,19 @@ pub struct Provider {
     pub key_header: KeyHeader,
 }
 
+impl Provider {
+    /// Its name in the semantic conventions of OpenTelemetry, where they have one.
+    pub fn in_traces(&self) -> &'static str {
+        match self.name {
+            "gemini" => "gcp.gemini",
+            "azure" => "azure.ai.openai",
+            "mistral" => "mistral_ai",
+            "xai" => "x_ai",
+            own => own,
+        }
+    }
+}
+
 pub enum KeyHeader {
     Bearer,
     Named(&'static str),

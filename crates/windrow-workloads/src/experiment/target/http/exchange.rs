@@ -117,7 +117,21 @@ impl Exchange {
         if let Some(key) = key {
             headers.entry("idempotency-key").or_insert(header_value("idempotency-key", &key.to_string())?);
         }
+        if let Some(span) = wire::current_span() {
+            headers.entry(wire::TRACEPARENT).or_insert(header_value(wire::TRACEPARENT, &span.traceparent())?);
+        }
         Ok(headers)
+    }
+
+    /// Some headers are recorded too, and a service may repeat a secret in any.
+    fn clean(&self, mut headers: HeaderMap) -> HeaderMap {
+        for value in headers.values_mut() {
+            let clean = value.to_str().ok().map(|text| self.secret.redact(text.to_owned()));
+            if let Some(clean) = clean.and_then(|text| HeaderValue::from_str(&text).ok()) {
+                *value = clean;
+            }
+        }
+        headers
     }
 
     async fn exchange(
@@ -144,7 +158,7 @@ impl Exchange {
         }
         let failed = |error| self.secret.redact_failure(failure::of_transport(error, &url));
         let reply = request.headers(headers).send().await.map_err(failed)?;
-        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        let (status, headers) = (reply.status().as_u16(), self.clean(reply.headers().clone()));
         let body = wire::read_body(reply).await.map_err(failed)?;
         Ok(Reply { status, headers, body: self.secret.redact(body), latency_ms: ms_since(started) })
     }

@@ -1,24 +1,38 @@
 //! What running a file means now: a first run, going on with an unfinished one, or another run of
-//! a finished job. Decided from what is stored, and said to the person.
+//! a finished job. Decided from what is stored, and said to the person. The same for a command on a
+//! folder and for one sent to a server; they differ in who works ([`Host`]).
 
-use windrow_model::RunId;
+use std::future::Future;
+
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
+use windrow_model::{JobId, RunId, SessionId};
 use windrow_workloads::LoadedJob;
 
-use super::execute::{self, Ending};
-use super::progress::Progress;
-use super::{start, text};
-use crate::error::{Error, Result};
-use crate::exit::Exit;
-use crate::wiring::{self, App};
+use crate::cli::text;
+use crate::error::{Code, Error, Result};
+use crate::start;
+use crate::wiring::App;
+
+/// Who works on what is started.
+pub trait Host: Sync {
+    /// Who acts, for the log.
+    fn actor(&self) -> &str;
+
+    /// Whether what this session coordinates is at work right here.
+    fn is(&self, session: SessionId) -> bool;
+
+    /// Returns when a run that is to end has ended.
+    fn end(&self, app: &App, run: &Run) -> impl Future<Output = Result<()>> + Send;
+}
 
 #[derive(Debug)]
 pub struct Course {
+    pub job: JobId,
     pub run: RunId,
     pub resumed: bool,
     /// What the person should know before it starts.
-    pub note: Option<String>,
+    pub notes: Vec<String>,
 }
 
 /// What the person asked for, beside the file.
@@ -37,7 +51,7 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    fn mode(self) -> Mode {
+    pub fn mode(self) -> Mode {
         match self {
             Wanted::Usual | Wanted::Afresh => Mode::Submit,
             Wanted::Append => Mode::Append,
@@ -47,21 +61,21 @@ impl Wanted {
     }
 }
 
-pub async fn course(app: &App, file: &LoadedJob, wanted: Wanted) -> Result<Course> {
+pub async fn course(app: &App, file: &LoadedJob, wanted: Wanted, host: &impl Host) -> Result<Course> {
     let Some(job) = app.store.find_job(&file.workspace, &file.name).await? else {
-        return first_run(app, file, wanted).await;
+        return first_run(app, file, wanted, host).await;
     };
     let run = app.store.run(job.latest_run).await?;
     if run.state.is_final() {
-        return another_run(app, file, &job, &run, wanted).await;
+        return another_run(app, file, &job, &run, wanted, host).await;
     }
-    if let Some(session) = app.coordinator_of(&run).await? {
+    if let Some(session) = app.coordinator_of(&run).await?.filter(|session| !host.is(session.id)) {
         return Err(held_elsewhere(app, &job, &run, &session));
     }
     if wanted == Wanted::Afresh || run.state.is_stopping() {
-        end_first(app, &run).await?;
+        end_first(app, &run, host).await?;
         let note = format!("run {} of {} was ended first", run.no, job.name);
-        return begin(app, file, wanted, Some(note)).await;
+        return begin(app, file, wanted, Some(note), host).await;
     }
     if run.spec_hash != file.spec_hash {
         return Err(changed_meanwhile(app, &job, &run));
@@ -70,22 +84,30 @@ pub async fn course(app: &App, file: &LoadedJob, wanted: Wanted) -> Result<Cours
     if !same {
         return Err(another_mode(app, &job, &run));
     }
-    go_on(app, file, run).await
+    go_on(app, file, run, host).await
 }
 
-async fn first_run(app: &App, file: &LoadedJob, wanted: Wanted) -> Result<Course> {
+async fn first_run(app: &App, file: &LoadedJob, wanted: Wanted, host: &impl Host) -> Result<Course> {
     match wanted {
         Wanted::Rescore => Err(Error::new(
             format!("{} has not run yet, so there is nothing to judge again", file.name),
             "run it first, without `--rescore`",
-        )),
+        )
+        .coded(Code::Conflict)),
         // To a job that has seen nothing, every row is new.
-        Wanted::Append => begin(app, file, Wanted::Usual, None).await,
-        _ => begin(app, file, wanted, None).await,
+        Wanted::Append => begin(app, file, Wanted::Usual, None, host).await,
+        _ => begin(app, file, wanted, None, host).await,
     }
 }
 
-async fn another_run(app: &App, file: &LoadedJob, job: &Job, run: &Run, wanted: Wanted) -> Result<Course> {
+async fn another_run(
+    app: &App,
+    file: &LoadedJob,
+    job: &Job,
+    run: &Run,
+    wanted: Wanted,
+    host: &impl Host,
+) -> Result<Course> {
     let name = &job.name;
     let note = match wanted {
         Wanted::Afresh => format!("new run of {name}: everything is done again"),
@@ -100,16 +122,19 @@ async fn another_run(app: &App, file: &LoadedJob, job: &Job, run: &Run, wanted: 
         }
         Wanted::Online => format!("{name} is open for rows; those it has seen are left alone"),
     };
-    begin(app, file, wanted, Some(note)).await
+    begin(app, file, wanted, Some(note), host).await
 }
 
-async fn begin(app: &App, file: &LoadedJob, wanted: Wanted, note: Option<String>) -> Result<Course> {
+async fn begin(app: &App, file: &LoadedJob, wanted: Wanted, note: Option<String>, host: &impl Host) -> Result<Course> {
     let mut request = start::of_file(file, wanted.mode());
     request.fresh = wanted == Wanted::Afresh;
-    Ok(Course { run: start::submit(app, request).await?, resumed: false, note })
+    request.actor = host.actor().to_owned();
+    let submitted = start::submit_once(app, request).await?;
+    Ok(Course { job: submitted.job, run: submitted.run, resumed: false, notes: note.into_iter().collect() })
 }
 
-async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
+async fn go_on(app: &App, file: &LoadedJob, run: Run, host: &impl Host) -> Result<Course> {
+    let mut notes = Vec::new();
     // A budget given on an earlier command line holds until another is given.
     let limits = RunLimits {
         max_losses: run.limits.max_losses,
@@ -119,8 +144,8 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
         ..file.limits
     };
     if limits != run.limits {
-        let _amended = app.store.amend(run.id, limits, &wiring::actor(), app.now()).await?;
-        eprintln!("this run has other limits now: {limits}");
+        let _amended = app.store.amend(run.id, limits, host.actor(), app.now()).await?;
+        notes.push(format!("this run has other limits now: {limits}"));
     }
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         let remedy = "raise `budget` in the file, or pass `--budget` or `--budget-tokens`; everything done is kept";
@@ -128,32 +153,26 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run) -> Result<Course> {
     }
     let was_paused = run.state == RunState::Paused;
     if was_paused {
-        let _resumed = app.store.intend(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
+        let _resumed = app.store.intend(run.id, RunEvent::Resume, host.actor(), None, app.now()).await?;
     }
     let total = if run.planned { run.counters.total } else { run.counters.total.max(file.rows as i64) };
-    let note = format!(
+    notes.push(format!(
         "continuing run {}: {} of {} items done{}",
         run.id,
         text::count(run.counters.settled()),
         text::count(total),
         if was_paused { " (it was paused and is now resumed)" } else { "" },
-    );
-    Ok(Course { run: run.id, resumed: true, note: Some(note) })
+    ));
+    Ok(Course { job: run.job, run: run.id, resumed: true, notes })
 }
 
-/// An unfinished run that nobody coordinates is ended here, so that another can start.
-async fn end_first(app: &App, run: &Run) -> Result<()> {
+/// An unfinished run is ended, so that another can start.
+async fn end_first(app: &App, run: &Run, host: &impl Host) -> Result<()> {
     if !run.state.is_stopping() {
         let reason = Some("replaced by a new run");
-        let _ended = app.store.intend(run.id, RunEvent::Terminate, &wiring::actor(), reason, app.now()).await?;
+        let _ended = app.store.intend(run.id, RunEvent::Terminate, host.actor(), reason, app.now()).await?;
     }
-    match execute::to_end(app, run.id, run.limits.concurrency, Progress::new("", 0, true)).await? {
-        Ending::Settled { .. } => Ok(()),
-        Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
-            let what = format!("interrupted while run {} was being ended", run.id);
-            Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
-        }
-    }
+    host.end(app, run).await
 }
 
 fn held_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
@@ -167,6 +186,7 @@ fn held_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )
+    .coded(Code::RunningExisted)
 }
 
 fn another_mode(app: &App, job: &Job, run: &Run) -> Error {
@@ -177,6 +197,7 @@ fn another_mode(app: &App, job: &Job, run: &Run) -> Error {
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )
+    .coded(Code::RunningExisted)
 }
 
 fn changed_meanwhile(app: &App, job: &Job, run: &Run) -> Error {
@@ -195,4 +216,5 @@ fn changed_meanwhile(app: &App, job: &Job, run: &Run) -> Error {
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )
+    .coded(Code::RunningExisted)
 }

@@ -1,0 +1,46 @@
+//! The desk of workers that live in the same process as the store.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windrow_model::desk::Desk;
+use windrow_model::limit::Wait;
+use windrow_model::record::Step;
+use windrow_model::state::RunEvent;
+use windrow_model::step::ContentKey;
+use windrow_model::store::{Receipt, Renewal, Report, Result, Store};
+use windrow_model::{Lease, SessionId, Time};
+
+pub struct StoreDesk {
+    pub store: Arc<dyn Store>,
+    pub session: SessionId,
+    pub lease_ms: i64,
+}
+
+#[async_trait]
+impl Desk for StoreDesk {
+    async fn history(&self, lease: Lease) -> Result<Vec<Step>> {
+        self.store.history(lease.attempt).await
+    }
+
+    async fn shared_step(&self, lease: Lease, key: ContentKey) -> Result<Option<Step>> {
+        self.store.shared_step(lease.run, key).await
+    }
+
+    async fn renew(&self, leases: Vec<Lease>, now: Time) -> Result<Vec<Renewal>> {
+        self.store.renew(leases, self.lease_ms, now).await
+    }
+
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
+        self.store.report(reports, now).await
+    }
+
+    async fn stop_run(&self, lease: Lease, reason: &str, now: Time) -> Result<()> {
+        let stopped = self.store.intend(lease.run, RunEvent::SystemTerminate, "system", Some(reason), now).await;
+        stopped.map(|_| ())
+    }
+
+    async fn note_waits(&self, waits: Vec<Wait>) -> Result<()> {
+        self.store.note_waits(self.session, waits).await
+    }
+}

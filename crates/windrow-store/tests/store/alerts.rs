@@ -1,0 +1,54 @@
+//! The port of alerts, on every adapter that has it.
+
+use windrow_model::alert::{Alert, AlertStore, Severity};
+use windrow_model::{AlertId, JobId, RunId};
+use windrow_store::SqliteStore;
+
+use crate::fixture::T0;
+
+fn alert(n: i64) -> Alert {
+    Alert {
+        id: AlertId(n),
+        rule: "run_failure_rate".into(),
+        severity: Severity::Warning,
+        subject: RunId(n).to_string(),
+        workspace: Some("w".into()),
+        job: Some(JobId(n)),
+        run: Some(RunId(n)),
+        value: 0.5,
+        threshold: 0.2,
+        message: "half of it fails".into(),
+        raised_at: T0,
+        cleared_at: None,
+    }
+}
+
+async fn ids(store: &dyn AlertStore) -> (Vec<i64>, Vec<i64>) {
+    let active = store.active_alerts().await.unwrap().iter().map(|alert| alert.id.0).collect();
+    let recent = store.recent_alerts(None, 100).await.unwrap().iter().map(|alert| alert.id.0).collect();
+    (active, recent)
+}
+
+async fn alerts_are_raised_and_cleared_once_and_forgotten_when_old(store: &dyn AlertStore) {
+    for n in [1, 2, 3, 4] {
+        store.raise_alert(alert(n)).await.unwrap();
+    }
+    store.raise_alert(Alert { message: "again".into(), ..alert(1) }).await.unwrap();
+    assert_eq!(store.active_alerts().await.unwrap()[0], alert(1), "it is known already");
+    for n in [1, 2, 3] {
+        store.clear_alert(AlertId(n), T0 + 5).await.unwrap();
+    }
+    store.clear_alert(AlertId(1), T0 + 9).await.unwrap();
+    assert_eq!(ids(store).await, (vec![4], vec![4, 3, 2, 1]));
+    let page = store.recent_alerts(Some(AlertId(3)), 1).await.unwrap();
+    assert_eq!(page, [Alert { cleared_at: Some(T0 + 5), ..alert(2) }]);
+    assert_eq!(store.forget_alerts(1).await.unwrap(), 2);
+    assert_eq!(ids(store).await, (vec![4], vec![4, 3]), "what is active is kept, and the newest that is not");
+}
+
+#[tokio::test]
+async fn sqlite_keeps_alerts() {
+    let home = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&home.path().join("windrow.db")).unwrap();
+    alerts_are_raised_and_cleared_once_and_forgotten_when_old(&store).await;
+}

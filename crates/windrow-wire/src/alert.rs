@@ -1,0 +1,50 @@
+//! Alerts as they are shown (T12).
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use windrow_model::alert::{Alert, Severity};
+
+use crate::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct AlertList {
+    /// Raised and not cleared, oldest first.
+    pub active: Vec<AlertView>,
+    /// Newest first, active ones included.
+    pub recent: Vec<AlertView>,
+    /// `before` of the next page of `recent`; null on the last one.
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct AlertView {
+    pub id: String,
+    /// The rule that raised it.
+    pub rule: String,
+    pub severity: Severity,
+    pub job: Option<String>,
+    pub run: Option<String>,
+    /// What was measured when it was raised.
+    pub value: f64,
+    pub threshold: f64,
+    pub message: String,
+    pub raised_at: Timestamp,
+    pub cleared_at: Option<Timestamp>,
+}
+
+impl From<&Alert> for AlertView {
+    fn from(alert: &Alert) -> Self {
+        Self {
+            id: alert.id.to_string(),
+            rule: alert.rule.clone(),
+            severity: alert.severity,
+            job: alert.job.map(|job| job.to_string()),
+            run: alert.run.map(|run| run.to_string()),
+            value: alert.value,
+            threshold: alert.threshold,
+            message: alert.message.clone(),
+            raised_at: alert.raised_at.into(),
+            cleared_at: alert.cleared_at.map(Into::into),
+        }
+    }
+}

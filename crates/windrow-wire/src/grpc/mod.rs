@@ -1,0 +1,29 @@
+//! gRPC: the code made from `proto/`, and how its messages and the model's values become each other.
+//! Used by the server and by `windrow worker`.
+
+mod bad;
+mod item;
+mod lease;
+mod report;
+mod step;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+pub use bad::Bad;
+pub use item::Assignment;
+pub use lease::required as lease;
+pub use report::Told;
+pub use step::{key, number as step_number};
+
+/// As generated.
+#[allow(clippy::all)]
+pub mod v1 {
+    tonic::include_proto!("windrow.v1");
+}
+
+/// All messages and services, for reflection.
+pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windrow.bin"));
+
+/// The largest message that is sent or taken, both ways.
+pub const MAX_MESSAGE: usize = 64 << 20;

@@ -1,0 +1,62 @@
+//! What the health checks found (I10).
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use windrow_model::health::{Check, Example, Finding, Patience};
+
+use crate::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct HealthCheck {
+    pub name: Check,
+    /// `ok`, or `attention` when there is something.
+    pub status: &'static str,
+    /// How many there are; of one run at most 1000 are counted.
+    pub count: i64,
+    /// How long it may go on before it counts.
+    pub threshold_ms: i64,
+    pub about: &'static str,
+    /// What to do, where there is something.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<&'static str>,
+    /// The oldest ones.
+    pub examples: Vec<HealthExample>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct HealthExample {
+    /// The job's name.
+    pub job: String,
+    pub job_id: String,
+    pub run: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub item: Option<String>,
+    pub since: Timestamp,
+}
+
+impl HealthCheck {
+    pub fn new(finding: &Finding, patience: &Patience) -> Self {
+        let found = finding.count > 0;
+        Self {
+            name: finding.check,
+            status: if found { "attention" } else { "ok" },
+            count: finding.count,
+            threshold_ms: patience.ms(finding.check),
+            about: finding.check.doc(),
+            remedy: found.then(|| finding.check.remedy()),
+            examples: finding.examples.iter().map(HealthExample::from).collect(),
+        }
+    }
+}
+
+impl From<&Example> for HealthExample {
+    fn from(example: &Example) -> Self {
+        Self {
+            job: example.name.clone(),
+            job_id: example.job.to_string(),
+            run: example.run.to_string(),
+            item: example.item.map(|item| item.to_string()),
+            since: example.since.into(),
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Webhooks and their deliveries, as they are shown. The secret is shown once, when it is made.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use windrow_model::Json;
+use windrow_model::hook::{Delivery, DeliveryState, Hook, HookState, Try};
+
+use crate::Timestamp;
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Webhook {
+    pub id: String,
+    pub url: String,
+    /// Topics, or families of them: `run.completed`, `run.*`, `*`.
+    pub events: Vec<String>,
+    /// Null: of all workspaces, and of the server itself.
+    pub workspace: Option<String>,
+    /// Null: of all jobs.
+    pub job: Option<String>,
+    /// Results in one delivery, at most.
+    pub batch: usize,
+    pub timeout_ms: i64,
+    pub state: HookState,
+    /// Why it is disabled.
+    pub reason: Option<String>,
+    /// Tries in a row that failed.
+    pub failures: u32,
+    pub created_by: String,
+    pub created_at: Timestamp,
+}
+
+impl From<&Hook> for Webhook {
+    fn from(hook: &Hook) -> Self {
+        Self {
+            id: hook.id.to_string(),
+            url: hook.url.clone(),
+            events: hook.topics.words().to_vec(),
+            workspace: hook.workspace.clone(),
+            job: hook.job.map(|job| job.to_string()),
+            batch: hook.batch,
+            timeout_ms: hook.timeout_ms,
+            state: hook.state,
+            reason: hook.reason.clone(),
+            failures: hook.failures,
+            created_by: hook.actor.clone(),
+            created_at: hook.created_at.into(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct WebhookList {
+    /// Newest first.
+    pub webhooks: Vec<Webhook>,
+}
+
+/// A webhook with the secret that checks its signatures.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct WebhookSecret {
+    #[serde(flatten)]
+    pub webhook: Webhook,
+    /// Shown this once.
+    pub secret: String,
+}
+
+/// Who is to be told what.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewWebhook {
+    /// Where to; `https://…`, or `http://…`.
+    pub url: String,
+    /// Topics, or families of them: `run.completed`, `run.*`, `items.archived`, `alert.*`, `*` (all).
+    pub events: Option<Vec<String>>,
+    /// Only of this job: its name or id.
+    pub job: Option<String>,
+    /// Only of this workspace.
+    pub workspace: Option<String>,
+    /// Results in one delivery, at most.
+    #[schema(minimum = 1, maximum = 1000, default = 100)]
+    pub batch: Option<usize>,
+    /// How long the endpoint may take to answer.
+    #[schema(minimum = 1, maximum = 30, default = 10)]
+    pub timeout_seconds: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct RotateSecret {
+    /// How long the former secret signs too.
+    #[schema(minimum = 0, maximum = 168, default = 24)]
+    pub overlap_hours: Option<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+pub struct TryView {
+    pub at: Timestamp,
+    /// What the endpoint answered; null when nothing came.
+    pub status: Option<u16>,
+    pub error: Option<String>,
+    pub latency_ms: i64,
+}
+
+impl From<&Try> for TryView {
+    fn from(tried: &Try) -> Self {
+        Self { at: tried.at.into(), status: tried.status, error: tried.error.clone(), latency_ms: tried.latency_ms }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DeliveryView {
+    pub id: i64,
+    pub webhook: String,
+    /// `webhook-id` of every try; receivers know a repetition by it.
+    pub message: String,
+    pub event: String,
+    pub state: DeliveryState,
+    pub tries: u32,
+    /// When it is sent next, if it is.
+    pub next_at: Option<Timestamp>,
+    /// The newest tries, the oldest first.
+    pub log: Vec<TryView>,
+    pub data: Json,
+    pub created_at: Timestamp,
+    pub ended_at: Option<Timestamp>,
+}
+
+impl From<&Delivery> for DeliveryView {
+    fn from(delivery: &Delivery) -> Self {
+        Self {
+            id: delivery.id,
+            webhook: delivery.hook.to_string(),
+            message: delivery.message_id(),
+            event: delivery.topic.clone(),
+            state: delivery.state,
+            tries: delivery.tries,
+            next_at: (delivery.state == DeliveryState::Pending).then_some(delivery.due_at.into()),
+            log: delivery.log.iter().map(TryView::from).collect(),
+            data: delivery.data.clone(),
+            created_at: delivery.created_at.into(),
+            ended_at: delivery.ended_at.map(Into::into),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct DeliveryList {
+    /// Newest first.
+    pub deliveries: Vec<DeliveryView>,
+    /// Pass it as `before` for what follows; null at the end.
+    pub next: Option<i64>,
+}

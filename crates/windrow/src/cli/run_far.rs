@@ -1,0 +1,65 @@
+//! `windrow run FILE --server URL`: the file and its rows are sent, the server does the work, and this process
+//! follows it. Leaving changes nothing there.
+
+use windrow_wire::Submitted;
+use windrow_wire::request::Submit;
+
+use super::assess::Wish;
+use super::run::{self, Args, Started};
+use super::upload::Local;
+use super::{dry_run, job_text, run_here};
+use crate::desk::Desk;
+use crate::error::{Code, Error, Result};
+use crate::exit::Exit;
+use crate::remote::Remote;
+use crate::site::Site;
+
+pub async fn perform(remote: &Remote, site: &Site, args: Args) -> Result<Exit> {
+    let text = job_text::read(&args.file)?;
+    let local = Local::of(&args.file, &text);
+    if args.dry_run {
+        return forecast(site, &args, local).await;
+    }
+    if args.scheduled {
+        let what = "the server itself starts a job at the times of its `schedule`";
+        return Err(Error::new(what, "leave out `--scheduled`").ending_with(Exit::Usage));
+    }
+    let desk = Desk::Server(remote.clone());
+    if let Some(baseline) = &args.baseline {
+        // Now, not after hours of work.
+        let _found = desk.result(baseline, &Wish::default()).await?;
+    }
+    let dataset = match local {
+        Some(local) => Some(local.send(remote, args.quiet).await?),
+        None => None,
+    };
+    let wanted = args.how.wanted();
+    let wish = Submit {
+        file: text.clone(),
+        mode: Some(wanted.mode()),
+        fresh: wanted == crate::course::Wanted::Afresh,
+        budget: args.budget.wanted().into(),
+        first: args.first,
+        dataset,
+        resume: true,
+    };
+    let submitted: Submitted =
+        remote.post(&["jobs"], &wish).await.map_err(|error| job_text::placed(error, &args.file, text))?;
+    submitted.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    if !args.quiet {
+        submitted.notes.iter().for_each(|note| eprintln!("{note}"));
+    }
+    let started = Started { name: submitted.name, run: submitted.run, resumed: submitted.resumed, rows: 0 };
+    run::finish(&desk, &started, &args).await
+}
+
+/// Made here, from rows that are here: the server stores nothing for it.
+async fn forecast(site: &Site, args: &Args, local: Option<Local>) -> Result<Exit> {
+    if local.is_none() {
+        let what = "a dry run is made where the rows are, and this file's rows are at the server";
+        let remedy = "export them with `windrow datasets export`, or make it there";
+        return Err(Error::new(what, remedy).coded(Code::Conflict).ending_with(Exit::Usage));
+    }
+    let job = run_here::job(site, args, None).await?;
+    Box::pin(dry_run::perform(site, None, &job, args.how.new, args.json)).await
+}

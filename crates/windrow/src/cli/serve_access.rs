@@ -1,0 +1,143 @@
+//! Who `windrow serve` lets in: keys, TLS, origins. What would be dangerous is refused before anything starts.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::http::{HeaderValue, Uri};
+use windrow_model::access::Role;
+use windrow_model::audit::AuditLog;
+use windrow_model::{Clock, Time};
+
+use crate::api_key::{self, Wish};
+use crate::audited;
+use crate::error::{Error, Result};
+use crate::exit::Exit;
+use crate::http::{Door, Keyring};
+use crate::listen::Certificate;
+use crate::site::Site;
+use crate::wiring::{self, App};
+
+const DAY_MS: i64 = 86_400_000;
+const FIRST_KEY: &str = "admin";
+const FORGET_EVERY: Duration = Duration::from_secs(3600);
+const FORGOTTEN_AT_ONCE: usize = 1000;
+
+#[derive(Debug, clap::Args)]
+pub struct Access {
+    /// Let nobody in without an API key. If there is none yet, one for an admin is made and shown, once.
+    /// Once there are keys, every request needs one, also without this
+    #[arg(long, env = "WINDROW_REQUIRE_KEYS")]
+    require_keys: bool,
+    /// Certificate for TLS: a PEM file, with those it is signed by behind it. Read again when it changes
+    #[arg(long, value_name = "FILE", requires = "tls_key", env = "WINDROW_TLS_CERT")]
+    tls_cert: Option<PathBuf>,
+    /// Private key of the certificate, a PEM file
+    #[arg(long, value_name = "FILE", requires = "tls_cert", env = "WINDROW_TLS_KEY")]
+    tls_key: Option<PathBuf>,
+    /// Let pages of this origin use the server, like https://evals.example.com; may be given several times
+    #[arg(long = "cors-origin", value_name = "ORIGIN", value_parser = origin, env = "WINDROW_CORS_ORIGIN", value_delimiter = ',')]
+    cors_origins: Vec<HeaderValue>,
+    /// Forget entries of the audit log after so many days
+    #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..))]
+    keep_audit: i64,
+}
+
+impl Access {
+    pub fn certificate(&self) -> Result<Option<Arc<Certificate>>> {
+        match (&self.tls_cert, &self.tls_key) {
+            (Some(chain), Some(key)) => Certificate::load(chain, key).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Whoever reaches the port of a server without keys can start programs as this user, so only this
+    /// machine may. Said before anything is made or taken.
+    pub async fn refuse_strangers(&self, site: &Site, address: SocketAddr) -> Result<()> {
+        if address.ip().is_loopback() || self.require_keys {
+            return Ok(());
+        }
+        if let Some(app) = App::open_if_there(site).await?
+            && app.access.has_keys().await?
+        {
+            return Ok(());
+        }
+        let what = format!("listening on {address} needs API keys, and there are none");
+        let remedy = "add --require-keys, which makes one, or make one with `windrow keys create NAME --role admin`; \
+            without keys, listen on 127.0.0.1 or [::1]";
+        Err(Error::new(what, remedy).ending_with(Exit::Usage))
+    }
+
+    pub async fn door(self, app: &App, address: SocketAddr, tls: bool) -> Result<Door> {
+        if self.require_keys && !app.access.has_keys().await? {
+            audited::change(app, "keys create", FIRST_KEY, make_first_key(app)).await?;
+        }
+        if !address.ip().is_loopback() && !tls {
+            eprintln!(
+                "warning: keys and data go over the network unencrypted; add --tls-cert and --tls-key, or put a proxy with TLS in front"
+            );
+        }
+        let keyring = Keyring::new(app.access.clone(), app.clock());
+        Ok(Door { keyring, cors_origins: self.cors_origins, tls })
+    }
+
+    pub fn keep_audit_ms(&self) -> i64 {
+        self.keep_audit.saturating_mul(DAY_MS)
+    }
+}
+
+async fn make_first_key(app: &App) -> Result<Exit> {
+    let wish = Wish { name: FIRST_KEY.into(), role: Role::Admin, workspace: None, lifetime_ms: None };
+    let (secret, _) = api_key::create(app, wish, &wiring::actor()).await?;
+    show_once(&secret.to_string());
+    Ok(Exit::Passed)
+}
+
+fn show_once(secret: &str) {
+    let lines = ["This is the key of the admin. It is not shown again.".to_owned(), format!("  {secret}")];
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    let rule = "─".repeat(width + 2);
+    eprintln!("┌{rule}┐");
+    lines.iter().for_each(|line| eprintln!("│ {line:width$} │"));
+    eprintln!("└{rule}┘");
+}
+
+/// Goes on as long as the server does.
+pub async fn forget_old_audit(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>, keep_ms: i64) {
+    loop {
+        let before = Time(clock.now().0.saturating_sub(keep_ms));
+        match audit.forget_audit(before, FORGOTTEN_AT_ONCE).await {
+            Ok(forgotten) if forgotten > 0 => continue,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "old entries of the audit log could not be forgotten"),
+        }
+        tokio::time::sleep(FORGET_EVERY).await;
+    }
+}
+
+fn origin(text: &str) -> std::result::Result<HeaderValue, String> {
+    let wrong = || format!("{text:?} is not an origin; write it like https://evals.example.com, without a path");
+    let uri: Uri = text.parse().map_err(|_| wrong())?;
+    let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(wrong()) };
+    let origin = format!("{scheme}://{authority}").to_ascii_lowercase();
+    let plain =
+        origin == text.to_ascii_lowercase() && matches!(scheme, "http" | "https") && !origin.contains(['*', '@']);
+    if plain { HeaderValue::from_str(&origin).map_err(|_| wrong()) } else { Err(wrong()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_named_origin_is_one() {
+        assert_eq!(origin("https://Evals.example.com").unwrap(), "https://evals.example.com");
+        assert_eq!(origin("http://localhost:5173").unwrap(), "http://localhost:5173");
+        for wrong in
+            ["*", "null", "https://*", "evals.example.com", "https://a.example/path", "https://a.example/", "ftp://a"]
+        {
+            assert!(origin(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Finds out who asks, and whether they may: the key of the request, its role, its workspace. Without any
+//! key in the data folder the server is this machine's own, and only the origin of a request is looked at.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::StreamExt;
+use windrow_model::KeyId;
+use windrow_model::access::Role;
+
+use super::caller::Caller;
+use super::keyring::Tried;
+use super::refusal::Refusal;
+use super::server::{Server, Shared};
+use super::{audited, origin, rights};
+use crate::error::Code;
+
+/// Chooses one workspace, for a caller that may use all.
+const WORKSPACE: &str = "x-windrow-workspace";
+/// What a browser sends by itself, after `POST /api/v1/session`.
+pub const COOKIE_NAME: &str = "windrow_key";
+
+/// Who was turned away, as far as it is known, and why.
+struct Denied {
+    actor: Option<String>,
+    refusal: Refusal,
+}
+
+impl From<Refusal> for Denied {
+    fn from(refusal: Refusal) -> Self {
+        Self { actor: None, refusal }
+    }
+}
+
+pub async fn identify(State(server): Shared, request: Request, next: Next) -> Response {
+    let (mut head, body) = request.into_parts();
+    match admit(&server, &head).await {
+        Ok(caller) => {
+            let key = caller.as_ref().and_then(|caller| caller.key);
+            if let Some(caller) = caller {
+                head.extensions.insert(caller);
+            }
+            let response = next.run(Request::from_parts(head, body)).await;
+            match key {
+                Some(key) if media_type(response.headers()) == "text/event-stream" => until_over(server, key, response),
+                _ => response,
+            }
+        }
+        Err(Denied { actor, refusal }) => {
+            audited::note_refused(&server, &head, actor, &refusal);
+            refusal.into_response()
+        }
+    }
+}
+
+/// A stream ends with the key that opened it.
+fn until_over(server: Arc<Server>, key: KeyId, response: Response) -> Response {
+    let over = async move { server.door.keyring.over(key).await };
+    response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
+}
+
+/// `None`: nobody needs to be known for this.
+async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denied> {
+    let headers = &request.headers;
+    if !server.door.keyring.needed().await.map_err(Refusal::from)? {
+        origin::admit(request, &server.door.cors_origins)?;
+        return Ok(Some(confine(Caller::open(), headers)?));
+    }
+    if rights::is_public(request.uri.path()) {
+        return Ok(None);
+    }
+    let Some(given) = Credential::of(headers) else {
+        let remedy = "send a key: Authorization: Bearer wrw_…; make one with `windrow keys create`";
+        return Err(Refusal::new(Code::Unauthenticated, "this needs an API key", remedy).into());
+    };
+    given.check_origin(headers)?;
+    let caller = open(server, given.secret).await?;
+    let route = request.extensions.get::<MatchedPath>().map_or(request.uri.path(), MatchedPath::as_str);
+    let least = rights::least_role(&request.method, route);
+    let denied = |refusal| Denied { actor: Some(caller.actor.clone()), refusal };
+    check_role(&caller, least).map_err(denied)?;
+    let caller = confine(caller.clone(), headers).map_err(denied)?;
+    check_reach(&caller, route).map_err(denied)?;
+    Ok(Some(caller))
+}
+
+async fn open(server: &Server, secret: &str) -> Result<Caller, Denied> {
+    match server.door.keyring.try_secret(secret).await.map_err(Refusal::from)? {
+        Tried::Opened(key) => {
+            Ok(Caller { actor: key.name, role: key.role, key: Some(key.id), workspace: key.workspace })
+        }
+        Tried::Over(key, state) => {
+            let refusal =
+                Refusal::new(Code::Unauthenticated, format!("the key is {state}"), "ask an admin for a new one");
+            Err(Denied { actor: Some(key.name), refusal })
+        }
+        Tried::Unknown => {
+            let remedy = "check that the key is whole and of this server";
+            Err(Refusal::new(Code::Unauthenticated, "there is no such key", remedy).into())
+        }
+    }
+}
+
+fn check_role(caller: &Caller, least: Role) -> Result<(), Refusal> {
+    if caller.role.may(least) {
+        return Ok(());
+    }
+    let detail = format!("this takes the role {least}; the key {:?} has {}", caller.actor, caller.role);
+    Err(Refusal::new(Code::Forbidden, detail, "use a key with that role, or ask an admin"))
+}
+
+fn check_reach(caller: &Caller, route: &str) -> Result<(), Refusal> {
+    if caller.workspace.is_none() || !rights::is_of_all_workspaces(route) {
+        return Ok(());
+    }
+    let detail = "this is about all workspaces, and the caller is of one";
+    Err(Refusal::new(Code::Forbidden, detail, "use a key of all workspaces"))
+}
+
+fn confine(caller: Caller, headers: &HeaderMap) -> Result<Caller, Refusal> {
+    let Some(given) = headers.get(WORKSPACE) else { return Ok(caller) };
+    match std::str::from_utf8(given.as_bytes()) {
+        Ok(workspace) if !workspace.is_empty() => caller.confined_to(workspace),
+        _ => Err(Refusal::bad("X-Windrow-Workspace", "this is not the name of a workspace", "write it as UTF-8")),
+    }
+}
+
+struct Credential<'a> {
+    secret: &'a str,
+    from_cookie: bool,
+}
+
+impl<'a> Credential<'a> {
+    fn of(headers: &'a HeaderMap) -> Option<Self> {
+        let text = |value: &'a HeaderValue| value.to_str().ok();
+        let bearer = headers.get(AUTHORIZATION).and_then(text).and_then(|value| {
+            let (scheme, secret) = value.split_once(' ')?;
+            scheme.eq_ignore_ascii_case("bearer").then(|| secret.trim())
+        });
+        let named = bearer.or_else(|| headers.get("x-api-key").and_then(text));
+        if let Some(secret) = named {
+            return Some(Self { secret, from_cookie: false });
+        }
+        let cookies = headers.get_all(COOKIE).iter().filter_map(text).flat_map(|line| line.split(';'));
+        let mut pairs = cookies.filter_map(|pair| pair.trim().split_once('='));
+        let (_, secret) = pairs.find(|(name, _)| *name == COOKIE_NAME)?;
+        Some(Self { secret, from_cookie: true })
+    }
+
+    /// A browser sends a cookie whoever makes it ask. What came in by itself counts only for the server's
+    /// own pages; a key that was named was named by somebody who has it.
+    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if !self.from_cookie {
+            return Ok(());
+        }
+        let host = headers.get(HOST).map(HeaderValue::as_bytes);
+        let own = |origin: &HeaderValue| {
+            let origin = origin.as_bytes();
+            let authority = origin.strip_prefix(b"https://").or_else(|| origin.strip_prefix(b"http://"));
+            authority.is_some() && authority == host
+        };
+        let foreign_site = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
+        if foreign_site || headers.get(ORIGIN).is_some_and(|origin| !own(origin)) {
+            let detail = "a page of another origin may not use the key of this browser";
+            return Err(Refusal::new(Code::ForeignOrigin, detail, "send the key as Authorization: Bearer …"));
+        }
+        Ok(())
+    }
+}
+
+fn media_type(headers: &HeaderMap) -> &str {
+    headers.get(axum::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}

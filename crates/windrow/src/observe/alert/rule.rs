@@ -1,0 +1,100 @@
+//! The rules: what each one is about, when it raises an alert, and when it takes it back.
+
+use windrow_model::alert::Severity;
+
+windrow_model::vocabulary! {
+    pub enum Rule {
+        #[doc = "Share of the items of one run that failed, once 20 are done."]
+        RunFailureRate = "run_failure_rate",
+        #[doc = "Share of the items of all runs that failed in the last five minutes, once 20 are done."]
+        FailureRate = "failure_rate",
+        #[doc = "Time since anything moved in a run that has open items."]
+        SlowRun = "slow_run",
+        #[doc = "How many times slower a run was in the last five minutes than before."]
+        SlowPace = "slow_pace",
+        #[doc = "Share of the disk that is used."]
+        DiskSpace = "disk_space",
+        #[doc = "Share of the memory of the machine or container that this process uses."]
+        Memory = "memory",
+        #[doc = "Share of the places for claimed items that wait for a worker."]
+        QueueFull = "queue_full",
+        #[doc = "Time since the database last answered."]
+        DatabaseDown = "database_down",
+        #[doc = "The slowest commit since the last look."]
+        DatabaseSlow = "database_slow",
+    }
+}
+
+/// What the number of a rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Measure {
+    Share,
+    Seconds,
+    Times,
+}
+
+struct Terms {
+    measure: Measure,
+    severity: Severity,
+    threshold: f64,
+    /// It is taken back below this part of the threshold.
+    calm: f64,
+    /// For how long it must be so, either way.
+    raise_after_ms: i64,
+    clear_after_ms: i64,
+}
+
+impl Rule {
+    const fn terms(self) -> Terms {
+        use Measure::*;
+        use Severity::*;
+        let (measure, severity, threshold, calm, raise_after_ms, clear_after_ms) = match self {
+            Rule::RunFailureRate => (Share, Warning, 0.2, 0.5, 10_000, 30_000),
+            Rule::FailureRate => (Share, Warning, 0.2, 0.5, 60_000, 60_000),
+            Rule::SlowRun => (Seconds, Warning, 900.0, 1.0, 0, 0),
+            Rule::SlowPace => (Times, Warning, 4.0, 0.5, 120_000, 60_000),
+            Rule::DiskSpace => (Share, Critical, 0.9, 0.95, 30_000, 60_000),
+            Rule::Memory => (Share, Critical, 0.9, 0.9, 60_000, 60_000),
+            Rule::QueueFull => (Share, Warning, 0.9, 0.8, 60_000, 60_000),
+            Rule::DatabaseDown => (Seconds, Critical, 10.0, 1.0, 0, 0),
+            Rule::DatabaseSlow => (Seconds, Warning, 2.0, 0.5, 20_000, 60_000),
+        };
+        Terms { measure, severity, threshold, calm, raise_after_ms, clear_after_ms }
+    }
+
+    pub fn measure(self) -> Measure {
+        self.terms().measure
+    }
+
+    pub fn severity(self) -> Severity {
+        self.terms().severity
+    }
+
+    /// Unless told otherwise.
+    pub fn threshold(self) -> f64 {
+        self.terms().threshold
+    }
+
+    /// The value below which it is calm again, where this is the threshold.
+    pub fn calm_below(self, threshold: f64) -> f64 {
+        threshold * self.terms().calm
+    }
+
+    pub fn raise_after_ms(self) -> i64 {
+        self.terms().raise_after_ms
+    }
+
+    pub fn clear_after_ms(self) -> i64 {
+        self.terms().clear_after_ms
+    }
+
+    /// A value as a person reads it.
+    pub fn show(self, value: f64) -> String {
+        match self.measure() {
+            Measure::Share => format!("{:.0} %", value * 100.0),
+            Measure::Seconds if value >= 120.0 => format!("{:.0} min", value / 60.0),
+            Measure::Seconds => format!("{value:.1} s"),
+            Measure::Times => format!("{value:.1} times"),
+        }
+    }
+}

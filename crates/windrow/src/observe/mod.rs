@@ -1,0 +1,20 @@
+//! What the server shows of itself: metrics, readings of its health, alerts, logs and traces. It looks at
+//! the store and the engine from outside and steers neither.
+
+pub mod alert;
+mod catalogue;
+mod gauges;
+pub mod http;
+mod log;
+pub mod otlp;
+mod process;
+mod reading;
+pub mod streams;
+pub mod thresholds;
+mod watch;
+
+pub use catalogue::Exposition;
+pub use log::{LogFormat, start_log};
+pub use reading::Reading;
+pub use thresholds::Thresholds;
+pub use watch::Watch;

@@ -1,0 +1,137 @@
+//! Numbers that take a walk over many rows, computed once for all who ask at about the same time. They may be
+//! as old as some multiple of the time they took: what is cheap is always fresh, and what is dear costs a
+//! bounded share of the machine however often it is asked for.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Computing takes at most one part in so many of one core.
+const SHARE: u32 = 20;
+/// Of more keys than this, those that are out of date are forgotten.
+const KEYS: usize = 1_000;
+
+pub struct Recent<K, V> {
+    entries: Mutex<HashMap<K, Entry<V>>>,
+}
+
+struct Entry<V> {
+    value: Option<Arc<V>>,
+    computed: Instant,
+    took: Duration,
+    /// Somebody computes it anew; until then the others get what there is.
+    renewing: bool,
+}
+
+impl<V> Entry<V> {
+    fn is_fresh(&self, now: Instant) -> bool {
+        now < self.computed + self.took * SHARE
+    }
+}
+
+impl<K, V> Default for Recent<K, V> {
+    fn default() -> Self {
+        Self { entries: Mutex::default() }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Recent<K, V> {
+    pub async fn get<E>(&self, key: K, compute: impl Future<Output = Result<V, E>>) -> Result<Arc<V>, E> {
+        let began = Instant::now();
+        if let Some(value) = self.usable(&key, began) {
+            return Ok(value);
+        }
+        // Also when this is dropped half way: the next one who asks must not wait for nobody.
+        let renewing = Renewing { recent: self, key };
+        let value = Arc::new(compute.await?);
+        renewing.done(value.clone(), began.elapsed(), Instant::now());
+        Ok(value)
+    }
+
+    /// What need not be computed now; otherwise the caller is the one to do it.
+    fn usable(&self, key: &K, now: Instant) -> Option<Arc<V>> {
+        let mut entries = self.entries();
+        if entries.len() > KEYS {
+            entries.retain(|_, entry| entry.renewing || entry.is_fresh(now));
+        }
+        let entry = entries.entry(key.clone()).or_insert_with(|| Entry {
+            value: None,
+            computed: now,
+            took: Duration::ZERO,
+            renewing: false,
+        });
+        let usable = entry.value.clone().filter(|_| entry.renewing || entry.is_fresh(now));
+        entry.renewing |= usable.is_none();
+        usable
+    }
+
+    fn entries(&self) -> MutexGuard<'_, HashMap<K, Entry<V>>> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Renewing<'a, K: Clone + Eq + Hash, V> {
+    recent: &'a Recent<K, V>,
+    key: K,
+}
+
+impl<K: Clone + Eq + Hash, V> Renewing<'_, K, V> {
+    fn done(&self, value: Arc<V>, took: Duration, now: Instant) {
+        if let Some(entry) = self.recent.entries().get_mut(&self.key) {
+            (entry.value, entry.computed, entry.took) = (Some(value), now, took);
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash, V> Drop for Renewing<'_, K, V> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.recent.entries().get_mut(&self.key) {
+            entry.renewing = false;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    /// A number that took a second, computed `now`.
+    fn with_one(now: Instant) -> Recent<&'static str, i32> {
+        let recent = Recent::default();
+        assert_eq!(recent.usable(&"run", now), None);
+        let renewing = Renewing { recent: &recent, key: "run" };
+        renewing.done(Arc::new(1), SECOND, now);
+        drop(renewing);
+        recent
+    }
+
+    #[test]
+    fn a_number_may_be_as_old_as_a_multiple_of_the_time_it_took() {
+        let now = Instant::now();
+        let recent = with_one(now);
+        assert_eq!(recent.usable(&"run", now + SECOND * (SHARE - 1)).as_deref(), Some(&1));
+        assert_eq!(recent.usable(&"run", now + SECOND * SHARE), None);
+        assert_eq!(recent.usable(&"other", now), None);
+    }
+
+    #[test]
+    fn while_one_computes_the_others_take_what_there_is() {
+        let now = Instant::now();
+        let (recent, later) = (with_one(now), now + SECOND * SHARE);
+        assert_eq!(recent.usable(&"run", later), None, "this one is to compute it");
+        assert_eq!(recent.usable(&"run", later).as_deref(), Some(&1));
+        // It went away without an answer.
+        drop(Renewing { recent: &recent, key: "run" });
+        assert_eq!(recent.usable(&"run", later), None);
+    }
+
+    #[tokio::test]
+    async fn a_failure_is_passed_on_and_not_kept() {
+        let recent = Recent::<_, i32>::default();
+        assert_eq!(recent.get("run", async { Err("no") }).await, Err("no"));
+        assert_eq!(recent.get("run", async { Ok::<_, &str>(1) }).await.as_deref(), Ok(&1));
+    }
+}

@@ -1,0 +1,107 @@
+//! TLS (rustls): the same server behind a certificate, which may be renewed while it runs.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustix::process::Signal;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use crate::client::{Reply, Served};
+use crate::place::{Place, wait_until};
+
+/// Writes a new certificate for this machine, signed by itself.
+fn certify(place: &Place) -> CertificateDer<'static> {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    place.write("cert.pem", &made.cert.pem());
+    place.write("key.pem", &made.signing_key.serialize_pem());
+    made.cert.der().clone()
+}
+
+fn start(place: &Place) -> Served {
+    let process = place.start(&["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+    let address = process.first_line().strip_prefix("https://").unwrap().to_owned();
+    Served::at(address, process)
+}
+
+fn connect(
+    server: &Served,
+    trusted: &CertificateDer<'static>,
+    protocol: &[u8],
+) -> StreamOwned<ClientConnection, TcpStream> {
+    let mut roots = RootCertStore::empty();
+    roots.add(trusted.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+    config.alpn_protocols = vec![protocol.to_vec()];
+    let connection = ClientConnection::new(Arc::new(config), ServerName::try_from("localhost").unwrap()).unwrap();
+    StreamOwned::new(connection, TcpStream::connect(&server.address).unwrap())
+}
+
+fn get(server: &Served, trusted: &CertificateDer<'static>, path: &str) -> std::io::Result<Reply> {
+    let mut connection = connect(server, trusted, b"http/1.1");
+    let host = &server.address;
+    connection.write_all(format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes())?;
+    let mut answer = String::new();
+    // The end of the connection may come without a farewell.
+    let _ = connection.read_to_string(&mut answer);
+    Reply::of(&answer).ok_or_else(|| std::io::Error::other(answer))
+}
+
+#[test]
+fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
+    let place = Place::empty();
+    let certificate = certify(&place);
+    let server = start(&place);
+    assert_eq!(
+        get(&server, &certificate, "/api/v1/jobs").unwrap().with_status(200).json()["jobs"],
+        serde_json::json!([])
+    );
+
+    let mut connection = connect(&server, &certificate, b"h2");
+    connection.flush().unwrap();
+    let _ = connection.conn.complete_io(&mut connection.sock).unwrap();
+    assert_eq!(connection.conn.alpn_protocol(), Some(b"h2".as_slice()), "gRPC comes this way");
+
+    let mut plain = TcpStream::connect(&server.address).unwrap();
+    plain.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    let _ = plain.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
+
+    // A client that says nothing keeps nobody waiting, now or at the end.
+    let _silent = TcpStream::connect(&server.address).unwrap();
+    get(&server, &certificate, "/healthz").unwrap().with_status(200);
+    server.signal(Signal::TERM);
+    server.finish().ended_with(0);
+}
+
+#[test]
+fn a_renewed_certificate_is_taken_without_a_restart() {
+    let place = Place::empty();
+    let old = certify(&place);
+    let server = start(&place);
+    get(&server, &old, "/healthz").unwrap().with_status(200);
+    let new = certify(&place);
+    server.signal(Signal::HUP);
+    wait_until("the new certificate", || get(&server, &new, "/healthz").is_ok());
+    assert!(get(&server, &old, "/healthz").is_err());
+    // One that cannot be used changes nothing.
+    place.write("cert.pem", "nonsense");
+    server.signal(Signal::HUP);
+    server.wait_for_stderr("stays as it was");
+    get(&server, &new, "/healthz").unwrap().with_status(200);
+}
+
+#[test]
+fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
+    let place = Place::empty();
+    certify(&place);
+    place.write("cert.pem", "nonsense");
+    let said = place.windrow(&["serve", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]).ended_with(2);
+    assert!(said.stderr.contains("cert.pem cannot be used for TLS"), "{}", said.stderr);
+    place.windrow(&["serve", "--tls-cert", "cert.pem"]).ended_with(2);
+    assert!(!place.data().exists(), "something was stored");
+}

@@ -1,0 +1,120 @@
+//! Workers in another language: the example in `examples/python-worker`, and a plain client of the
+//! protocol. Both speak what `proto/` says and share no code with the server.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::client::Served;
+use crate::place::{Background, Place, wait_until};
+
+const ROWS: usize = 300;
+const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/python-worker");
+const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/client.py");
+const COUNTRIES: [(&str, &str); 3] = [("France", "Paris"), ("Peru", "Lima"), ("Canada", "Ottawa")];
+
+/// Python with gRPC, as scripts/python-env made it. Without it the test fails: what was not tried must
+/// not look as if it had been.
+fn python() -> PathBuf {
+    let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-env/bin/python");
+    let has_grpc = Command::new(&python).args(["-c", "import grpc, grpc_tools"]).status();
+    assert!(has_grpc.is_ok_and(|status| status.success()), "no gRPC for Python; run scripts/python-env");
+    python
+}
+
+fn program(place: &Place, script: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new(python());
+    command.arg(script).args(arguments);
+    command.env("WINDROW_STUBS", place.path("stubs")).env("CALLS", place.path("calls.txt"));
+    command
+}
+
+/// With the stubs made by the documented command, and rows where the server looks for them.
+fn prepared(rows: usize) -> Place {
+    let place = Place::empty();
+    let stubs = place.path("stubs");
+    let made = place.start_program(program(&place, &format!("{EXAMPLE}/make_stubs.py"), &[stubs.to_str().unwrap()]));
+    made.finish().ended_with(0);
+    let row = |n: usize| {
+        let (country, capital) = COUNTRIES[n % COUNTRIES.len()];
+        format!("{{\"id\": {n}, \"country\": \"{country}\", \"capital\": \"{capital}\"}}\n")
+    };
+    std::fs::create_dir_all(place.data().join("files")).unwrap();
+    std::fs::write(place.data().join("files/capitals.jsonl"), (0..rows).map(row).collect::<String>()).unwrap();
+    place
+}
+
+fn submit_example(server: &Served) {
+    let file = std::fs::read_to_string(format!("{EXAMPLE}/python-worker.yaml")).unwrap();
+    server.submit(&file).with_status(201);
+}
+
+fn worker(place: &Place, server: &Served) -> Background {
+    let worker = place.start_program(program(place, &format!("{EXAMPLE}/worker.py"), &[&server.url()]));
+    assert!(worker.first_line().contains("works"), "{}", worker.first_line());
+    worker
+}
+
+fn settled(server: &Served) -> i64 {
+    let run = &server.get("/api/v1/jobs/python-worker").json()["latest_run"];
+    run["items"]["succeeded"].as_i64().unwrap()
+}
+
+/// How often each row was asked about.
+fn calls(place: &Place) -> BTreeMap<String, usize> {
+    let text = std::fs::read_to_string(place.path("calls.txt")).unwrap_or_default();
+    text.lines().fold(BTreeMap::new(), |mut calls, line| {
+        *calls.entry(line.to_owned()).or_default() += 1;
+        calls
+    })
+}
+
+#[test]
+fn a_python_worker_killed_in_the_middle_loses_nothing_and_pays_nothing_twice() {
+    let place = prepared(ROWS);
+    let server = Served::start(&place, &["--lease", "4s"]);
+    submit_example(&server);
+    let first = worker(&place, &server);
+    wait_until("a part of the items", || settled(&server) > 50);
+    first.kill();
+    assert!(settled(&server) < ROWS as i64, "killed too late to show anything");
+    let second = worker(&place, &server);
+    server.wait_for_state("python-worker", "completed");
+
+    let run = &server.get("/api/v1/jobs/python-worker").json()["latest_run"];
+    assert_eq!(run["items"]["succeeded"], ROWS, "{run}");
+    let similarity = &run["aggregates"]["evaluators"]["similarity"];
+    assert_eq!((&similarity["n"], &similarity["pass"]), (&ROWS.into(), &(ROWS * 2 / 3).into()), "{similarity}");
+    let calls = calls(&place);
+    let repeated: usize = calls.values().map(|calls| calls - 1).sum();
+    assert!(calls.len() == ROWS && repeated <= 8, "{repeated} of {} calls repeated", calls.len());
+    looks_like_any_other_item(&server);
+
+    second.signal(rustix::process::Signal::TERM);
+    second.finish().ended_with(0);
+}
+
+/// Answers as steps of the target, findings as scores of named evaluators.
+fn looks_like_any_other_item(server: &Served) {
+    let items = server.get("/api/v1/jobs/python-worker/items?limit=1").json();
+    let item =
+        server.get(&format!("/api/v1/items/{}", items["items"][0]["id"].as_str().unwrap())).with_status(200).json();
+    let steps = item["steps"].as_array().unwrap();
+    let target = steps.iter().find(|step| step["kind"] == "target").unwrap();
+    assert_eq!((&target["output"]["content"], &target["state"]), (&"Paris".into(), &"done".into()), "{target}");
+    let scores: &Value = &item["scores"];
+    assert_eq!((&scores[0]["name"], &scores[0]["verdict"]), (&"similarity".into(), &"pass".into()), "{scores}");
+    assert!(scores[0]["version"].as_str().is_some_and(|version| !version.is_empty()), "{scores}");
+}
+
+/// The fence: a lease that ran out is refused everywhere. B2: the trigger answers what it found.
+#[test]
+fn a_plain_client_meets_health_the_trigger_and_the_fence() {
+    let place = prepared(4);
+    let server = Served::start(&place, &["--lease", "3s"]);
+    submit_example(&server);
+    let said = place.start_program(program(&place, CLIENT, &[&server.address])).finish().ended_with(0);
+    assert_eq!(said.stdout.trim(), "health trigger fence reuse policy refusals", "{}", said.stderr);
+}

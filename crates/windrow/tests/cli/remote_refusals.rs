@@ -1,0 +1,87 @@
+//! `--server URL` where no server is, where it does not let us in, and for what cannot be done from afar.
+
+use crate::client::Served;
+use crate::place::Place;
+
+#[test]
+fn a_server_that_is_not_there_is_said_with_its_address_the_cause_and_what_to_do() {
+    let place = Place::empty();
+    // Nobody listens on the port of a server that has ended.
+    let server = Served::start(&place, &[]);
+    let url = format!("http://{}", server.address);
+    server.kill();
+    let said = place.windrow(&["--server", &url, "jobs", "list"]).ended_with(1);
+    for part in [url.as_str(), "refused", "windrow serve", "--server"] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+}
+
+#[test]
+fn what_is_no_server_of_windrow_is_recognised() {
+    let place = Place::empty();
+    let endpoint = crate::endpoint::Endpoint::open();
+    let said = place.windrow(&["--server", endpoint.url.as_str(), "jobs", "list"]).ended_with(1);
+    assert!(said.stderr.contains("not as a Windrow server does"), "{}", said.stderr);
+}
+
+#[test]
+fn what_only_this_machine_can_do_is_refused() {
+    let place = Place::empty();
+    for command in [&["serve"][..], &["mock-model"], &["secrets", "list"]] {
+        let said = place.windrow(&[&["--server", "http://127.0.0.1:1"][..], command].concat()).ended_with(2);
+        let parts = [format!("`windrow {}`", command[0]), "leave out `--server`".to_owned()];
+        assert!(parts.iter().all(|part| said.stderr.contains(part)), "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_key_is_never_taken_from_the_command_line_and_a_file_of_it_must_be_there() {
+    let place = Place::empty();
+    let url = "http://127.0.0.1:1";
+    place.windrow(&["--server", url, "--api-key", "secret", "jobs", "list"]).ended_with(2);
+    let said = place.windrow(&["--server", url, "--api-key-file", "none", "jobs", "list"]).ended_with(2);
+    assert!(said.stderr.contains("the file with the API key, none, cannot be read"), "{}", said.stderr);
+    let said = place.windrow(&["--server", url, "--ca", "none.pem", "jobs", "list"]).ended_with(2);
+    assert!(said.stderr.contains("none.pem"), "{}", said.stderr);
+    place.windrow(&["--server", "127.0.0.1:7373", "jobs", "list"]).ended_with(2);
+}
+
+#[test]
+fn hints_name_the_server_unless_the_environment_does() {
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    let url = format!("http://{}", server.address);
+    let said = place.windrow(&["--server", &url, "jobs", "show", "none"]).ended_with(1);
+    assert!(said.stderr.contains(&format!("`windrow --server {url} jobs list`")), "{}", said.stderr);
+    let said = place.windrow_at(&server, &["jobs", "show", "none"]).ended_with(1);
+    assert!(said.stderr.contains("`windrow jobs list`"), "{}", said.stderr);
+}
+
+#[test]
+fn a_server_with_keys_lets_in_whoever_has_one() {
+    let (place, elsewhere) = (Place::empty(), Place::empty());
+    let create = ["keys", "create", "me", "--role", "admin"];
+    let key = elsewhere.windrow(&create).ended_with(0).stdout.trim().to_owned();
+    let server = Served::start(&elsewhere, &[]);
+    for said in
+        [place.windrow_at(&server, &["jobs", "list"]), place.windrow_with_key(&server, "wrong", &["jobs", "list"])]
+    {
+        let said = said.ended_with(1);
+        assert!(said.stderr.contains("WINDROW_API_KEY") && said.stdout.is_empty(), "{}", said.stderr);
+    }
+    let with_key = |arguments: &[&str]| place.windrow_with_key(&server, &key, arguments);
+    assert_eq!(with_key(&["jobs", "list"]).ended_with(0).stdout, "no jobs\n");
+    place.write("key", &format!("{key}\n"));
+    place.windrow_at(&server, &["--api-key-file", "key", "jobs", "list"]).ended_with(0);
+
+    let viewer = with_key(&["keys", "create", "reader", "--role", "viewer", "--expires", "2w"]).ended_with(0);
+    let viewer = viewer.stdout.trim().to_owned();
+    place.windrow_with_key(&server, &viewer, &["jobs", "list"]).ended_with(0);
+    let said = place.windrow_with_key(&server, &viewer, &["jobs", "clean-up"]).ended_with(1);
+    assert!(said.stderr.contains("admin"), "{}", said.stderr);
+    assert!(with_key(&["keys", "list"]).ended_with(0).stdout.contains("reader"));
+    assert!(with_key(&["keys", "revoke", "reader"]).ended_with(0).stdout.contains("is revoked"));
+    let audit = with_key(&["audit"]).ended_with(0).stdout;
+    assert!(audit.contains("create_key") || audit.contains("/keys"), "{audit}");
+    place.windrow_with_key(&server, &viewer, &["jobs", "list"]).ended_with(1);
+}
