@@ -16,8 +16,8 @@ use super::cells::Cells;
 use super::codes::{Sql, code, goal, goal_code, guard};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::runs;
 use super::scores::{self, Part};
+use super::{rollout, runs};
 
 pub(super) static LOGGED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
@@ -71,6 +71,9 @@ pub(super) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) 
     }
     runs::move_counters(tx, run.id, &moved)?;
     journal::emit_archived(tx, &run, &moved, &settled, now)?;
+    if run.rollout.is_some() || run.limits.max_failed.is_some() {
+        rollout::after_archiving(tx, run.id, now)?;
+    }
     Ok(Archived { items: page.len() as i64, more: page.len() == limit })
 }
 

@@ -18,17 +18,20 @@ use super::{runs, sessions};
 
 pub(super) static COUNT_RUNNING: Sql =
     Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Running])));
-/// The next priority that has anything queued.
+/// The next priority of a wave that has anything queued.
 pub(super) static NEXT_LEVEL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
-    format!("SELECT priority FROM attempts WHERE run_id = ?1 AND {guard} AND priority > ?2 ORDER BY priority LIMIT 1")
+    format!(
+        "SELECT priority FROM attempts WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
+         ORDER BY priority LIMIT 1"
+    )
 });
 pub(super) static READY: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
         "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts \
-         WHERE run_id = ?1 AND {guard} AND priority = ?2 AND due_at <= ?3 AND (due_at, id) > (?4, ?5) \
-         ORDER BY due_at, id LIMIT ?6"
+         WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
+         AND (due_at, id) > (?5, ?6) ORDER BY due_at, id LIMIT ?7"
     )
 });
 pub(super) static HOLDER: Sql =
@@ -63,12 +66,12 @@ pub(super) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
         return Ok(Vec::new());
     }
     let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0], |row| row.get(0))?;
-    let free = usize::try_from(run.limits.concurrency - running).unwrap_or(0);
+    let free = usize::try_from((run.limits.concurrency - running).min(run.position().may_start(now))).unwrap_or(0);
     let want = claim.want.min(free);
     if want == 0 {
         return Ok(Vec::new());
     }
-    let mut queue = Queue::open(tx, run.id, now, want)?;
+    let mut queue = Queue::open(tx, (run.id, run.stage.wave), now, want)?;
     let mut take = tx.prepare_cached(&TAKE)?;
     let mut describe = tx.prepare_cached(ITEM_AND_INPUT)?;
     let mut claimed = Vec::with_capacity(want);
@@ -107,10 +110,10 @@ fn is_held(tx: &Connection, resource: Option<&str>) -> Result<bool> {
     Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
 }
 
-/// The run's queue, merged by rank from its priorities: each is one range of the index, read in pages.
+/// The queue of the run's open wave, merged by rank from its priorities: each is one range of the index, read in pages.
 struct Queue<'tx> {
     tx: &'tx Connection,
-    run: RunId,
+    wave: (RunId, i64),
     now: Time,
     page: usize,
     levels: Vec<Level>,
@@ -124,22 +127,23 @@ struct Level {
 }
 
 impl<'tx> Queue<'tx> {
-    fn open(tx: &'tx Connection, run: RunId, now: Time, page: usize) -> Result<Self> {
+    fn open(tx: &'tx Connection, wave: (RunId, i64), now: Time, page: usize) -> Result<Self> {
         let mut levels = Vec::new();
         let mut above = 0;
         let mut stmt = tx.prepare_cached(&NEXT_LEVEL)?;
-        let mut next = |above: i64| stmt.query_row([run.0, above], |row| Cells::of(row).priority()).optional();
+        let mut next =
+            |above: i64| stmt.query_row([wave.0.0, wave.1, above], |row| Cells::of(row).priority()).optional();
         while let Some(priority) = next(above)? {
             above = priority.get();
             levels.push(Level { priority, ready: VecDeque::new(), last: (i64::MIN, i64::MIN), drained: false });
         }
-        Ok(Self { tx, run, now, page, levels })
+        Ok(Self { tx, wave, now, page, levels })
     }
 
     fn pop(&mut self) -> Result<Option<Ready>> {
-        let (tx, run, now, page) = (self.tx, self.run, self.now, self.page);
+        let (tx, wave, now, page) = (self.tx, self.wave, self.now, self.page);
         for level in &mut self.levels {
-            level.fill(tx, run, now, page)?;
+            level.fill(tx, wave, now, page)?;
         }
         let head = |level: &Level| level.ready.front().map(|next| (level.priority.rank(next.due_at), next.id));
         let first = self.levels.iter_mut().filter(|level| !level.ready.is_empty()).min_by_key(|level| head(level));
@@ -148,13 +152,14 @@ impl<'tx> Queue<'tx> {
 }
 
 impl Level {
-    fn fill(&mut self, tx: &Connection, run: RunId, now: Time, page: usize) -> Result<()> {
+    fn fill(&mut self, tx: &Connection, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<()> {
         if self.drained || !self.ready.is_empty() {
             return Ok(());
         }
         let mut stmt = tx.prepare_cached(&READY)?;
         let (due_at, id) = self.last;
-        let found = stmt.query_map(params![run.0, self.priority.get(), now.0, due_at, id, page as i64], |row| {
+        let range = params![run.0, wave, self.priority.get(), now.0, due_at, id, page as i64];
+        let found = stmt.query_map(range, |row| {
             let mut c = Cells::of(row);
             Ok(Ready {
                 id: AttemptId(c.get()?),

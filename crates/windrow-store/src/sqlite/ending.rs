@@ -168,7 +168,10 @@ fn over(batch: &mut Batch, sql: &str, attempt: &Thin, outcome: Outcome, error: (
 fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
     let item = last.id.item();
     let (id, resource) = (AttemptId::new(item, last.id.no() + 1), last.resource.as_deref());
-    attempts::queue(batch.tx, &NextTry { id, run: last.run, priority: last.priority, resource, due_at, tries })?;
+    attempts::queue(
+        batch.tx,
+        &NextTry { id, run: last.run, wave: last.wave, priority: last.priority, resource, due_at, tries },
+    )?;
     let changed = batch
         .tx
         .prepare_cached("UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2")?

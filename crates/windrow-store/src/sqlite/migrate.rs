@@ -18,6 +18,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_access.sql"),
     include_str!("migrations/0010_remote_workers.sql"),
     include_str!("migrations/0011_vitals.sql"),
+    include_str!("migrations/0012_waves.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

@@ -45,6 +45,7 @@ mod renew;
 mod report;
 mod requeue;
 mod results;
+mod rollout;
 mod runs;
 mod schedules;
 mod scores;
@@ -215,17 +216,31 @@ impl Store for SqliteStore {
         self.write("cancel_items", move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
     }
 
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.write("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+    }
+
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        let reason = reason.to_owned();
+        self.write("halt", move |tx| rollout::halt(tx, ticket, reason, now)).await
+    }
+
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
         self.write("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
     }
 
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
-        self.write("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
+        self.write("close_run", move |tx| close::close_run(tx, ticket, closing, now)).await
     }
 
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
         self.write("intend", move |tx| intend::intend(tx, run, event, actor, reason, now)).await
+    }
+
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write("approve", move |tx| rollout::approve(tx, run, wave, actor, now)).await
     }
 
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {

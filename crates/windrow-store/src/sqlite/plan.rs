@@ -17,8 +17,8 @@ use super::{attempts, journal, runs};
 
 static CREATE: Sql = Sql::new(|| {
     format!(
-        "INSERT INTO items (id, job_id, run_id, ordinal, key, group_key, state, tries) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, {}, 1) \
+        "INSERT INTO items (id, job_id, run_id, ordinal, key, group_key, state, tries, wave) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7) \
          ON CONFLICT (job_id, key) DO NOTHING",
         code(ITEM.initial[0])
     )
@@ -104,7 +104,7 @@ impl<'tx> Intake<'tx> {
             let (known, last_run) = self.known(key)?;
             if last_run != self.run.id {
                 let due_at = new.not_before.unwrap_or(self.now);
-                requeue(self.tx, self.run.id, &known, (new.priority, new.resource.as_deref()), due_at)?;
+                requeue(self.tx, (self.run, self.place()), &known, (new.priority, new.resource.as_deref()), due_at)?;
                 self.regroup(known.id, new.group)?;
                 self.planned.requeued += 1;
                 return Ok(());
@@ -122,15 +122,21 @@ impl<'tx> Intake<'tx> {
         let of_row = self.ordinal_of_row(new)?;
         let ordinal = of_row.unwrap_or(self.next_ordinal);
         let group = new.group.map(|group| group.0);
-        if self.create.execute(params![id.0, run.job.0, run.id.0, ordinal, key.0, group])? == 0 {
+        let wave = run.wave_at(self.place());
+        if self.create.execute(params![id.0, run.job.0, run.id.0, ordinal, key.0, group, wave])? == 0 {
             return Ok(false);
         }
         self.keep_input.execute(params![id.0, new.input.as_str()])?;
         let first = AttemptId::new(id, 1);
-        self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0, 0])?;
+        self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0, 0, wave])?;
         self.last_item = id.0;
         self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)
+    }
+
+    /// Of the next item among those of the run.
+    fn place(&self) -> i64 {
+        self.run.counters.total + self.planned.taken()
     }
 
     /// A further trial stands where its row stands.
@@ -168,7 +174,7 @@ impl<'tx> Intake<'tx> {
                 .execute([run.job.0, self.next_ordinal])?;
             expect_rows(changed, 1, "next ordinal of a job")?;
         }
-        let taken = planned.created + planned.requeued;
+        let taken = planned.taken();
         runs::move_counters(tx, run.id, &Counters { total: taken, queued: taken, ..Default::default() })?;
         Ok(planned)
     }

@@ -32,6 +32,7 @@ mod datasets;
 mod differential;
 mod fixture;
 mod hooks;
+mod rollout;
 mod searching;
 mod secrets;
 mod steering;
