@@ -135,6 +135,11 @@ impl SqliteStore {
     ) -> Result<T> {
         self.meters.timed(name, self.readers.read(query)).await
     }
+
+    /// For look-ups by key and single pages of an index.
+    async fn glance<T>(&self, name: &'static str, query: impl FnOnce(&Connection) -> fault::Result<T>) -> Result<T> {
+        self.meters.timed(name, async { self.readers.glance(query) }).await
+    }
 }
 
 #[async_trait]
@@ -184,11 +189,11 @@ impl Store for SqliteStore {
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
-        self.read("history", move |conn| steps::history(conn, attempt)).await
+        self.glance("history", move |conn| steps::history(conn, attempt)).await
     }
 
     async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
-        self.read("shared_step", move |conn| shared::shared_step(conn, run, key)).await
+        self.glance("shared_step", move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
@@ -253,11 +258,11 @@ impl Store for SqliteStore {
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-        self.read("outbox", move |conn| journal::outbox(conn, after, limit)).await
+        self.glance("outbox", move |conn| journal::outbox(conn, after, limit)).await
     }
 
     async fn outbox_reach(&self) -> Result<OutboxReach> {
-        self.read("outbox_reach", journal::reach).await
+        self.glance("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
@@ -277,16 +282,18 @@ impl Store for SqliteStore {
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {
-        self.read("job", move |conn| jobs::job(conn, id)).await
+        self.glance("job", move |conn| jobs::job(conn, id)).await
     }
 
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
-        let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.read("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
+        self.glance("find_job", |conn| jobs::find_job(conn, workspace, name)).await
     }
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
-        self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await
+        match filter.is_every_job() {
+            true => self.glance("jobs", |conn| jobs::jobs(conn, &filter)).await,
+            false => self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+        }
     }
 
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
@@ -294,16 +301,15 @@ impl Store for SqliteStore {
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {
-        self.read("run", move |conn| runs::run(conn, id)).await
+        self.glance("run", move |conn| runs::run(conn, id)).await
     }
 
     async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        self.read("runs", move |conn| runs::runs(conn, job)).await
+        self.glance("runs", move |conn| runs::runs(conn, job)).await
     }
 
     async fn spec(&self, hash: &str) -> Result<Json> {
-        let hash = hash.to_owned();
-        self.read("spec", move |conn| jobs::spec(conn, &hash)).await
+        self.glance("spec", |conn| jobs::spec(conn, hash)).await
     }
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
@@ -311,15 +317,18 @@ impl Store for SqliteStore {
     }
 
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
-        self.read("search_items", move |conn| item_search::search_items(conn, &query)).await
+        match query.condition.is_some() || query.sort.is_some() {
+            true => self.read("search_items", move |conn| item_search::search_items(conn, &query)).await,
+            false => self.glance("search_items", |conn| item_search::search_items(conn, &query)).await,
+        }
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        self.read("item", move |conn| items::item(conn, id)).await
+        self.glance("item", move |conn| items::item(conn, id)).await
     }
 
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.read("logs", move |conn| journal::logs(conn, job, after, limit)).await
+        self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
