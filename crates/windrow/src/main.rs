@@ -28,6 +28,7 @@ mod listing;
 mod mock_connect;
 mod mock_model;
 mod observe;
+mod operations;
 mod recent;
 mod remote;
 mod report;
