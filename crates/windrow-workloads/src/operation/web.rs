@@ -67,7 +67,7 @@ impl Web {
             request.method.parse().map_err(|_| Miss::Unsent(wrong(format!("{:?} is not a method", request.method))))?;
         let mut call = self.client.request(method, url.clone()).headers(headers);
         if let Some(body) = &request.body {
-            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill(&body.to_string()));
+            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill_json(body).to_string());
         }
         let reply = match call.send().await {
             Ok(reply) => reply,
