@@ -63,6 +63,12 @@ pub struct WebhookSecret {
     pub secret: String,
 }
 
+impl From<(Hook, String)> for WebhookSecret {
+    fn from((hook, secret): (Hook, String)) -> Self {
+        Self { webhook: Webhook::from(&hook), secret }
+    }
+}
+
 /// Who is to be told what.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]

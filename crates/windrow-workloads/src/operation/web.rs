@@ -1,33 +1,14 @@
 //! HTTP as handlers use it. What matters about a failed exchange is whether it can have had an effect.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
 use super::known::Known;
-use crate::wire::{self, Secret, failure};
-
-/// As it is recorded: references stand where secrets are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub method: String,
-    pub url: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Value>,
-}
-
-impl Request {
-    pub fn new(method: &str, url: String, body: Option<Value>) -> Self {
-        Self { method: method.to_owned(), url, headers: BTreeMap::new(), body }
-    }
-}
+use crate::wire::{self, Request, Secret, failure};
 
 /// An exchange that brought no good answer.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! Who is told of events over HTTP, and what was sent.
 
 use windrow_model::HookId;
-use windrow_model::hook::{DeliveryFilter, Hook, HookChange};
+use windrow_model::hook::{DeliveryFilter, HookChange};
 use windrow_wire::{
     DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret,
 };
@@ -23,9 +23,7 @@ impl Desk {
 
     pub async fn add_webhook(&self, wish: NewWebhook) -> Result<WebhookSecret> {
         match self {
-            Desk::Folder(app) => {
-                Ok(with_secret(Box::pin(webhooks::register(app, wish, None, &wiring::actor())).await?))
-            }
+            Desk::Folder(app) => Ok(Box::pin(webhooks::register(app, wish, None, &wiring::actor())).await?.into()),
             Desk::Server(remote) => remote.post(&["webhooks"], &wish).await,
         }
     }
@@ -42,24 +40,23 @@ impl Desk {
     }
 
     pub async fn pause_webhook(&self, webhook: HookId) -> Result<Webhook> {
-        match self {
-            Desk::Folder(app) => Ok((&app.hooks.change_hook(webhook, HookChange::Pause, app.now()).await?).into()),
-            Desk::Server(remote) => remote.post(&["webhooks", &webhook.to_string(), "pause"], &()).await,
-        }
+        self.steer_webhook(webhook, HookChange::Pause, "pause").await
     }
 
     pub async fn resume_webhook(&self, webhook: HookId) -> Result<Webhook> {
+        self.steer_webhook(webhook, HookChange::Resume, "resume").await
+    }
+
+    async fn steer_webhook(&self, webhook: HookId, change: HookChange, word: &str) -> Result<Webhook> {
         match self {
-            Desk::Folder(app) => Ok((&app.hooks.change_hook(webhook, HookChange::Resume, app.now()).await?).into()),
-            Desk::Server(remote) => remote.post(&["webhooks", &webhook.to_string(), "resume"], &()).await,
+            Desk::Folder(app) => Ok(Webhook::from(&app.hooks.change_hook(webhook, change, app.now()).await?)),
+            Desk::Server(remote) => remote.post(&["webhooks", &webhook.to_string(), word], &()).await,
         }
     }
 
     pub async fn rotate_webhook(&self, webhook: HookId, overlap_hours: Option<i64>) -> Result<WebhookSecret> {
         match self {
-            Desk::Folder(app) => {
-                Ok(with_secret(webhooks::rotate(app, webhook, overlap_hours, &wiring::actor()).await?))
-            }
+            Desk::Folder(app) => Ok(webhooks::rotate(app, webhook, overlap_hours, &wiring::actor()).await?.into()),
             Desk::Server(remote) => {
                 let wish = RotateSecret { overlap_hours };
                 remote.post(&["webhooks", &webhook.to_string(), "rotate"], &wish).await
@@ -97,8 +94,4 @@ impl Desk {
             Desk::Server(remote) => remote.post(&["deliveries", &delivery.to_string(), "redeliver"], &()).await,
         }
     }
-}
-
-fn with_secret((hook, secret): (Hook, String)) -> WebhookSecret {
-    WebhookSecret { webhook: Webhook::from(&hook), secret }
 }
