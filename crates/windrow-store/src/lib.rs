@@ -3,8 +3,10 @@
 
 pub mod memory;
 mod meters;
+pub mod sql;
 pub mod sqlite;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
+pub use sql::SqlStore;
 pub use sqlite::SqliteStore;

@@ -4,16 +4,16 @@
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use windrow_model::store::{Result, StoreError};
 
 use super::connection;
-use super::fault;
+use crate::sql::db::Connection;
+use crate::sql::fault;
 
 const READERS: usize = 4;
 
-pub(super) struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     idle: Mutex<Vec<Connection>>,
     places: Semaphore,
@@ -27,7 +27,7 @@ impl Readers {
     pub async fn read<T, F>(&self, query: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+        F: Fn(&Connection) -> fault::Result<T> + Send + 'static,
     {
         let gone = |why: String| StoreError::Unavailable(format!("the read did not finish: {why}"));
         let _place = self.places.acquire().await.map_err(|closed| gone(closed.to_string()))?;
@@ -45,14 +45,14 @@ type Answer<T> = (Connection, fault::Result<T>);
 fn read_once<T>(
     idle: Option<Connection>,
     path: PathBuf,
-    query: impl FnOnce(&Connection) -> fault::Result<T>,
+    query: impl Fn(&Connection) -> fault::Result<T>,
 ) -> fault::Result<Answer<T>> {
-    let mut conn = match idle {
+    let conn = match idle {
         Some(conn) => conn,
-        None => connection::open_reader(&path)?,
+        None => Connection::Sqlite(connection::open_reader(&path)?),
     };
-    let moment = conn.transaction()?;
-    let found = query(&moment);
-    moment.finish()?;
+    conn.prepare_cached("BEGIN")?.execute(())?;
+    let found = query(&conn);
+    conn.prepare_cached("ROLLBACK")?.execute(())?;
     Ok((conn, found))
 }

@@ -1,0 +1,194 @@
+//! Rows of steps: written by a worker's report, lost sight of when it is gone, read as history.
+
+use windrow_model::failure::Failure;
+use windrow_model::record::Step;
+use windrow_model::state::{STEP, StepEvent, StepState};
+use windrow_model::step::{StepIntent, StepResult, Usage};
+use windrow_model::store::StepWrite;
+use windrow_model::{AttemptId, Json, StepId};
+
+use super::attempts::Thin;
+use super::cells::Cells;
+use super::codes::{Sql, code, goal, goal_code, guard};
+use super::db::{self, Connection, Row, params};
+use super::fault::{Result, expect_rows};
+use super::report::Batch;
+use super::shared;
+
+pub(crate) const INSERT: &str = "INSERT INTO steps (id, key, kind, name, turn, state, on_unknown, input, output, error_class, \
+     error_message, retry_after_ms, error_detail, tokens_in, tokens_out, cost_nanos, reused_from, started_at, ended_at) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19) \
+     ON CONFLICT (id) DO NOTHING";
+
+pub(crate) static FINISH: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&STEP, StepEvent::Finish), guard(&STEP, StepEvent::Finish));
+    format!(
+        "UPDATE steps SET state = {goal}, output = ?2, tokens_in = ?3, tokens_out = ?4, cost_nanos = ?5, \
+         ended_at = ?6 WHERE id = ?1 AND {guard}"
+    )
+});
+static FAIL: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&STEP, StepEvent::Fail), guard(&STEP, StepEvent::Fail));
+    format!(
+        "UPDATE steps SET state = {goal}, error_class = ?2, error_message = ?3, retry_after_ms = ?4, \
+         error_detail = ?5, ended_at = ?6 WHERE id = ?1 AND {guard}"
+    )
+});
+pub(crate) static OPEN: Sql = Sql::new(|| {
+    let guard = guard(&STEP, StepEvent::LoseSight);
+    format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
+});
+static LOSE_SIGHT: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&STEP, StepEvent::LoseSight), guard(&STEP, StepEvent::LoseSight));
+    format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
+});
+
+pub(crate) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, s.on_unknown, s.input, s.output, \
+     s.error_class, s.error_message, s.retry_after_ms, s.error_detail, s.tokens_in, s.tokens_out, s.cost_nanos, \
+     s.reused_from, s.started_at, s.ended_at";
+static HISTORY: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
+
+/// A step that exists already stays as it is: the same write may arrive twice.
+pub(crate) fn write(batch: &mut Batch, attempt: &Thin, write: &StepWrite) -> Result<()> {
+    let id = |no: &u32| StepId::new(attempt.id, *no);
+    let (id, changed, result, shared) = match write {
+        StepWrite::Begin { no, intent } => return insert(batch, id(no), intent, Begun::Intent).map(|_| ()),
+        StepWrite::Reuse { no, intent, from, taken } => {
+            return insert(batch, id(no), intent, Begun::Reused(*from, taken.as_ref())).map(|_| ());
+        }
+        StepWrite::Finish { no, result, shared } => (id(no), finish(batch, id(no), result)?, result, *shared),
+        StepWrite::Whole { no, intent, result } => {
+            (id(no), insert(batch, id(no), intent, Begun::Whole(result))?, result, intent.shared)
+        }
+    };
+    // Only the first of two equal writes has been paid for.
+    if let (true, StepResult::Done { usage, .. }) = (changed > 0, result) {
+        batch.spend(attempt.run, *usage)?;
+        if shared {
+            shared::share(batch.tx, attempt.run, id)?;
+        }
+    }
+    Ok(())
+}
+
+/// How far a step is when its row is first written.
+enum Begun<'a> {
+    Intent,
+    Whole(&'a StepResult),
+    Reused(StepId, Option<&'a (Json, Usage)>),
+}
+
+fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> Result<usize> {
+    let (tx, now) = (batch.tx, batch.now);
+    let (mut output, mut failure, mut usage, mut reused_from) = (None, None, Usage::default(), None);
+    let state = match begun {
+        Begun::Intent => StepState::Intent,
+        Begun::Reused(from, taken) => {
+            reused_from = Some(from.0);
+            if let Some((made, used)) = taken {
+                (output, usage) = (Some(made.as_str()), *used);
+            }
+            StepState::Reused
+        }
+        Begun::Whole(StepResult::Done { output: made, usage: used }) => {
+            (output, usage) = (Some(made.as_str()), *used);
+            goal(&STEP, StepEvent::Finish)
+        }
+        Begun::Whole(StepResult::Failed { failure: why }) => {
+            failure = Some(why);
+            goal(&STEP, StepEvent::Fail)
+        }
+    };
+    let ended_at = (state != StepState::Intent).then_some(now.0);
+    let changed = batch.begin_step.on(tx)?.execute(params![
+        id.0,
+        intent.key.0,
+        intent.kind,
+        intent.name,
+        intent.turn,
+        code(state),
+        code(intent.on_unknown),
+        intent.input.as_str(),
+        output,
+        failure.map(|why| code(why.class)),
+        failure.map(|why| why.message.as_str()),
+        failure.and_then(|why| why.retry_after_ms),
+        failure.and_then(|why| why.detail.as_ref()).map(|detail| detail.as_str()),
+        usage.tokens_in,
+        usage.tokens_out,
+        usage.cost_nanos,
+        reused_from,
+        now.0,
+        ended_at,
+    ])?;
+    Ok(changed)
+}
+
+fn finish(batch: &mut Batch, id: StepId, result: &StepResult) -> Result<usize> {
+    let (tx, now) = (batch.tx, batch.now);
+    let changed = match result {
+        StepResult::Done { output, usage } => batch.finish_step.on(tx)?.execute(params![
+            id.0,
+            output.as_str(),
+            usage.tokens_in,
+            usage.tokens_out,
+            usage.cost_nanos,
+            now.0
+        ])?,
+        StepResult::Failed { failure } => tx.prepare_cached(&FAIL)?.execute(params![
+            id.0,
+            code(failure.class),
+            failure.message,
+            failure.retry_after_ms,
+            failure.detail.as_ref().map(|detail| detail.as_str()),
+            now.0
+        ])?,
+    };
+    Ok(changed)
+}
+
+/// Whatever the attempt had begun and not finished has an unknown outcome.
+pub(crate) fn lose_sight(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
+    // An update over the range would build a temporary table each time, and mostly nothing is open.
+    let tx = batch.tx;
+    let range = [attempt.first_step().0, attempt.last_step().0];
+    let open: Vec<i64> = batch.open_steps.on(tx)?.query_map(range, |row| row.get(0))?.collect::<db::Result<_>>()?;
+    for id in open {
+        let changed = tx.prepare_cached(&LOSE_SIGHT)?.execute([id])?;
+        expect_rows(changed, 1, "open step")?;
+    }
+    Ok(())
+}
+
+/// Steps of the item's tries up to and including this one, oldest first.
+pub(crate) fn history(conn: &Connection, attempt: AttemptId) -> Result<Vec<Step>> {
+    let (first, _) = attempt.item().attempts();
+    let mut stmt = conn.prepare_cached(&HISTORY)?;
+    let found = stmt.query_map([first.first_step().0, attempt.last_step().0], from_row)?;
+    Ok(found.collect::<db::Result<_>>()?)
+}
+
+pub(crate) fn from_row(row: &Row) -> db::Result<Step> {
+    let mut c = Cells::of(row);
+    Ok(Step {
+        id: StepId(c.get()?),
+        key: c.key()?,
+        kind: c.get()?,
+        name: c.get()?,
+        turn: c.get()?,
+        state: c.coded()?,
+        on_unknown: c.coded()?,
+        input: c.json()?,
+        output: c.maybe_json()?,
+        failure: failure(&mut c)?,
+        usage: c.usage()?,
+        reused_from: c.get::<Option<i64>>()?.map(StepId),
+        started_at: c.time()?,
+        ended_at: c.maybe_time()?,
+    })
+}
+
+fn failure(c: &mut Cells) -> db::Result<Option<Failure>> {
+    let (error, retry_after_ms, detail) = (c.error()?, c.get()?, c.maybe_json()?);
+    Ok(error.map(|(class, message)| Failure { class, message, retry_after_ms, detail }))
+}
