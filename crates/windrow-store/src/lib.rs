@@ -3,6 +3,8 @@
 
 pub mod memory;
 mod meters;
+mod postgres;
+mod server;
 pub mod sql;
 pub mod sqlite;
 

@@ -13,12 +13,18 @@ use super::codes::Sql;
 use super::db::{self, Connection, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::{runs, sessions};
+use super::{lock, runs, sessions};
 
 /// Not over, not paused, and without a coordinator whose lease still runs at `?1`.
 pub(crate) fn awaiting() -> String {
     let paused = RunState::Paused;
     format!("ended_at IS NULL AND state <> '{paused}' AND (coordinator IS NULL OR coordinator_until <= ?1)")
+}
+
+/// As [`awaiting`], of one that was waited for.
+fn awaits(run: &Run, now: Time) -> bool {
+    let free = run.coordinator.is_none() || run.coordinator_until <= now;
+    !run.state.is_final() && run.state != RunState::Paused && free
 }
 
 pub(crate) static WAITING: Sql =
@@ -43,6 +49,7 @@ pub(crate) static AT_WORK: Sql = Sql::new(|| {
 
 pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result<Vec<Held>> {
     sessions::live_session(tx, admission.session)?;
+    lock::stripe(tx, lock::ADMISSION)?;
     let mut places = admission.places;
     let limited = admission.quota != Quota::default();
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
@@ -60,7 +67,11 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
             places -= 1;
             *of_workspace += 1;
         }
-        take(tx, runs::run(tx, candidate.run)?, admission.session, now + admission.lease_ms, now)?;
+        let run = runs::locked(tx, candidate.run)?;
+        if !awaits(&run, now) {
+            continue;
+        }
+        take(tx, run, admission.session, now + admission.lease_ms, now)?;
         held.push(runs::held(tx, candidate.run)?);
     }
     Ok(held)

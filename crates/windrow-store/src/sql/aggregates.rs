@@ -20,7 +20,7 @@ fn walk(condition: &str, order: &str) -> String {
         "SELECT i.id, i.group_key, i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, i.error_class, \
          s.turn, s.name, s.verdict, s.value FROM items i CROSS JOIN attempts a ON a.id = i.archived \
          LEFT JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
-         WHERE i.job_id = ?1 AND {condition} AND (?2 IS NULL OR i.run_id = ?2 AND a.run_id = ?2) ORDER BY {order}, s.turn, s.name"
+         WHERE i.job_id = ?1 AND {condition} AND (i.run_id = ?2 AND a.run_id = ?2 OR ?2 IS NULL) ORDER BY {order}, s.turn, s.name"
     )
 }
 

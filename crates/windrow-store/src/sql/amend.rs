@@ -10,7 +10,7 @@ use super::fault::{Result, expect_rows};
 use super::{intend, journal, runs};
 
 pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String, now: Time) -> Result<Run> {
-    let run = runs::run(tx, id)?;
+    let run = runs::locked(tx, id)?;
     if run.state.is_final() {
         return Err(intend::no_intent(&run, RunEvent::Resume).into());
     }

@@ -57,7 +57,7 @@ fn begin(tx: &Connection, entry: &NewAudit, now: Time) -> Result<i64> {
 pub(crate) fn page_sql(of_workspace: bool) -> String {
     let workspace = if of_workspace { "workspace = ?4 AND " } else { "" };
     format!(
-        "SELECT {COLUMNS} FROM audit WHERE {workspace}id < ?1 AND (?2 IS NULL OR actor = ?2) \
+        "SELECT {COLUMNS} FROM audit WHERE {workspace}id < ?1 AND (actor = ?2 OR ?2 IS NULL) \
          ORDER BY id DESC LIMIT ?3"
     )
 }

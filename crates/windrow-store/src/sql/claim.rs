@@ -14,7 +14,7 @@ use super::cells::Cells;
 use super::codes::{Sql, goal_code, guard, in_states};
 use super::db::{self, Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
-use super::{runs, sessions};
+use super::{lock, runs, sessions};
 
 pub(crate) static COUNT_RUNNING: Sql =
     Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Running])));
@@ -58,7 +58,7 @@ struct Ready {
 
 pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
     sessions::live_session(tx, claim.session)?;
-    let run = runs::run(tx, claim.run)?;
+    let run = runs::locked(tx, claim.run)?;
     if !run.state.dispatches() {
         return Ok(Vec::new());
     }
@@ -104,6 +104,7 @@ pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
 
 fn is_held(tx: &Connection, resource: Option<&str>) -> Result<bool> {
     let Some(resource) = resource else { return Ok(false) };
+    lock::resources(tx, [resource])?;
     Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
 }
 

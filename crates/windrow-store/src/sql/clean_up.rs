@@ -8,6 +8,7 @@ use windrow_model::{ItemId, JobId, Time};
 use super::codes::Sql;
 use super::db::{self, Connection, params};
 use super::fault::Result;
+use super::lock;
 
 static DOOMED: Sql = Sql::new(|| {
     format!(
@@ -40,7 +41,8 @@ pub(crate) fn clean_up(tx: &Connection, retention: Retention, limit: usize, now:
 
 fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>> {
     let kept = params![retention.completed_ms, retention.failed_ms, now.0];
-    Ok(ids(tx, &DOOMED, kept)?.into_iter().map(JobId).collect())
+    let read = || Ok(ids(tx, &DOOMED, kept)?.into_iter().map(JobId).collect());
+    lock::steady(tx, "jobs", read, |job| job.0)
 }
 
 pub(crate) fn ids(tx: &Connection, sql: &str, params: impl db::Params) -> Result<Vec<i64>> {

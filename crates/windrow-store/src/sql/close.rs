@@ -55,7 +55,7 @@ fn free_job(tx: &Connection, run: &Run, next_at: Option<Time>, now: Time) -> Res
     let idle = JOB.next(JobState::Live, JobEvent::End)?;
     let changed = tx
         .prepare_cached(
-            "UPDATE jobs SET state = ?3, updated_at = ?4, next_at = CASE WHEN schedule IS NULL THEN NULL ELSE ?5 END \
+            "UPDATE jobs SET state = ?3, updated_at = ?4, next_at = CASE WHEN schedule IS NULL THEN NULL ELSE CAST(?5 AS BIGINT) END \
              WHERE id = ?1 AND state = ?2",
         )?
         .execute(params![run.job.0, JobState::Live.as_str(), idle.as_str(), now.0, next_at.map(|at| at.0)])?;

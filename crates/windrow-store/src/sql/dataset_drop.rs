@@ -35,6 +35,7 @@ pub(crate) fn mark(tx: &Connection, version: DatasetVersionId) -> Result<()> {
 pub(crate) fn sweep(tx: &Connection, limit: usize) -> Result<i64> {
     let dropped = tx.prepare_cached(DROPPED)?.query_row((), |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     let Some((version, dataset)): Option<(i64, i64)> = dropped else { return Ok(0) };
+    tx.lock("datasets", [dataset])?;
     let mut stmt = tx.prepare_cached(ENTRIES)?;
     let page = stmt.query_map(params![version, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let page: Vec<(i64, i64)> = page.collect::<db::Result<_>>()?;

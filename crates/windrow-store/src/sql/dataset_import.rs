@@ -51,7 +51,10 @@ fn draft(tx: &Connection, version: DatasetVersionId) -> Result<Draft> {
 }
 
 pub(crate) fn import_rows(tx: &Connection, version: DatasetVersionId, from: i64, rows: &[NewRow]) -> Result<()> {
+    tx.lock("dataset_versions", [version.0])?;
     let mut draft = draft(tx, version)?;
+    // What is swept away meanwhile must not be what is found here.
+    tx.lock("datasets", [draft.dataset.0])?;
     if from != draft.rows {
         // The answer to this batch was lost, and it is sent again.
         let known = from + rows.len() as i64 <= draft.rows;
@@ -81,7 +84,9 @@ fn row_id(tx: &Connection, dataset: DatasetId, row: &NewRow) -> Result<i64> {
 }
 
 pub(crate) fn finish_import(tx: &Connection, id: DatasetVersionId, profile: &Json, now: Time) -> Result<Imported> {
+    tx.lock("dataset_versions", [id.0])?;
     let dataset = draft(tx, id)?.dataset;
+    tx.lock("datasets", [dataset.0])?;
     let mut version = dataset_read::version(tx, id)?;
     let newest = dataset_read::versions(tx, dataset, 1)?.pop();
     let same = newest.filter(|newest| {

@@ -13,6 +13,7 @@ pub(crate) const LOG: &str = "SELECT id FROM log WHERE job_id = ?1 ORDER BY id L
 pub(crate) const OUTBOX: &str = "SELECT id FROM outbox WHERE job_id = ?1 ORDER BY id LIMIT ?2";
 
 pub(crate) fn delete_job(tx: &Connection, id: JobId) -> Result<()> {
+    tx.lock("jobs", [id.0])?;
     let job = jobs::job(tx, id)?;
     let live = ids(tx, "SELECT id FROM runs WHERE job_id = ?1 AND ended_at IS NULL", [id.0])?;
     if let Some(run) = live.first() {

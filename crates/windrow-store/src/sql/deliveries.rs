@@ -8,7 +8,7 @@ use super::cells::Cells;
 use super::codes::Sql;
 use super::db::{self, Connection, OptionalExtension, named_params, params};
 use super::fault::{Result, expect_rows};
-use super::hooks;
+use super::{hooks, lock};
 
 const COLUMNS: &str = "id, webhook_id, topic, data, state, tries, due_at, log, created_at, ended_at";
 
@@ -23,13 +23,13 @@ pub(crate) const FIRST_AT: &str = "SELECT due_at FROM deliveries \
 pub(crate) static OF_HOOK: Sql = Sql::new(|| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = :hook AND id < :before \
-         AND (:state IS NULL OR state = :state) ORDER BY id DESC LIMIT :limit"
+         AND (state = :state OR :state IS NULL) ORDER BY id DESC LIMIT :limit"
     )
 });
 static OF_ALL: Sql = Sql::new(|| {
     format!(
-        "SELECT {COLUMNS} FROM deliveries WHERE id < :before AND (:state IS NULL OR state = :state) \
-         AND :hook IS NULL ORDER BY id DESC LIMIT :limit"
+        "SELECT {COLUMNS} FROM deliveries WHERE id < :before AND (state = :state OR :state IS NULL) \
+         AND CAST(:hook AS BIGINT) IS NULL ORDER BY id DESC LIMIT :limit"
     )
 });
 /// The newest that is not kept.
@@ -40,7 +40,8 @@ pub(crate) const OLD: &str = "SELECT id FROM deliveries WHERE webhook_id = ?1 AN
 pub(crate) fn claim(tx: &Connection, limit: usize, now: Time) -> Result<Vec<(Hook, Delivery)>> {
     let mut claimed = Vec::new();
     let ready = |hook: &Hook| hook.state == HookState::Active && hook.rests_until <= now;
-    for hook in hooks::all(tx)?.into_iter().rev().filter(ready) {
+    let hooks = lock::steady(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
+    for hook in hooks.into_iter().rev().filter(ready) {
         if claimed.len() == limit {
             break;
         }
@@ -70,6 +71,7 @@ pub(crate) fn next_at(conn: &Connection) -> Result<Option<Time>> {
 }
 
 pub(crate) fn redeliver(tx: &Connection, id: i64, now: Time) -> Result<Delivery> {
+    tx.lock("deliveries", [id])?;
     let before = delivery(tx, id)?;
     let sql = "UPDATE deliveries SET state = 'pending', due_at = ?2, ended_at = NULL WHERE id = ?1";
     // One that is out just now keeps its sender.

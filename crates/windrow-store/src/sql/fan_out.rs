@@ -8,7 +8,7 @@ use windrow_model::record::OutboxEvent;
 use super::cells::Cells;
 use super::db::{self, Connection, params};
 use super::fault::{Result, expect_rows};
-use super::{hooks, journal};
+use super::{hooks, journal, lock};
 
 /// An event of a job that is gone is nobody's business any more.
 pub(crate) const EVENTS: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name \
@@ -26,7 +26,8 @@ pub(crate) fn is_behind(conn: &Connection) -> Result<bool> {
 pub(crate) fn fan_out(tx: &Connection, limit: usize, now: Time) -> Result<bool> {
     let newest = journal::newest(tx)?;
     let mut more = false;
-    for hook in hooks::all(tx)?.iter().filter(|hook| hook.state != HookState::Disabled && hook.cursor < newest) {
+    let hooks = lock::steady(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
+    for hook in hooks.iter().filter(|hook| hook.state != HookState::Disabled && hook.cursor < newest) {
         // A slow endpoint reads no further; the outbox keeps what it has not read.
         if pending(tx, hook)? >= MAX_PENDING {
             continue;

@@ -36,6 +36,7 @@ pub(crate) fn add(tx: &Connection, hook: &NewHook, now: Time) -> Result<Hook> {
 }
 
 pub(crate) fn change(tx: &Connection, id: HookId, change: &HookChange) -> Result<Hook> {
+    tx.lock("webhooks", [id.0])?;
     let before = hook(tx, id)?;
     let changed = match change {
         HookChange::Pause => set_state(tx, id, HookState::Paused, None)?,

@@ -18,7 +18,7 @@ pub(crate) fn intend(
     reason: Option<String>,
     now: Time,
 ) -> Result<Run> {
-    let run = runs::run(tx, id)?;
+    let run = runs::locked(tx, id)?;
     if matches!(event, RunEvent::Admit | RunEvent::Close) {
         return Err(no_intent(&run, event).into());
     }

@@ -37,7 +37,7 @@ pub(crate) fn page_sql(filter: &ItemFilter) -> String {
         }
         condition += &format!(" AND i.{}", in_states(&[state]));
     }
-    condition += " AND (?3 IS NULL OR i.run_id = ?3) ORDER BY i.id LIMIT ?4";
+    condition += " AND (i.run_id = ?3 OR ?3 IS NULL) ORDER BY i.id LIMIT ?4";
     select(&condition)
 }
 

@@ -20,10 +20,10 @@ pub(crate) static PAGE: Sql = Sql::new(|| {
     format!(
         "SELECT {COLUMNS}, {} FROM jobs j CROSS JOIN runs r ON r.id = j.latest_run
          WHERE j.id < :before
-           AND (:workspace IS NULL OR j.workspace = :workspace)
-           AND (:kind IS NULL OR j.kind = :kind)
-           AND (:state IS NULL OR r.state = :state)
-           AND (:part IS NULL OR instr(j.name, :part) > 0)
+           AND (j.workspace = :workspace OR :workspace IS NULL)
+           AND (j.kind = :kind OR :kind IS NULL)
+           AND (r.state = :state OR :state IS NULL)
+           AND (instr(j.name, :part) > 0 OR :part IS NULL)
            AND (NOT :scheduled OR j.schedule IS NOT NULL)
          ORDER BY j.id DESC LIMIT :limit",
         runs::COLUMNS

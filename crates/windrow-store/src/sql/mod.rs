@@ -33,6 +33,7 @@ pub(crate) mod item_search;
 pub(crate) mod items;
 pub(crate) mod jobs;
 pub(crate) mod journal;
+pub(crate) mod lock;
 pub(crate) mod plan;
 pub(crate) mod reap;
 pub(crate) mod recount;
@@ -76,8 +77,14 @@ use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::meters::Meters;
+use crate::postgres;
+use crate::server::{CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
+
+/// Connections to a server, per node.
+const WRITERS: usize = 6;
+const READERS: usize = 4;
 
 /// A store in an SQL database. Dropping the embedded one finishes what is waiting, copies the write-ahead
 /// log back and closes the file.
@@ -90,6 +97,8 @@ pub struct SqlStore {
 enum Place {
     /// One thread writes a file, a few connections read it. The writer goes last and leaves no log behind.
     File { readers: Readers, writer: Writer },
+    /// Connections to a server, some that write and some that read, so that neither waits for the other.
+    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter> },
 }
 
 impl SqlStore {
@@ -99,16 +108,33 @@ impl SqlStore {
         Ok(Self { place: Place::File { writer, readers: Readers::new(path.to_owned()) }, meters: Meters::default() })
     }
 
+    /// Reaches a server by its URL (`postgres://…`) and brings its schema up to date.
+    pub async fn connect(url: &str) -> Result<Self> {
+        let address = postgres::Address::parse(url)?;
+        let migrating = address.clone();
+        tokio::task::spawn_blocking(move || migrating.migrate())
+            .await
+            .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
+        let connect: Arc<Connect> = Arc::new(move || address.connect());
+        let meter = Arc::new(CommitMeter::default());
+        let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
+        Ok(Self { place: Place::Server { writers, readers, meter }, meters: Meters::default() })
+    }
+
     /// Transactions so far; far fewer than verbs when many arrive at once.
     pub fn commits(&self) -> u64 {
         match &self.place {
             Place::File { writer, .. } => writer.commits(),
+            Place::Server { meter, .. } => meter.commits(),
         }
     }
 
     fn slowest_commit_ms(&self) -> i64 {
         match &self.place {
             Place::File { writer, .. } => writer.slowest_ms(),
+            Place::Server { meter, .. } => meter.slowest_ms(),
         }
     }
 
@@ -119,6 +145,7 @@ impl SqlStore {
     ) -> Result<T> {
         match &self.place {
             Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Savepoint, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
         }
     }
 
@@ -130,6 +157,7 @@ impl SqlStore {
     ) -> Result<T> {
         match &self.place {
             Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Group, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
         }
     }
 
@@ -140,6 +168,7 @@ impl SqlStore {
     ) -> Result<T> {
         match &self.place {
             Place::File { readers, .. } => self.meters.timed(name, readers.read(query)).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::codes::{Sql, code};
 use super::db::{Connection, OptionalExtension, Statement, params};
 use super::fault::{Result, expect_rows};
 use super::requeue::{Known, requeue};
-use super::{attempts, journal, runs};
+use super::{attempts, journal, lock, runs};
 
 static CREATE: Sql = Sql::new(|| {
     format!(
@@ -46,7 +46,7 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
 }
 
 pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Time) -> Result<Planned> {
-    let run = runs::run(tx, run)?;
+    let run = runs::locked(tx, run)?;
     let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
     if run.mode != Mode::Online || run.planned || !open {
         return Err(StoreError::IntakeClosed.into());
@@ -73,6 +73,8 @@ struct Intake<'tx> {
 
 impl<'tx> Intake<'tx> {
     fn open(tx: &'tx Connection, run: &'tx Run, now: Time) -> Result<Self> {
+        tx.lock("jobs", [run.job.0])?;
+        lock::sequence(tx, "items")?;
         let number = |sql: &str, id: i64| tx.prepare_cached(sql)?.query_row([id], |row| row.get(0));
         let last_item =
             tx.prepare_cached("SELECT last FROM sequences WHERE name = 'items'")?.query_row((), |row| row.get(0))?;

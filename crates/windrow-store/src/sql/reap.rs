@@ -12,7 +12,7 @@ use super::codes::{Sql, guard};
 use super::db::{self, Connection, params};
 use super::fault::Result;
 use super::report::Batch;
-use super::{attempts, ending, runs};
+use super::{attempts, ending, lock, runs};
 
 /// One range of leases per live run: the index that counts a run's leases also orders them by their
 /// end, and a second one in order of time alone would be one more to keep on every claim.
@@ -25,9 +25,12 @@ pub(crate) static EXPIRED: Sql = Sql::new(|| {
 });
 
 pub(crate) fn reap(tx: &Connection, limit: usize, now: Time) -> Result<Reaped> {
-    let mut stmt = tx.prepare_cached(&EXPIRED)?;
-    let expired: Vec<AttemptId> =
-        stmt.query_map(params![now.0, limit as i64], |row| row.get(0).map(AttemptId))?.collect::<db::Result<_>>()?;
+    let read = || {
+        let mut stmt = tx.prepare_cached(&EXPIRED)?;
+        let found = stmt.query_map(params![now.0, limit as i64], |row| row.get(0).map(AttemptId))?;
+        Ok(found.collect::<db::Result<_>>()?)
+    };
+    let expired = lock::steady(tx, "attempts", read, |attempt| attempt.0)?;
     let mut max_losses: BTreeMap<RunId, i64> = BTreeMap::new();
     let mut batch = Batch::open(tx, now);
     let mut reaped = Reaped::default();

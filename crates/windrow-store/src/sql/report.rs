@@ -73,6 +73,7 @@ impl RunFacts {
 }
 
 pub(crate) fn report(tx: &Connection, reports: &[Report], now: Time) -> Result<Vec<Receipt>> {
+    tx.lock("attempts", reports.iter().map(|report| report.lease.attempt.0))?;
     let mut batch = Batch::open(tx, now);
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;

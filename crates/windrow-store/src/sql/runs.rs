@@ -71,6 +71,12 @@ pub(crate) fn run(conn: &Connection, id: RunId) -> Result<Run> {
     Ok(found.ok_or_else(|| no_such_run(id))?)
 }
 
+/// As it stands, and as it stays until the end of the transaction.
+pub(crate) fn locked(tx: &Connection, id: RunId) -> Result<Run> {
+    tx.lock("runs", [id.0])?;
+    run(tx, id)
+}
+
 pub(crate) fn runs(conn: &Connection, job: JobId) -> Result<Vec<Run>> {
     let mut stmt = conn.prepare_cached(&BY_JOB)?;
     let found = stmt.query_map([job.0], from_row)?.collect::<db::Result<_>>()?;
@@ -79,7 +85,7 @@ pub(crate) fn runs(conn: &Connection, job: JobId) -> Result<Vec<Run>> {
 
 /// The epoch is the fence: a coordinator whose lease ran out goes on until another takes over.
 pub(crate) fn check_ticket(tx: &Connection, ticket: Ticket) -> Result<Run> {
-    let run = run(tx, ticket.run)?;
+    let run = locked(tx, ticket.run)?;
     if run.epoch != ticket.epoch || run.coordinator.is_none() || run.state.is_final() {
         return Err(StoreError::Stale { run: ticket.run }.into());
     }

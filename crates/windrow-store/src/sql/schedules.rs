@@ -26,6 +26,7 @@ pub(crate) fn due_jobs(conn: &Connection, limit: usize, now: Time) -> Result<Vec
 }
 
 pub(crate) fn schedule(tx: &Connection, id: JobId, schedule: Option<Schedule>, actor: String, now: Time) -> Result<()> {
+    tx.lock("jobs", [id.0])?;
     jobs::job(tx, id)?;
     let (cron, next_at) = schedule.map_or((None, None), |schedule| (Some(schedule.cron), schedule.next_at));
     let changed = tx

@@ -7,7 +7,7 @@ use windrow_model::store::{Result, StoreError};
 use super::SqlStore;
 use super::cells::Cells;
 use super::db::{self, Connection, OptionalExtension, Row, params};
-use super::fault;
+use super::{fault, lock};
 
 const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_at FROM secrets";
 
@@ -46,6 +46,7 @@ impl SecretStore for SqlStore {
 }
 
 fn put(tx: &Connection, secret: &SealedSecret) -> fault::Result<bool> {
+    lock::stripe(tx, lock::SECRETS)?;
     let known = find(tx, &secret.workspace, &secret.name)?.is_some();
     let sql = "INSERT INTO secrets (workspace, name, key_id, nonce, sealed, actor, created_at, set_at)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
@@ -118,6 +119,7 @@ pub(crate) fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
 }
 
 fn reseal(tx: &Connection, resealed: &[Resealed]) -> fault::Result<bool> {
+    lock::stripe(tx, lock::SECRETS)?;
     // Looked at before anything is written, so that a refusal leaves nothing behind.
     for Resealed { old_nonce, new } in resealed {
         if find(tx, &new.workspace, &new.name)?.is_none_or(|found| found.nonce != *old_nonce) {

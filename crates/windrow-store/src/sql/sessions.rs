@@ -10,7 +10,7 @@ use super::cells::Cells;
 use super::codes::{Sql, guard};
 use super::db::{self, Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
-use super::{runs, waits};
+use super::{lock, runs, waits};
 
 pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
 
@@ -74,6 +74,7 @@ pub(crate) fn live_session(tx: &Connection, id: SessionId) -> Result<()> {
 }
 
 pub(crate) fn beat(tx: &Connection, id: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    tx.lock("sessions", [id.0])?;
     live_session(tx, id)?;
     let changed = tx
         .prepare_cached("UPDATE sessions SET beat_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
@@ -88,6 +89,7 @@ pub(crate) fn beat(tx: &Connection, id: SessionId, lease_ms: i64, now: Time) -> 
 }
 
 pub(crate) fn bury(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
+    tx.lock("sessions", [id.0])?;
     if is_open(tx, id)?.is_none() {
         return Err(no_such_session(id).into());
     }
@@ -107,9 +109,11 @@ pub(crate) fn yield_run(tx: &Connection, ticket: Ticket) -> Result<()> {
 }
 
 fn held_runs(tx: &Connection, id: SessionId) -> Result<Vec<RunId>> {
-    let mut stmt = tx.prepare_cached(HELD_RUNS)?;
-    let found = stmt.query_map([id.0], |row| row.get(0).map(RunId))?.collect::<db::Result<_>>()?;
-    Ok(found)
+    let read = || {
+        let mut stmt = tx.prepare_cached(HELD_RUNS)?;
+        Ok(stmt.query_map([id.0], |row| row.get(0).map(RunId))?.collect::<db::Result<_>>()?)
+    };
+    lock::steady(tx, "runs", read, |run| run.0)
 }
 
 pub(crate) fn sessions(conn: &Connection) -> Result<Vec<Session>> {

@@ -12,6 +12,7 @@ const MOST_TRIES: usize = 20;
 const GONE: &str = "its endpoint answered 410: gone";
 
 pub(crate) fn settle(tx: &Connection, claimed: &Delivery, tried: Try, decision: Decision, now: Time) -> Result<()> {
+    tx.lock("deliveries", [claimed.id])?;
     let before = deliveries::delivery(tx, claimed.id)?;
     // Its sender took too long, and another has it.
     if before.state != DeliveryState::Pending || before.tries != claimed.tries {

@@ -9,7 +9,7 @@ use windrow_model::{JobId, Json, RunId, Time};
 
 use super::db::{self, Connection, OptionalExtension, named_params, params};
 use super::fault::{Result, expect_rows};
-use super::{jobs, journal};
+use super::{jobs, journal, lock};
 
 pub(crate) const SUBMITTED_BEFORE: &str = "SELECT job_id, id FROM runs WHERE workspace = ?1 AND idempotency_key = ?2";
 
@@ -17,7 +17,8 @@ pub(crate) fn submit(tx: &Connection, s: &Submission, now: Time) -> Result<Submi
     if let Some(first) = submitted_before(tx, s)? {
         return Ok(first);
     }
-    let (job, no) = match jobs::find_job(tx, &s.workspace, &s.name)? {
+    let find = || Ok(jobs::find_job(tx, &s.workspace, &s.name)?.into_iter().collect());
+    let (job, no) = match lock::steady(tx, "jobs", find, |job: &Job| job.id.0)?.pop() {
         Some(job) => (job.id, restart_job(tx, job, s, now)?),
         None => (start_job(tx, s, now)?, 1),
     };

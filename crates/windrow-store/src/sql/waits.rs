@@ -10,6 +10,7 @@ use super::fault::Result;
 use super::sessions;
 
 pub(crate) fn note_waits(tx: &Connection, session: SessionId, waits: &[Wait]) -> Result<()> {
+    tx.lock("sessions", [session.0])?;
     sessions::live_session(tx, session)?;
     forget(tx, session)?;
     let mut insert = tx.prepare_cached("INSERT INTO waits VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;

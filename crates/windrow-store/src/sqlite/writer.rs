@@ -158,8 +158,10 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result
 }
 
 fn file(conn: &Connection) -> &rusqlite::Connection {
-    let Connection::Sqlite(file) = conn;
-    file
+    match conn {
+        Connection::Sqlite(file) => file,
+        _ => unreachable!("the writer was started with a file"),
+    }
 }
 
 fn perform(conn: &Connection, sql: &str) -> fault::Result<()> {

@@ -1,4 +1,4 @@
-//! The memory store is the specification: whatever history a seed makes up, SQLite must answer every
+//! The memory store is the specification: whatever history a seed makes up, a database must answer every
 //! verb the same way and hold the same rows at the end. proptest shrinks a failing history.
 
 use proptest::prelude::*;
@@ -12,7 +12,9 @@ use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, StepState};
 use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::{ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_store::MemoryStore;
 
+use crate::databases::{self, Database};
 use crate::fixture::*;
 
 /// One verb with small numbers; they are mapped onto whatever exists when it is played.
@@ -426,19 +428,19 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     lines
 }
 
-fn compare(history: Vec<Op>) {
+fn compare(history: Vec<Op>, open: impl AsyncFnOnce() -> Database) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
-        let (spec, sql) = (memory().await, sqlite().await);
+        let (spec, sql) = (MemoryStore::new(), open().await);
         let (mut left, mut right) = (Seen::default(), Seen::default());
         for (n, op) in history.iter().enumerate() {
-            let expected = play(&*spec.store, op, &mut left).await;
+            let expected = play(&spec, op, &mut left).await;
             let actual = play(&*sql.store, op, &mut right).await;
-            assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, sqlite on the right");
+            assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, the database on the right");
         }
-        let (expected, actual) = (dump(&*spec.store, &left).await, dump(&*sql.store, &right).await);
+        let (expected, actual) = (dump(&spec, &left).await, dump(&*sql.store, &right).await);
         for (expected, actual) in expected.iter().zip(&actual) {
-            assert_eq!(expected, actual, "rows at the end: memory on the left, sqlite on the right");
+            assert_eq!(expected, actual, "rows at the end: memory on the left, the database on the right");
         }
         assert_eq!(expected.len(), actual.len());
     });
@@ -464,6 +466,15 @@ proptest! {
 
     #[test]
     fn sqlite_agrees_with_the_specification(history in prop::collection::vec(op(), 1..120)) {
-        compare(opening().into_iter().chain(history).collect());
+        compare(opening().into_iter().chain(history).collect(), databases::sqlite);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 400, failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn postgres_agrees_with_the_specification(history in prop::collection::vec(op(), 1..120)) {
+        compare(opening().into_iter().chain(history).collect(), databases::postgres);
     }
 }

@@ -9,6 +9,11 @@ pub(crate) enum Cell<'a> {
     Real(f64),
     Text(&'a str),
     Blob(&'a [u8]),
+    /// Columns of a set, which only the servers take.
+    Ints(&'a [Option<i64>]),
+    Reals(&'a [Option<f64>]),
+    Texts(&'a [Option<&'a str>]),
+    Blobs(&'a [Option<&'a [u8]>]),
 }
 
 /// A value that is kept, where a statement is put together before it is run.

@@ -1,8 +1,14 @@
 //! What a statement can fail with, and which of it may pass by itself.
 
+use std::error::Error as _;
+
+use postgres::error::SqlState;
 use rusqlite::ErrorCode;
 
 use super::Cell;
+
+const CONFLICTS: [SqlState; 3] =
+    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::UNIQUE_VIOLATION];
 
 #[derive(Debug)]
 pub(crate) enum Error {
@@ -14,6 +20,7 @@ pub(crate) enum Error {
         why: String,
     },
     Sqlite(rusqlite::Error),
+    Postgres(postgres::Error),
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -24,6 +31,26 @@ impl Error {
         match self {
             Error::NoRows | Error::Strange { .. } => false,
             Error::Sqlite(error) => is_passing(error),
+            Error::Postgres(_) => self.is_conflict() || self.is_lost(),
+        }
+    }
+
+    /// Somebody else was there first, and the transaction was undone: run again, it sees what they did.
+    pub fn is_conflict(&self) -> bool {
+        match self {
+            Error::Postgres(error) => error.code().is_some_and(|code| CONFLICTS.contains(code)),
+            _ => false,
+        }
+    }
+
+    /// The connection or the server is gone.
+    pub fn is_lost(&self) -> bool {
+        match self {
+            // A server that stops, starts, or has no place left says so in these classes.
+            Error::Postgres(error) => {
+                error.code().is_none_or(|code| ["08", "57", "53"].iter().any(|class| code.code().starts_with(class)))
+            }
+            _ => false,
         }
     }
 }
@@ -34,7 +61,19 @@ impl std::fmt::Display for Error {
             Error::NoRows => f.write_str("a row that must be there is missing"),
             Error::Strange { column, why } => write!(f, "column {column}: {why}"),
             Error::Sqlite(error) => error.fmt(f),
+            Error::Postgres(error) => match error.as_db_error() {
+                Some(told) => {
+                    write!(f, "{}: {} {}", told.code().code(), told.message(), told.detail().unwrap_or_default())
+                }
+                None => write!(f, "{error}{}", error.source().map(|why| format!(": {why}")).unwrap_or_default()),
+            },
         }
+    }
+}
+
+impl From<postgres::Error> for Error {
+    fn from(error: postgres::Error) -> Self {
+        Error::Postgres(error)
     }
 }
 
@@ -68,6 +107,9 @@ impl rusqlite::ToSql for Cell<'_> {
             Cell::Real(real) => ValueRef::Real(*real),
             Cell::Text(text) => ValueRef::Text(text.as_bytes()),
             Cell::Blob(blob) => ValueRef::Blob(blob),
+            Cell::Ints(_) | Cell::Reals(_) | Cell::Texts(_) | Cell::Blobs(_) => {
+                return Err(rusqlite::Error::ToSqlConversionFailure("a file takes no sets".into()));
+            }
         }))
     }
 }

@@ -8,6 +8,7 @@ use super::{Error, Result};
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
+    Postgres(&'a postgres::Row),
 }
 
 impl<'a> Row<'a> {
@@ -18,6 +19,7 @@ impl<'a> Row<'a> {
     pub fn cell(&self, column: usize) -> Result<Cell<'a>> {
         match self {
             Row::Sqlite(row) => of_sqlite(row.get_ref(column)?, column),
+            Row::Postgres(row) => crate::postgres::cell(row, column),
         }
     }
 }

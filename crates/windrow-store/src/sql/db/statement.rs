@@ -1,11 +1,14 @@
 //! A prepared statement, run as often as one likes.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use super::{Bound, Error, Params, Result, Row};
+use crate::postgres;
 
 pub(crate) enum Statement<'c> {
     Sqlite(rusqlite::CachedStatement<'c>),
+    Postgres(&'c postgres::Link, Arc<postgres::Prepared>),
 }
 
 impl Statement<'_> {
@@ -16,6 +19,7 @@ impl Statement<'_> {
                 bind(stmt, bound)?;
                 Ok(stmt.raw_execute()?)
             }),
+            Statement::Postgres(link, prepared) => params.with(|bound| link.execute(prepared, bound)),
         }
     }
 
@@ -61,6 +65,7 @@ impl Statement<'_> {
                 }
                 Ok(())
             }),
+            Statement::Postgres(link, prepared) => params.with(|bound| link.walk(prepared, bound, each)),
         }
     }
 }

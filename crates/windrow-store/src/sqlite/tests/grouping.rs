@@ -101,7 +101,7 @@ async fn a_file_held_by_another_process_makes_every_verb_of_the_group_unavailabl
     let store = SqliteStore::open(&path).unwrap();
     store
         .write("test", |conn| {
-            let Connection::Sqlite(file) = conn;
+            let Connection::Sqlite(file) = conn else { panic!("it is a file") };
             Ok(file.busy_timeout(std::time::Duration::ZERO)?)
         })
         .await

@@ -1,0 +1,78 @@
+//! Where the databases are, and a fresh place in each. `scripts/services` starts those that are servers; a test that
+//! does not find one fails, it is never skipped.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use windrow_store::SqlStore;
+
+/// A fresh store in an SQL database, and what must live as long as it.
+pub struct Database {
+    pub store: Arc<SqlStore>,
+    _place: Place,
+}
+
+enum Place {
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    Folder(tempfile::TempDir),
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    Schema(Schema),
+}
+
+pub async fn sqlite() -> Database {
+    let home = tempfile::tempdir().expect("a temporary directory");
+    let store = SqlStore::open(&home.path().join("windrow.db")).expect("a new database");
+    Database { store: Arc::new(store), _place: Place::Folder(home) }
+}
+
+pub async fn postgres() -> Database {
+    let schema = Schema { server: url("WINDROW_TEST_POSTGRES"), name: unique("t") };
+    let store = SqlStore::connect(&schema.url()).await.expect("a new schema");
+    Database { store: Arc::new(store), _place: Place::Schema(schema) }
+}
+
+/// The tables of one test; they go with it.
+pub struct Schema {
+    pub server: String,
+    pub name: String,
+}
+
+impl Schema {
+    pub fn url(&self) -> String {
+        format!("{}?sslmode=disable&schema={}", self.server, self.name)
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        let (server, sql) = (self.server.clone(), format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name));
+        // The driver blocks, which a thread of the runtime must not.
+        let dropped = std::thread::spawn(move || {
+            let mut client = postgres::Client::connect(&server, postgres::NoTls).expect("the server of the test");
+            client.batch_execute(&sql).expect("the schema goes");
+        });
+        if dropped.join().is_err() {
+            eprintln!("the schema {} is left behind", self.name);
+        }
+    }
+}
+
+pub fn unique(prefix: &str) -> String {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    format!("{prefix}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
+}
+
+/// From the environment, or from what `scripts/services up` left behind.
+pub fn url(name: &str) -> String {
+    let left_behind = || {
+        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").to_string_lossy().into_owned()
+        });
+        let urls = std::fs::read_to_string(Path::new(&target).join("services/urls")).ok()?;
+        urls.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
+    };
+    std::env::var(name).ok().or_else(left_behind).unwrap_or_else(|| {
+        panic!("{name} is not set and no services are up: run `scripts/services up`, or the tests by `make test`")
+    })
+}
