@@ -4,10 +4,11 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo test check docs sim bench bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops test check docs sim bench bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
+	@echo "make demo-ops      change 200 connectors in waves, kill it half way, go on, take it back"
 	@echo "make test          all tests: unit, conformance, simulation, command line, torture"
 	@echo "make check         formatting, lints, generated docs up to date"
 	@echo "make docs          write the generated docs"
@@ -18,6 +19,10 @@ menu:
 demo:
 	cargo build --locked -p windrow
 	python3 scripts/demo.py
+
+demo-ops:
+	cargo build --locked -p windrow
+	python3 scripts/demo_ops.py
 
 test: nextest python-env promtool
 	@scripts/services run cargo nextest run --workspace --locked

@@ -6,23 +6,30 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use windrow_model::Json;
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::record::Run;
+use windrow_model::record::{Job, Run};
 use windrow_model::retry::RetryPolicy;
-use windrow_model::state::{Outcome, RunState};
-use windrow_model::store::{Closing, StoreError};
+use windrow_model::state::{Mode, Outcome, RunState};
+use windrow_model::store::{Closing, StoreError, Submission};
 use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, WorkItem};
 
 use crate::coordinate::Tick;
 use crate::crew;
 use crate::node::{Course, Node};
 use crate::schedule;
+use crate::submit::{Request, submission};
 
 /// Closes a run whose items are all settled.
 pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     let summary = Json::of(&node.store.aggregates(run.id).await?);
-    let next_at = schedule::next_of(&node.store.job(run.job).await?, node.now());
-    match node.store.close_run(course.held.ticket, Closing { summary, next_at }, node.now()).await {
+    let job = node.store.job(run.job).await?;
+    let next_at = schedule::next_of(&job, node.now());
+    let then = if run.wants_rollback() { Some(Box::new(rollback(node, &job, &run).await?)) } else { None };
+    let follows = then.is_some();
+    match node.store.close_run(course.held.ticket, Closing { summary, next_at, then }, node.now()).await {
         Ok(closed) => {
+            if follows {
+                node.look_at_once();
+            }
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
             node.meters.run_ended(closed.state);
             Ok(Tick::Over)
@@ -31,6 +38,13 @@ pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<T
         Err(StoreError::Unsettled { .. } | StoreError::Forbidden(_)) => Ok(Tick::Moved),
         Err(error) => Err(error),
     }
+}
+
+/// The run that takes back what this one did, because it failed too often.
+async fn rollback(node: &Node, job: &Job, run: &Run) -> Result<Submission, StoreError> {
+    let request = Request::of_run(&*node.store, job, run, Mode::Rollback, "system".to_owned()).await?;
+    let chance = (node.chance() * u32::MAX as f64) as u64;
+    Ok(submission(request, chance, node.now()))
 }
 
 /// Gives up coordination; the run stays as it is.

@@ -19,7 +19,7 @@ use windrow_model::workload::Program;
 
 use crate::claim::{self, Want};
 use crate::node::{Course, Node};
-use crate::{archive, close, plan};
+use crate::{archive, close, plan, wave};
 
 pub async fn dispatch(node: Arc<Node>) {
     let mut dispatcher =
@@ -212,7 +212,7 @@ async fn tick(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result<Tick
         RunState::Running | RunState::Draining if run.planned && run.counters.unsettled() == 0 => {
             close::close(node, course, run).await
         }
-        RunState::Running | RunState::Draining => Ok(Tick::Idle(Box::new(run))),
+        RunState::Running | RunState::Draining => wave::advance(node, course, run).await,
         // Resumed before it was left: leave it now, to be admitted anew.
         RunState::Pending => close::leave(node, course).await,
         _ => close::wind_down(node, course, run).await,

@@ -106,6 +106,7 @@ impl Flag {
 #[derive(Default)]
 pub struct Past {
     pub recalled: HashMap<ContentKey, Recalled>,
+    pub history: Vec<Step>,
     /// Number of its next own step.
     pub next: u32,
 }
@@ -117,8 +118,8 @@ impl Past {
         let own = history.iter().filter(|step| step.id.attempt() == current);
         let next = own.map(|step| step.id.no() + 1).max().unwrap_or(0);
         let mut recalled = HashMap::new();
-        for step in history.into_iter().filter(|step| step.id.attempt().no() >= first_try) {
-            match (step.state, step.output) {
+        for step in history.iter().filter(|step| step.id.attempt().no() >= first_try) {
+            match (step.state, step.output.clone()) {
                 (StepState::Done | StepState::Reused, Some(output)) => {
                     recalled.insert(step.key, Recalled::Done { from: step.id, output, usage: step.usage });
                 }
@@ -130,7 +131,7 @@ impl Past {
                 _ => {}
             }
         }
-        Self { recalled, next }
+        Self { recalled, history, next }
     }
 }
 
@@ -144,6 +145,7 @@ pub struct ItemJournal {
     /// A snapshot whose columns must stay shows nothing before the whole is there.
     shows_parts: bool,
     recalled: HashMap<ContentKey, Recalled>,
+    history: Vec<Step>,
     next: AtomicU32,
     kind: &'static str,
     meters: Arc<Meters>,
@@ -163,7 +165,7 @@ struct Begun {
 
 impl ItemJournal {
     pub fn new(flag: Arc<Flag>, bench: &Bench, order: &Order, past: Past, trace: Option<Arc<ItemTrace>>) -> Self {
-        let Past { recalled, next } = past;
+        let Past { recalled, history, next } = past;
         Self {
             flag,
             reporter: bench.reporter.clone(),
@@ -172,6 +174,7 @@ impl ItemJournal {
             fresh: order.fresh,
             shows_parts: !order.mode.keeps_columns(),
             recalled,
+            history,
             next: AtomicU32::new(next),
             kind: order.program.kind(),
             meters: bench.meters.clone(),
@@ -210,6 +213,10 @@ impl ItemJournal {
 
 #[async_trait]
 impl Journal for ItemJournal {
+    fn history(&self) -> &[Step] {
+        &self.history
+    }
+
     fn recall(&self, key: &ContentKey) -> Option<Recalled> {
         self.recalled.get(key).cloned()
     }

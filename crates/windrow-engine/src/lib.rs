@@ -30,6 +30,8 @@ mod reap;
 
 mod relay;
 
+mod wave;
+
 mod remote;
 
 mod bench;

@@ -1,6 +1,6 @@
 //! What all parts of one engine share: the bench of its workers, and what it needs to coordinate runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,6 +32,8 @@ pub struct Node {
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
     /// Claims being made at this moment.
     pub claims: AtomicUsize,
+    /// Runs whose health is being checked.
+    pub checking: Mutex<BTreeSet<RunId>>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
     /// The newest event that was relayed.
@@ -71,6 +73,7 @@ impl Node {
             look: AtomicBool::new(false),
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
+            checking: Mutex::default(),
             rounds: AtomicU64::new(0),
             relayed: AtomicI64::new(0),
             board: Mutex::default(),

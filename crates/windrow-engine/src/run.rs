@@ -153,6 +153,7 @@ fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
         key: claimed.key,
         input: claimed.input.clone(),
         tried: tried(claimed),
+        first_try: first_try(claimed),
         rescore: mode == Mode::Rescore,
         retry_from: (mode == Mode::FailRetry).then(|| first_try(claimed)),
         rollback: mode == Mode::Rollback,

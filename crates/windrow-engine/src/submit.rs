@@ -2,6 +2,7 @@
 
 use windrow_model::priority::Priority;
 use windrow_model::record::{Job, Labels, Run, RunLimits};
+use windrow_model::rollout::Rollout;
 use windrow_model::state::Mode;
 use windrow_model::store::{Result, Selection, Store, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
@@ -18,6 +19,7 @@ pub struct Request {
     pub spec_hash: String,
     pub priority: Priority,
     pub limits: RunLimits,
+    pub rollout: Option<Rollout>,
     pub fresh: bool,
     pub selection: Option<Selection>,
     pub schedule: Option<String>,
@@ -37,7 +39,9 @@ impl Request {
             spec: store.spec(&run.spec_hash).await?,
             spec_hash: run.spec_hash.clone(),
             priority: run.priority,
-            limits: run.limits,
+            // A rollback goes at once and to the end: what it takes back was let go before.
+            limits: RunLimits { max_failed: run.limits.max_failed.filter(|_| mode != Mode::Rollback), ..run.limits },
+            rollout: run.rollout.clone().filter(|_| mode != Mode::Rollback),
             fresh: false,
             selection: None,
             schedule: None,
@@ -47,10 +51,14 @@ impl Request {
     }
 }
 
-/// `chance` makes the ids unique among those minted in the same millisecond.
 pub async fn submit(store: &dyn Store, request: Request, chance: u64, now: Time) -> Result<Submitted> {
+    store.submit(submission(request, chance, now), now).await
+}
+
+/// `chance` makes the ids unique among those minted in the same millisecond.
+pub fn submission(request: Request, chance: u64, now: Time) -> Submission {
     let Request { workspace, name, kind, labels, mode, spec, spec_hash, priority, limits, fresh, .. } = request;
-    let submission = Submission {
+    Submission {
         job: JobId::mint(now, chance),
         run: RunId::mint(now, chance),
         workspace,
@@ -62,11 +70,11 @@ pub async fn submit(store: &dyn Store, request: Request, chance: u64, now: Time)
         spec_hash,
         priority,
         limits,
+        rollout: request.rollout,
         fresh,
         selection: request.selection,
         schedule: request.schedule,
         idempotency_key: request.idempotency_key,
         actor: request.actor,
-    };
-    store.submit(submission, now).await
+    }
 }

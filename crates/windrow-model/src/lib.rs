@@ -29,6 +29,7 @@ pub mod metric;
 pub mod priority;
 pub mod record;
 pub mod retry;
+pub mod rollout;
 pub mod secret;
 pub mod selection;
 pub mod state;

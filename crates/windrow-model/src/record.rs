@@ -5,6 +5,7 @@ use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
 use crate::json::Json;
 use crate::priority::Priority;
+use crate::rollout::{Rollout, Stage};
 use crate::selection::Selection;
 use crate::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunState, StepState};
 use crate::step::{ContentKey, OnUnknown, Score, Usage};
@@ -61,6 +62,9 @@ pub struct Run {
     pub rank: i64,
     pub region: String,
     pub limits: RunLimits,
+    /// How its items are let go; `None`: all at once.
+    pub rollout: Option<Rollout>,
+    pub stage: Stage,
     /// Pay again for what was already done.
     pub fresh: bool,
     /// Which of the job's items it takes, where that was said.
@@ -104,11 +108,13 @@ pub struct RunLimits {
     /// The budget: a run that has spent it pauses.
     pub max_tokens: Option<i64>,
     pub max_cost_nanos: Option<i64>,
+    /// Items that may fail. Never exceeded: what is in flight counts as failing.
+    pub max_failed: Option<i64>,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { concurrency: 10, max_losses: 10, max_tokens: None, max_cost_nanos: None }
+        Self { concurrency: 10, max_losses: 10, max_tokens: None, max_cost_nanos: None, max_failed: None }
     }
 }
 
@@ -116,7 +122,8 @@ impl std::fmt::Display for RunLimits {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} at the same time", self.concurrency)?;
         self.max_tokens.map_or(Ok(()), |max| write!(f, ", at most {max} tokens"))?;
-        self.max_cost_nanos.map_or(Ok(()), |max| write!(f, ", at most {}", dollars(max)))
+        self.max_cost_nanos.map_or(Ok(()), |max| write!(f, ", at most {}", dollars(max)))?;
+        self.max_failed.map_or(Ok(()), |max| write!(f, ", at most {max} failed"))
     }
 }
 
@@ -154,6 +161,8 @@ pub struct Item {
     pub key: ContentKey,
     /// The row it is one of several trials of.
     pub group: Option<ContentKey>,
+    /// The wave it was let go in, from 0; a rollback leaves it as it was.
+    pub wave: i64,
     pub state: ItemState,
     /// Tries so far, over all runs; the current attempt's number.
     pub tries: u32,
@@ -172,6 +181,8 @@ pub struct Item {
 pub struct Attempt {
     pub id: AttemptId,
     pub run: RunId,
+    /// Of the run's waves, from 0.
+    pub wave: i64,
     pub state: AttemptState,
     pub outcome: Option<Outcome>,
     /// Handed in some of its work while it goes on (E22).

@@ -4,6 +4,7 @@
 use crate::failure::ErrorClass;
 use crate::ids::ItemId;
 use crate::state::{ItemState, Mode};
+use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -19,6 +20,9 @@ pub struct Selection {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<i64>)]
     pub items: Vec<ItemId>,
+    /// Only items let go in this wave, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wave: Option<i64>,
     /// Last first, as rollback wants it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reverse: bool,
@@ -30,7 +34,10 @@ impl Selection {
         use ItemState::*;
         match mode {
             Mode::Rescore => Self { states: vec![Succeeded], ..Self::default() },
-            Mode::Rollback => Self { states: vec![Succeeded], reverse: true, ..Self::default() },
+            // What failed or was cancelled may have been changed all the same.
+            Mode::Rollback => {
+                Self { states: vec![Succeeded, Failed, Cancelled, Skipped], reverse: true, ..Self::default() }
+            }
             // A closed run leaves nothing queued, so this is all that did not succeed.
             _ => Self { states: vec![Failed, Cancelled], ..Self::default() },
         }
@@ -39,7 +46,7 @@ impl Selection {
     /// `errored` says whether an evaluator of that name reads `error` in the item's snapshot.
     pub fn takes<'a>(
         &self,
-        id: ItemId,
+        (id, wave): (ItemId, i64),
         state: ItemState,
         error: Option<ErrorClass>,
         mut errored: impl Iterator<Item = &'a str>,
@@ -47,11 +54,19 @@ impl Selection {
         self.states.contains(&state)
             && (self.errors.is_empty() || error.is_some_and(|class| self.errors.contains(&class)))
             && (self.items.is_empty() || self.items.contains(&id))
+            && self.wave.is_none_or(|wanted| wanted == wave)
             && self
                 .unjudged
                 .as_ref()
                 .is_none_or(|names| errored.any(|name| names.is_empty() || names.iter().any(|wanted| wanted == name)))
     }
+}
+
+/// When an item taken in reverse is due. The queue goes by time, then by id; these are times long past,
+/// in the order in which the items were taken.
+pub fn turn_in_reverse(created_at: Time, place: i64) -> Time {
+    const LONG_PAST_MS: i64 = 1 << 33;
+    Time(created_at.0 - LONG_PAST_MS + place)
 }
 
 #[cfg(test)]
@@ -61,7 +76,7 @@ mod tests {
     #[test]
     fn every_condition_narrows() {
         let failed = |selection: &Selection, errored: &[&str]| {
-            selection.takes(ItemId(7), ItemState::Failed, Some(ErrorClass::Timeout), errored.iter().copied())
+            selection.takes((ItemId(7), 2), ItemState::Failed, Some(ErrorClass::Timeout), errored.iter().copied())
         };
         let all = Selection::of(Mode::FailRetry);
         assert!(failed(&all, &[]));
@@ -69,6 +84,8 @@ mod tests {
         assert!(failed(&Selection { errors: vec![ErrorClass::Timeout], ..all.clone() }, &[]));
         assert!(!failed(&Selection { errors: vec![ErrorClass::Server], ..all.clone() }, &[]));
         assert!(!failed(&Selection { items: vec![ItemId(8)], ..all.clone() }, &[]));
+        assert!(failed(&Selection { wave: Some(2), ..all.clone() }, &[]));
+        assert!(!failed(&Selection { wave: Some(1), ..all.clone() }, &[]));
         let any = Selection { unjudged: Some(Vec::new()), ..all.clone() };
         assert!(failed(&any, &["judge"]) && !failed(&any, &[]));
         let one = Selection { unjudged: Some(vec!["exact".into()]), ..all };

@@ -27,6 +27,7 @@ use crate::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Schedule,
     Session, Step,
 };
+use crate::rollout::Rollout;
 pub use crate::selection::Selection;
 use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
@@ -92,6 +93,8 @@ pub struct Submission {
     pub spec_hash: String,
     pub priority: Priority,
     pub limits: RunLimits,
+    /// How its items are let go; `None`: all at once.
+    pub rollout: Option<Rollout>,
     pub fresh: bool,
     /// Which of the job's items to take, in the modes that read no source; `None`: what the mode says.
     pub selection: Option<Selection>,
@@ -194,6 +197,13 @@ pub struct Planned {
     pub done: bool,
 }
 
+impl Planned {
+    /// Items that are the run's from now on.
+    pub fn taken(&self) -> i64 {
+        self.created + self.requeued
+    }
+}
+
 // ---- claim and report ------------------------------------------------------------------------
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -282,11 +292,13 @@ pub struct Closing {
     pub summary: Json,
     /// When a scheduled job starts next.
     pub next_at: Option<Time>,
+    /// The run that follows at once, submitted in the same transaction.
+    pub then: Option<Box<Submission>>,
 }
 
 impl Default for Closing {
     fn default() -> Self {
-        Self { summary: Json::null(), next_at: None }
+        Self { summary: Json::null(), next_at: None, then: None }
     }
 }
 
@@ -318,6 +330,14 @@ pub struct JobFilter {
     /// Newest first; continue below this one.
     pub before: Option<JobId>,
     pub limit: usize,
+}
+
+impl JobFilter {
+    /// No job is passed over: a page takes no more reading than it has jobs.
+    pub fn is_every_job(&self) -> bool {
+        let Self { workspace, kind, state, name_contains, scheduled, before: _, limit: _ } = self;
+        workspace.is_none() && kind.is_none() && state.is_none() && name_contains.is_none() && !scheduled
+    }
 }
 
 /// Whose work numbers are about.
@@ -408,6 +428,11 @@ pub trait Store: Send + Sync {
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped>;
     /// Cancels waiting items of a stopping run. Returns how many; 0 when none is left.
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64>;
+    /// Opens the wave after the open one. Changes nothing unless it is the next one, what comes before
+    /// it has settled and baked, and it is approved where it has to be.
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run>;
+    /// The cap is reached or the health check failed: the run fails or pauses, as its rollout says.
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run>;
     /// Gives up coordination; the run stays as it is.
     async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()>;
     /// Ends the run: refused while an item is unsettled. Recounts, frees the job, and says when a
@@ -417,6 +442,8 @@ pub trait Store: Send + Sync {
     // intents and the log
     /// Persists what somebody wants of a run; idempotent where the run is already there.
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run>;
+    /// Lets the waves up to this one open, as far as approval is concerned.
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run>;
     /// Changes the limits of a run that is not over: more budget, more at the same time.
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run>;
     /// When and whether the job starts by itself; `None` ends it.

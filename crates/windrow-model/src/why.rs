@@ -4,6 +4,7 @@
 use crate::counters::Counters;
 use crate::ids::{RunId, SessionId};
 use crate::limit::{Hold, Wait};
+use crate::rollout::Holdup;
 use crate::state::RunState;
 use crate::time::Time;
 
@@ -25,8 +26,12 @@ pub struct Standing {
     pub ahead: i64,
     /// Other runs of its workspace at work: a quota may hold it back.
     pub beside: i64,
-    /// Queued items that may start now.
+    /// Queued items of the open wave that may start now.
     pub ready: i64,
+    /// What the rollout or the cap waits for.
+    pub holdup: Option<Holdup>,
+    /// Queued items of waves that are not open yet.
+    pub gated: i64,
     /// Queued items whose time has not come, and when the first one's comes.
     pub delayed: i64,
     pub next_due_at: Option<Time>,
@@ -93,6 +98,9 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
             (None, n) => say(format!("It waits for a place: {n} other run(s) come first."), None),
         };
     }
+    if let Some(holdup) = s.holdup.filter(|_| s.leased == 0 && !s.state.is_stopping()) {
+        return held_up(holdup, job, now, say);
+    }
     if s.state.is_stopping() {
         return say(
             format!("It is {}: {} item(s) still have to stop or finish.", s.state, s.counters.unsettled()),
@@ -142,6 +150,26 @@ pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
     say("Nothing holds it: it is about to close.".into(), None)
 }
 
+/// Waves are counted from 1 for people.
+fn held_up(holdup: Holdup, job: &str, now: Time, say: impl Fn(String, Option<String>) -> Explanation) -> Explanation {
+    match holdup {
+        Holdup::Frozen { until } => say(format!("A freeze lasts for another {}.", seconds(until - now)), None),
+        Holdup::Baking { wave, until } => say(
+            format!("Wave {wave} is done and being watched; wave {} opens in {}.", wave + 1, seconds(until - now)),
+            None,
+        ),
+        Holdup::Approval { wave } => say(
+            format!("Wave {} waits for somebody to approve it.", wave + 1),
+            Some(format!("windrow jobs approve {job}")),
+        ),
+        Holdup::Checking { wave } => say(format!("The health check before wave {} is under way.", wave + 1), None),
+        Holdup::Capped { failed, max, .. } => say(
+            format!("{failed} item(s) failed, and at most {max} may."),
+            Some(format!("windrow jobs resume {job} --here --max-failed N, or windrow jobs cancel {job}")),
+        ),
+    }
+}
+
 fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
     let c = &s.counters;
     let mut lines = vec![format!(
@@ -156,7 +184,11 @@ fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
         c.running
     )];
     if c.queued > 0 {
-        lines.push(format!("queued: {} ready, {} delayed, {} waiting for a resource", s.ready, s.delayed, s.blocked));
+        let later = if s.gated > 0 { format!(", {} in later waves", s.gated) } else { String::new() };
+        lines.push(format!(
+            "queued: {} ready, {} delayed, {} waiting for a resource{later}",
+            s.ready, s.delayed, s.blocked
+        ));
     }
     lines.extend(s.waits.iter().map(|wait| wait.sentence(now)));
     if let (true, Some(session)) = (alive, s.coordinator) {

@@ -9,6 +9,7 @@ use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, StepId};
 use crate::json::Json;
 use crate::limit::{Demand, Permit};
+use crate::record::Step;
 use crate::retry::{RetryPolicy, Tried};
 use crate::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use crate::store::NewItem;
@@ -37,6 +38,10 @@ pub trait Program: Send + Sync {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure>;
     /// Does one item. Dropped when it must stop at once, so it keeps nothing outside the journal.
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt>;
+    /// Whether all is well after a wave, so that the next may open. Asked only where the rollout says so.
+    async fn check_health(&self, _wave: i64) -> Result<(), Failure> {
+        Ok(())
+    }
     fn retry_policy(&self) -> &RetryPolicy;
     /// Hard limit for one attempt.
     fn timeout_ms(&self) -> i64;
@@ -95,6 +100,8 @@ pub struct WorkItem {
     pub key: ContentKey,
     pub input: Json,
     pub tried: Tried,
+    /// The number of this run's first attempt at the item.
+    pub first_try: u32,
     /// True in a rescore run: judge what there is, call no target.
     pub rescore: bool,
     /// In a retry: the number of its first attempt at the item. What could not be judged under lower
@@ -107,6 +114,10 @@ pub struct WorkItem {
 /// Where an executing item writes down what it does.
 #[async_trait]
 pub trait Journal: Send + Sync {
+    /// All steps of earlier attempts at this item, in whatever run, oldest first.
+    fn history(&self) -> &[Step] {
+        &[]
+    }
     /// An earlier result for this step, from any attempt at this item.
     fn recall(&self, key: &ContentKey) -> Option<Recalled>;
     /// A result of the same step from another item or job, for steps that may be shared.

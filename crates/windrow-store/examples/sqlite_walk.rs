@@ -140,6 +140,7 @@ async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
         spec_hash: "none".into(),
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency: 2 * CLAIM as i64, ..Default::default() },
+        rollout: None,
         fresh: false,
         selection: None,
         schedule: None,

@@ -18,6 +18,7 @@ pub mod log;
 pub mod problem;
 pub mod request;
 pub mod result;
+mod rollout;
 pub mod run;
 pub mod secret;
 pub mod status;
@@ -39,6 +40,7 @@ pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJ
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
+pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;

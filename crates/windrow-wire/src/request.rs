@@ -92,6 +92,9 @@ pub struct Resume {
     /// A run whose budget is spent needs more.
     #[serde(deserialize_with = "object")]
     pub budget: BudgetRequest,
+    /// A run in which as many failed as may needs a higher cap.
+    #[schema(minimum = 1)]
+    pub max_failed: Option<i64>,
 }
 
 /// Which items to try again; the choices narrow each other. None: what failed or was cancelled.

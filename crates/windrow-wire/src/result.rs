@@ -52,6 +52,7 @@ pub struct RunResult {
 pub struct JobHead {
     pub id: String,
     pub name: String,
+    pub kind: String,
     pub status: String,
 }
 
@@ -110,7 +111,12 @@ impl RunResult {
     pub fn of(job: &Job, run: &Run, aggregates: Aggregates, found: Findings, resumed: bool, exit_code: u8) -> Self {
         let status = status::of_run(&job.kind, run).to_owned();
         Self {
-            job: JobHead { id: job.id.to_string(), name: job.name.clone(), status: status.clone() },
+            job: JobHead {
+                id: job.id.to_string(),
+                name: job.name.clone(),
+                kind: job.kind.clone(),
+                status: status.clone(),
+            },
             run: RunHead {
                 id: run.id.to_string(),
                 no: run.no,

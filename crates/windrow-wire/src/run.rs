@@ -2,14 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use windrow_model::Time;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
+use windrow_model::rollout::{Holdup, Position};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::Selection;
 
-use crate::{Timestamp, status};
+use crate::{RolloutDetail, Timestamp, status};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ItemCounts {
@@ -32,6 +34,21 @@ impl ItemCounts {
     /// Settled by work, not by the end of the run.
     pub fn executed(&self) -> i64 {
         self.settled() - self.cancelled
+    }
+}
+
+impl From<ItemCounts> for Counters {
+    fn from(c: ItemCounts) -> Self {
+        Self {
+            total: c.total,
+            succeeded: c.succeeded,
+            failed: c.failed,
+            cancelled: c.cancelled,
+            skipped: c.skipped,
+            queued: c.queued,
+            running: c.running,
+            retries: c.retries,
+        }
     }
 }
 
@@ -70,6 +87,10 @@ pub struct RunDetail {
     pub items: ItemCounts,
     pub concurrency: i64,
     pub budget: Budget,
+    /// Items that may fail; null: all.
+    pub max_failed: Option<i64>,
+    /// How its items are let go, and how far that is; null: all at once.
+    pub rollout: Option<RolloutDetail>,
     /// What its own calls used up; what was taken over from earlier ones is not in it.
     pub spent: Usage,
     /// Which of the job's items it takes, where that was said.
@@ -100,6 +121,8 @@ impl RunDetail {
             items: run.counters.into(),
             concurrency: run.limits.concurrency,
             budget: Budget { tokens: run.limits.max_tokens, cost_nanos: run.limits.max_cost_nanos },
+            max_failed: run.limits.max_failed,
+            rollout: run.rollout.as_ref().map(|rollout| RolloutDetail::of(rollout, run)),
             spent: run.spent,
             selection: run.selection.clone(),
             priority: run.priority.get(),
@@ -122,6 +145,18 @@ impl RunDetail {
         let (Budget { tokens, cost_nanos }, spent) = (self.budget, &self.spent);
         tokens.is_some_and(|max| spent.tokens_in + spent.tokens_out >= max)
             || cost_nanos.is_some_and(|max| spent.cost_nanos >= max)
+    }
+
+    /// Paused because too many failed, or because all was not well after a wave.
+    pub fn is_halted(&self) -> bool {
+        self.state == RunState::Paused && self.rollout.as_ref().is_some_and(|rollout| rollout.halted)
+    }
+
+    /// What its rollout or its cap on failures waits for, if anything.
+    pub fn holdup(&self, now: Time) -> Option<Holdup> {
+        let (rollout, stage) = self.rollout.as_ref().map(|rollout| (&rollout.plan, rollout.stage())).unzip();
+        let (stage, counters) = (stage.unwrap_or_default(), self.items.into());
+        Position { rollout, stage, counters, max_failed: self.max_failed }.holdup(now)
     }
 }
 

@@ -12,6 +12,12 @@ impl From<Time> for Timestamp {
     }
 }
 
+impl From<Timestamp> for Time {
+    fn from(timestamp: Timestamp) -> Self {
+        timestamp.0
+    }
+}
+
 impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0.0) {

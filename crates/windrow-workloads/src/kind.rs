@@ -9,6 +9,7 @@ use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::experiment::{self, ExperimentWorkload};
 use crate::job_file::{Base, Section};
+use crate::operation::{self, OperationWorkload};
 use crate::report::Problems;
 
 /// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
@@ -24,7 +25,7 @@ pub struct Kind {
 
 pub const KINDS: &[Kind] = &[
     Kind { name: experiment::KIND, load: Some(experiment::file::load), rolls_back: false },
-    Kind { name: "operation", load: None, rolls_back: true },
+    Kind { name: operation::KIND, load: Some(operation::file::load), rolls_back: true },
     Kind { name: "ingest", load: None, rolls_back: false },
 ];
 
@@ -40,5 +41,8 @@ pub fn workloads_of_worker(environment: Environment) -> Vec<Arc<dyn Workload>> {
 
 /// Every workload this version can run, for the engine.
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(ExperimentWorkload::new(environment).with_library(library))]
+    vec![
+        Arc::new(ExperimentWorkload::new(environment.clone()).with_library(library)),
+        Arc::new(OperationWorkload::new(environment)),
+    ]
 }

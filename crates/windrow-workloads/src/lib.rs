@@ -12,10 +12,13 @@ pub mod experiment;
 pub mod forbidden;
 pub mod job_file;
 pub mod kind;
+pub mod operation;
 pub mod prices;
 pub mod report;
 pub mod size;
 pub mod template;
+pub(crate) mod templated;
+pub(crate) mod wire;
 
 pub use environment::Environment;
 pub use job_file::LoadedJob;

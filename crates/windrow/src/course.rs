@@ -138,6 +138,7 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run, host: &impl Host) -> Resul
     // A budget given on an earlier command line holds until another is given.
     let limits = RunLimits {
         max_losses: run.limits.max_losses,
+        max_failed: file.limits.max_failed.or(run.limits.max_failed),
         max_tokens: file.limits.max_tokens.or(run.limits.max_tokens),
         max_cost_nanos: file.limits.max_cost_nanos.or(run.limits.max_cost_nanos),
         ..file.limits

@@ -25,6 +25,7 @@ mod intake;
 mod items;
 mod listen;
 mod listing;
+mod mock_connect;
 mod mock_model;
 mod observe;
 mod recent;

@@ -25,7 +25,7 @@ pub fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], un
         errors: errors.to_vec(),
         unjudged: judging.then(|| evaluators.to_vec()),
         items: items.iter().copied().map(ItemId).collect(),
-        reverse: false,
+        ..Selection::default()
     })
 }
 

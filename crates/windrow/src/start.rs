@@ -23,6 +23,7 @@ pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
         spec_hash: file.spec_hash.clone(),
         priority: file.priority,
         limits: file.limits,
+        rollout: file.rollout.clone(),
         fresh: false,
         selection: None,
         schedule: file.schedule.clone(),

@@ -5,7 +5,8 @@ use windrow_model::record::{Job, Run, RunLimits};
 use windrow_model::state::{RUN, RunEvent};
 use windrow_wire::RunDetail;
 
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
+use crate::exit::Exit;
 use crate::start;
 use crate::wiring::App;
 
@@ -27,10 +28,16 @@ pub async fn intend(app: &App, job: &Job, run: &Run, event: RunEvent, by: Wisher
     Ok(RunDetail::of(&job.kind, &run))
 }
 
-/// Gives the run other limits first; one whose budget is spent needs more, and `remedy` says how.
+/// Gives the run other limits first. One whose budget is spent needs more, and `remedy` says how; one in
+/// which as many failed as may needs a higher cap.
 pub async fn amend(app: &App, run: Run, limits: RunLimits, actor: &str, remedy: &str) -> Result<Run> {
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         return Err(start::budget_spent(&run, &spent, remedy));
+    }
+    if let Some(reached) = (Run { limits, ..run.clone() }).cap_reached() {
+        let what = format!("run {} cannot go on: {reached}", run.no);
+        let remedy = "let more fail with `--max-failed N` (`max_failed` over HTTP), or end it";
+        return Err(Error::new(what, remedy).ending_with(Exit::ItemsFailed).coded(Code::Conflict));
     }
     if limits == run.limits {
         return Ok(run);

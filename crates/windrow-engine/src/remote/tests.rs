@@ -106,6 +106,7 @@ impl World {
             spec_hash: needs.into(),
             priority: Priority::NORMAL,
             limits: RunLimits { concurrency, ..RunLimits::default() },
+            rollout: None,
             fresh: false,
             selection: None,
             schedule: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use windrow_model::ItemId;
 use windrow_model::record::{ItemDetail, Step};
-use windrow_model::state::{ItemEvent, ItemState, JobState, Outcome, StepState};
+use windrow_model::state::{ItemEvent, ItemState, JobState, Mode, Outcome, StepState};
 use windrow_model::store::{ItemFilter, JobFilter, Store};
 
 use crate::scenario::World;
@@ -31,6 +31,14 @@ pub async fn settled(world: &World) {
         let items = store.items(filter).await.unwrap();
         for run in store.runs(job.id).await.unwrap() {
             assert_eq!(run.counters, store.recount(run.id).await.unwrap(), "{}: counters and recount", run.id);
+            if let Some(max) = run.limits.max_failed {
+                assert!(run.counters.failed <= max, "{}: {:?} under a cap of {max}", run.id, run.counters);
+            }
+            {
+                let mut tally = world.tally.lock().unwrap();
+                tally.halted += u64::from(run.stage.halted);
+                tally.rolled_back += u64::from(run.mode == Mode::Rollback);
+            }
             assert!(run.counters.balanced() && run.counters.unsettled() == 0, "{}: {:?}", run.id, run.counters);
             let mut archived: BTreeMap<ItemId, i64> = BTreeMap::new();
             for event in events.iter().filter(|event| event.run == run.id && event.kind == "items_archived") {

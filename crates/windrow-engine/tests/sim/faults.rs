@@ -157,6 +157,29 @@ impl FaultyStore {
         }
     }
 
+    /// Whatever happens to all that is in flight, the cap holds.
+    async fn check_cap(&self, run: RunId) {
+        if let Ok(run) = self.inner.run(run).await
+            && let Some(max) = run.limits.max_failed
+            && run.counters.failed + run.counters.running > max
+        {
+            self.ledger.violation(format!("{}: {:?} under a cap of {max}", run.id, run.counters));
+        }
+    }
+
+    /// Nothing starts before all that comes in earlier waves is settled.
+    async fn check_waves(&self, run: RunId, claimed: &[Claimed]) {
+        let Ok(run) = self.inner.run(run).await else { return };
+        let Some(rollout) = &run.rollout else { return };
+        for claimed in claimed {
+            let wave = self.attempt(claimed.lease.attempt).await.map_or(0, |attempt| attempt.wave);
+            let before = if wave == 0 { 0 } else { rollout.up_to(wave - 1) };
+            if run.counters.settled() < before {
+                self.ledger.violation(format!("{} of wave {wave} started too early", claimed.lease.attempt));
+            }
+        }
+    }
+
     /// T5: whoever is left waiting ranks behind whoever was taken, and was overtaken within the bound.
     async fn check_order(&self, taken: &[Held], now: Time) {
         let all = self.inner.jobs(JobFilter { limit: usize::MAX, ..Default::default() }).await.unwrap();
@@ -234,6 +257,8 @@ impl Store for FaultyStore {
         let run = claim.run;
         let claimed = self.inner.claim(claim, now).await?;
         self.check_concurrency(run, now).await;
+        self.check_cap(run).await;
+        self.check_waves(run, &claimed).await;
         self.after().await?;
         Ok(claimed)
     }
@@ -270,6 +295,16 @@ impl Store for FaultyStore {
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
         pass_on!(self, self.inner.cancel_items(ticket, limit, now))
     }
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.before().await?;
+        let run = self.inner.open_wave(ticket, wave, now).await?;
+        self.count(|tally| tally.waves += 1);
+        self.after().await?;
+        Ok(run)
+    }
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.halt(ticket, reason, now))
+    }
     async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()> {
         pass_on!(self, self.inner.yield_run(ticket, now))
     }
@@ -278,6 +313,9 @@ impl Store for FaultyStore {
     }
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.intend(run, event, actor, reason, now))
+    }
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        pass_on!(self, self.inner.approve(run, wave, actor, now))
     }
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.amend(run, limits, actor, now))

@@ -11,6 +11,7 @@ use windrow_engine::{Engine, Parts, Request, Settings, submit};
 use windrow_model::limit::Limits;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
+use windrow_model::rollout::{Approval, Holdup, OnFailure, Rollout};
 use windrow_model::state::{Mode, RunEvent, RunState};
 use windrow_model::store::{JobFilter, Scope, Store};
 use windrow_model::{Clock, Json, SessionId, Time};
@@ -43,6 +44,9 @@ pub struct Tally {
     pub retries: u64,
     pub runs: u64,
     pub settled: u64,
+    pub waves: u64,
+    pub halted: u64,
+    pub rolled_back: u64,
     pub ended_at_ms: u64,
 }
 
@@ -64,6 +68,9 @@ impl std::ops::AddAssign for Tally {
         self.retries += o.retries;
         self.runs += o.runs;
         self.settled += o.settled;
+        self.waves += o.waves;
+        self.halted += o.halted;
+        self.rolled_back += o.rolled_back;
         self.ended_at_ms = self.ended_at_ms.max(o.ended_at_ms);
     }
 }
@@ -74,6 +81,7 @@ impl Tally {
             [self.crashes, self.refused, self.answers_lost, self.stalls, self.doubled, self.stale, self.repeated];
         seen.iter()
             .chain(&[self.late, self.buried_alive, self.stopped, self.reaped, self.intents, self.retries])
+            .chain(&[self.waves, self.halted, self.rolled_back])
             .all(|n| *n > 0)
     }
 }
@@ -91,15 +99,25 @@ pub struct World {
     pub ledger: Arc<Ledger>,
     pub clock: Arc<dyn Clock>,
     pub tally: Arc<Mutex<Tally>>,
+    pub kind: Kind,
 }
 
-pub fn play(seed: u64) -> Tally {
+/// What kind of jobs there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// All kinds.
+    Mixed,
+    /// Much of it fails, 32 at the same time, under a cap.
+    Capped,
+}
+
+pub fn play(seed: u64, kind: Kind) -> Tally {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime");
-    runtime.block_on(history(seed))
+    runtime.block_on(history(seed, kind))
 }
 
-async fn history(seed: u64) -> Tally {
+async fn history(seed: u64, kind: Kind) -> Tally {
     let mut chance = fastrand::Rng::with_seed(seed);
     let store = Arc::new(MemoryStore::new());
     let ledger = Arc::new(Ledger {
@@ -111,7 +129,7 @@ async fn history(seed: u64) -> Tally {
         astray: Mutex::default(),
     });
     let started = Instant::now();
-    let world = Arc::new(World { store, ledger, clock: Arc::new(VirtualClock(started)), tally: Arc::default() });
+    let world = Arc::new(World { store, ledger, clock: Arc::new(VirtualClock(started)), tally: Arc::default(), kind });
     let nodes: Vec<_> = (0..chance.u64(1..=2)).map(|_| tokio::spawn(node(world.clone(), chance.fork()))).collect();
     for n in 0..chance.u64(1..=4) {
         tokio::time::sleep(Duration::from_millis(chance.u64(0..20_000))).await;
@@ -165,8 +183,8 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
         let settings = Settings {
             scope: Scope { only: None, regions: Vec::new() },
             jobs: chance.usize(1..4),
-            workers: chance.usize(1..8),
-            queue: chance.usize(1..20),
+            workers: if world.kind == Kind::Capped { 40 } else { chance.usize(1..8) },
+            queue: if world.kind == Kind::Capped { 100 } else { chance.usize(1..20) },
             page: chance.usize(1..12),
             batch: chance.usize(1..12),
             ..Default::default()
@@ -220,9 +238,13 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
             concurrency: chance.bool().then(|| chance.i64(1..5)),
         },
     };
+    let spec = if world.kind == Kind::Capped { failing(spec, chance) } else { spec };
     // Some run out of budget on the way, and are given more at the end.
     let max_tokens = (chance.u8(0..4) == 0).then(|| chance.i64(1..30));
     let mode = if chance.u8(0..4) == 0 { Mode::Online } else { Mode::Submit };
+    let capped = world.kind == Kind::Capped;
+    let max_failed = (capped || chance.u8(0..3) == 0).then(|| chance.i64(1..if capped { 12 } else { 5 }));
+    let rollout = (mode == Mode::Submit && chance.bool()).then(|| rollout(chance));
     let request = Request {
         workspace: "w".into(),
         name: format!("job{n}"),
@@ -232,7 +254,13 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
         spec_hash: format!("{n}"),
         spec: Json::of(&spec),
         priority: Priority::new(chance.i64(1..=9)).unwrap(),
-        limits: RunLimits { concurrency: chance.i64(1..8), max_tokens, ..RunLimits::default() },
+        limits: RunLimits {
+            concurrency: if capped { 32 } else { chance.i64(1..8) },
+            max_tokens,
+            max_failed,
+            ..RunLimits::default()
+        },
+        rollout,
         fresh: false,
         selection: None,
         schedule: None,
@@ -249,6 +277,22 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
     }
 }
 
+fn failing(spec: Spec, chance: &mut fastrand::Rng) -> Spec {
+    let limits = Limits::default();
+    Spec { rows: chance.u64(40..120), fatal: chance.u64(5..40), resources: 0, refused: 0, limits, ..spec }
+}
+
+fn rollout(chance: &mut fastrand::Rng) -> Rollout {
+    Rollout {
+        waves: (0..chance.usize(1..4)).map(|_| chance.i64(1..8)).collect(),
+        bake_ms: if chance.bool() { 0 } else { chance.i64(0..20_000) },
+        approval: Approval::ALL[chance.usize(0..Approval::ALL.len())],
+        check: chance.bool(),
+        on_failure: OnFailure::ALL[chance.usize(0..OnFailure::ALL.len())],
+        freeze: Vec::new(),
+    }
+}
+
 /// Somebody pauses, resumes, cancels, terminates, drains, retries.
 async fn meddle(world: &World, chance: &mut fastrand::Rng) {
     if chance.u8(0..12) == 0 {
@@ -260,6 +304,10 @@ async fn meddle(world: &World, chance: &mut fastrand::Rng) {
     if run.state.is_final() {
         let mode = if chance.bool() { Mode::FailRetry } else { Mode::Submit };
         retry(world, job, run, mode, chance.u64(..)).await;
+        return;
+    }
+    if let Some(Holdup::Approval { wave }) = run.position().holdup(now) {
+        let _ = world.store.approve(run.id, wave, "operator", now).await;
         return;
     }
     use RunEvent::*;
@@ -300,11 +348,18 @@ async fn all_over(world: &World) -> bool {
     for (_, run) in world.store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
         let event = match run.state {
             RunState::Paused => {
-                let limits = RunLimits { max_tokens: None, ..run.limits };
+                let limits = RunLimits { max_tokens: None, max_failed: None, ..run.limits };
                 let _ = world.store.amend(run.id, limits, "operator", world.clock.now()).await;
                 RunEvent::Resume
             }
             RunState::Running if run.mode == Mode::Online => RunEvent::Drain,
+            RunState::Running | RunState::Draining
+                if matches!(run.position().holdup(world.clock.now()), Some(Holdup::Approval { .. })) =>
+            {
+                let _ = world.store.approve(run.id, i64::MAX, "operator", world.clock.now()).await;
+                over = false;
+                continue;
+            }
             _ => {
                 over &= run.state.is_final();
                 continue;

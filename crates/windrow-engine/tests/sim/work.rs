@@ -161,6 +161,14 @@ impl Program for SimProgram {
         Ok(Done { latency_ms: 1, ..Default::default() })
     }
 
+    async fn check_health(&self, _wave: i64) -> Result<(), Failure> {
+        tokio::time::sleep(Duration::from_millis(self.ledger.roll(3_000))).await;
+        if !self.ledger.is_calm() && self.ledger.roll(10) == 0 {
+            return Err(Failure::new(ErrorClass::Server, "unwell"));
+        }
+        Ok(())
+    }
+
     fn retry_policy(&self) -> &RetryPolicy {
         &self.policy
     }

@@ -49,6 +49,7 @@ impl BatchStatus {
             (false, Completed) if c.failed == 0 => Self::Success,
             (false, Completed) if run.all_failed() => Self::Fail,
             (false, Completed) => Self::PartialFail,
+            (false, Failed) if c.succeeded > 0 => Self::PartialFail,
             (false, Failed) => Self::Fail,
         }
     }

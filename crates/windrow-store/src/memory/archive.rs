@@ -46,6 +46,9 @@ impl World {
             }
         }
         self.emit_archived(run, &settled, now);
+        if !page.is_empty() {
+            self.after_archiving(run, now);
+        }
         Ok(Archived { items: page.len() as i64, more: page.len() == limit })
     }
 

@@ -10,14 +10,14 @@ impl World {
     pub fn claim(&mut self, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
         self.live_session(claim.session)?;
         let run = self.run(claim.run)?;
-        let free = run.limits.concurrency - self.leased_in(run.id).len() as i64;
+        let free = (run.limits.concurrency - self.leased_in(run.id).len() as i64).min(run.position().may_start(now));
         if !run.state.dispatches() || free <= 0 {
             return Ok(Vec::new());
         }
-        let want = claim.want.min(free as usize);
+        let (want, wave) = (claim.want.min(free as usize), run.stage.wave);
         let mut claimed = Vec::new();
         while claimed.len() < want {
-            let Some(id) = self.next_ready(claim.run, now) else { break };
+            let Some(id) = self.next_ready(claim.run, wave, now) else { break };
             let resource = self.attempts[&id].attempt.resource.as_ref();
             if resource.is_some_and(|resource| self.held.contains_key(resource)) {
                 self.change_attempt(id, AttemptEvent::Block, |_| {});
@@ -37,13 +37,13 @@ impl World {
         Ok(claimed)
     }
 
-    /// The first by rank among the heads of the nine priorities.
-    fn next_ready(&self, run: RunId, now: Time) -> Option<AttemptId> {
+    /// The first by rank among the heads of the nine priorities of the open wave.
+    fn next_ready(&self, run: RunId, wave: i64, now: Time) -> Option<AttemptId> {
         Priority::all()
             .filter_map(|priority| {
-                let first = (run, priority, Time(i64::MIN), AttemptId(i64::MIN));
-                let (_, _, due, id) = self.queued.range(first..).next()?;
-                let head = self.attempts[id].attempt.run == run && self.attempts[id].attempt.priority == priority;
+                let first = (run, wave, priority, Time(i64::MIN), AttemptId(i64::MIN));
+                let (of_run, of_wave, level, due, id) = self.queued.range(first..).next()?;
+                let head = (*of_run, *of_wave, *level) == (run, wave, priority);
                 (head && *due <= now).then(|| (priority.rank(*due), *id))
             })
             .min()

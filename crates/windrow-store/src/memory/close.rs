@@ -35,7 +35,11 @@ impl World {
         let reason = self.runs[&id].reason.clone();
         self.emit_state(id, "system", reason.as_deref(), now);
         self.log_system(id, None, LogLevel::Info, "ended", message, now);
-        Ok(self.runs[&id].clone())
+        let closed = self.runs[&id].clone();
+        if let Some(next) = closing.then {
+            self.submit(*next, now)?;
+        }
+        Ok(closed)
     }
 
     pub fn recount(&self, id: RunId) -> Result<Counters> {

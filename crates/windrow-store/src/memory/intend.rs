@@ -56,6 +56,7 @@ impl World {
         if reason.is_some() || event == RunEvent::Resume {
             run.reason = reason.map(str::to_owned);
         }
+        run.stage.halted &= event != RunEvent::Resume;
         self.emit_state(id, actor, reason, now);
         let log = NewLog {
             job,

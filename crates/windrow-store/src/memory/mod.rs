@@ -14,6 +14,7 @@ mod read;
 mod reap;
 mod report;
 mod results;
+mod rollout;
 mod schedule;
 mod search;
 mod session;
@@ -127,6 +128,12 @@ impl Store for MemoryStore {
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
         self.world().cancel_items(ticket, limit, now)
     }
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.world().open_wave(ticket, wave, now)
+    }
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        self.world().halt(ticket, reason, now)
+    }
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
         self.world().yield_run(ticket)
     }
@@ -135,6 +142,9 @@ impl Store for MemoryStore {
     }
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         self.world().intend(run, event, actor, reason, now)
+    }
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        self.world().approve(run, wave, actor, now)
     }
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
         self.world().amend(run, limits, actor, now)

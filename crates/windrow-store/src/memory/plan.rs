@@ -2,6 +2,7 @@ use windrow_model::event;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
+use windrow_model::selection::turn_in_reverse;
 use windrow_model::state::{AttemptState, ITEM, ItemEvent, ItemState, Mode, RunState};
 use windrow_model::step::{ContentKey, Usage, Verdict};
 use windrow_model::store::{NewItem, PlanPage, Planned, Result, Selection, StoreError};
@@ -34,7 +35,8 @@ impl World {
             match self.place(id, job, mode, item.key) {
                 Placing::Skip => planned.skipped += 1,
                 Placing::Create(key) => {
-                    self.create_item(id, job, item, key, now);
+                    let place = self.runs[&id].counters.total + planned.taken();
+                    self.create_item(id, place, item, key, now);
                     planned.created += 1;
                 }
                 Placing::Requeue(known) => {
@@ -42,7 +44,8 @@ impl World {
                     row.priority = item.priority;
                     row.resource = item.resource;
                     row.group = item.group;
-                    self.requeue_item(id, known, item.not_before.unwrap_or(now));
+                    let place = self.runs[&id].counters.total + planned.taken();
+                    self.requeue_item(id, known, place, item.not_before.unwrap_or(now));
                     planned.requeued += 1;
                 }
             }
@@ -75,7 +78,7 @@ impl World {
             let error = row.error.as_ref().map(|(class, _)| *class);
             row.job == job
                 && row.run != id
-                && selection.takes(**item, row.state, error, errored.map(|score| score.name.as_str()))
+                && selection.takes((**item, row.wave), row.state, error, errored.map(|score| score.name.as_str()))
         };
         let page: Vec<ItemId> = if selection.reverse {
             let below = ItemId(after.unwrap_or(i64::MAX));
@@ -85,8 +88,11 @@ impl World {
             self.items.range(above..).filter(chosen).map(|(item, _)| *item).take(limit).collect()
         };
         page.iter().try_for_each(|item| self.check_tries(*item))?;
-        for item in &page {
-            self.requeue_item(id, *item, now);
+        let run = &self.runs[&id];
+        let (first, created_at) = (run.counters.total, run.created_at);
+        for (item, place) in page.iter().zip(first..) {
+            let due_at = if selection.reverse { turn_in_reverse(created_at, place) } else { now };
+            self.requeue_item(id, *item, place, due_at);
         }
         let done = page.len() < limit;
         let run = self.run_mut(id);
@@ -112,8 +118,8 @@ impl World {
             if self.keys.contains_key(&(job, item.key)) {
                 planned.skipped += 1;
             } else {
-                let key = item.key;
-                self.create_item(id, job, item, key, now);
+                let (key, place) = (item.key, self.runs[&id].counters.total + planned.taken());
+                self.create_item(id, place, item, key, now);
                 planned.created += 1;
             }
         }
@@ -135,7 +141,8 @@ impl World {
         unreachable!("some number is free")
     }
 
-    fn create_item(&mut self, run: RunId, job: JobId, new: NewItem, key: ContentKey, now: Time) {
+    fn create_item(&mut self, run: RunId, place: i64, new: NewItem, key: ContentKey, now: Time) {
+        let (job, wave) = (self.runs[&run].job, self.runs[&run].wave_at(place));
         self.item_seq += 1;
         let id = ItemId(self.item_seq);
         // A further trial stands where its row stands.
@@ -152,6 +159,7 @@ impl World {
             ordinal,
             key,
             group: new.group,
+            wave,
             priority: new.priority,
             resource: new.resource.clone(),
             state: ItemState::Queued,
@@ -166,7 +174,7 @@ impl World {
         };
         self.items.insert(id, row);
         let due_at = new.not_before.unwrap_or(now);
-        self.insert_attempt(queued(AttemptId::new(id, 1), run, new.priority, new.resource, due_at));
+        self.insert_attempt(queued(AttemptId::new(id, 1), (run, wave), new.priority, new.resource, due_at));
     }
 
     fn check_tries(&self, item: ItemId) -> Result<()> {
@@ -176,26 +184,37 @@ impl World {
         Ok(())
     }
 
-    fn requeue_item(&mut self, run: RunId, item: ItemId, due_at: Time) {
+    fn requeue_item(&mut self, run: RunId, item: ItemId, place: i64, due_at: Time) {
+        let (wave, mode) = (self.runs[&run].wave_at(place), self.runs[&run].mode);
         let row = self.items.get_mut(&item).expect("item exists");
         row.state = ITEM.next(row.state, ItemEvent::Requeue).unwrap_or(row.state);
         row.tries += 1;
         row.run = run;
-        let attempt = queued(AttemptId::new(item, row.tries), run, row.priority, row.resource.clone(), due_at);
+        if mode != Mode::Rollback {
+            row.wave = wave;
+        }
+        let attempt = queued(AttemptId::new(item, row.tries), (run, wave), row.priority, row.resource.clone(), due_at);
         self.insert_attempt(attempt);
     }
 
     fn count_planned(&mut self, run: RunId, planned: &Planned) {
         let counters = &mut self.run_mut(run).counters;
-        counters.total += planned.created + planned.requeued;
-        counters.queued += planned.created + planned.requeued;
+        counters.total += planned.taken();
+        counters.queued += planned.taken();
     }
 }
 
-pub(super) fn queued(id: AttemptId, run: RunId, priority: Priority, resource: Option<String>, due_at: Time) -> Attempt {
+pub(super) fn queued(
+    id: AttemptId,
+    (run, wave): (RunId, i64),
+    priority: Priority,
+    resource: Option<String>,
+    due_at: Time,
+) -> Attempt {
     Attempt {
         id,
         run,
+        wave,
         state: AttemptState::Queued,
         outcome: None,
         partial: false,

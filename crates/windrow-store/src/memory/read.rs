@@ -57,6 +57,7 @@ impl World {
             ordinal: row.ordinal,
             key: row.key,
             group: row.group,
+            wave: row.wave,
             state: row.state,
             tries: row.tries,
             attempt_state: self.attempts[&AttemptId::new(id, row.tries)].attempt.state,
@@ -142,7 +143,8 @@ impl World {
         let ahead = self.runs.values().filter(|other| {
             other.id != id && other.awaits_coordinator(now) && (other.rank, other.id) < (run.rank, run.id)
         });
-        let delayed: Vec<Time> = self.queued_in(id).map(|(due, _)| due).filter(|due| *due > now).collect();
+        let delayed: Vec<Time> =
+            self.queued_between(id, 0, run.stage.wave).map(|(due, _)| due).filter(|due| *due > now).collect();
         let blocked = self.blocked.iter().filter(|(_, r, _)| *r == id);
         let leased: Vec<AttemptId> = self.leased_in(id).collect();
         let expired = leased.iter().filter(|id| self.attempts[id].attempt.due_at <= now).count();
@@ -165,7 +167,9 @@ impl World {
             coordinator_until: run.coordinator_until,
             ahead: ahead.count() as i64,
             beside: self.at_work(now).get(&self.jobs[&run.job].job.workspace).map_or(0, |n| *n as i64),
-            ready: self.queued_in(id).filter(|(due, _)| *due <= now).count() as i64,
+            ready: self.queued_between(id, 0, run.stage.wave).filter(|(due, _)| *due <= now).count() as i64,
+            holdup: run.position().holdup(now),
+            gated: self.queued_between(id, run.stage.wave + 1, i64::MAX).count() as i64,
             delayed: delayed.len() as i64,
             next_due_at: delayed.iter().min().copied(),
             blocked: blocked.clone().count() as i64,

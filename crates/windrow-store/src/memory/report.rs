@@ -217,7 +217,7 @@ impl World {
         });
         let old = self.attempts[&id].attempt.clone();
         let next_id = AttemptId::new(id.item(), id.no() + 1);
-        let mut next = queued(next_id, old.run, old.priority, old.resource.clone(), due_at);
+        let mut next = queued(next_id, (old.run, old.wave), old.priority, old.resource.clone(), due_at);
         (next.retries, next.losses, next.throttled) = (old.retries, old.losses, old.throttled);
         match (outcome, class) {
             (Outcome::Lost, _) => next.losses += 1,

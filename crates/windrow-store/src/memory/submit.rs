@@ -2,6 +2,7 @@ use windrow_model::Time;
 use windrow_model::counters::Counters;
 use windrow_model::event;
 use windrow_model::record::{Job, LogLevel, Run, Schedule};
+use windrow_model::rollout::Stage;
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::{NewLog, Result, StoreError, Submission, Submitted};
@@ -46,6 +47,8 @@ impl World {
             rank: s.priority.rank(now),
             region: s.labels.region,
             limits: s.limits,
+            rollout: s.rollout,
+            stage: Stage::default(),
             fresh: s.fresh,
             selection: s.selection,
             spent: Usage::default(),

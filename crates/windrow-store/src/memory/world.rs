@@ -24,6 +24,7 @@ pub(super) struct ItemRow {
     pub ordinal: i64,
     pub key: ContentKey,
     pub group: Option<ContentKey>,
+    pub wave: i64,
     pub priority: Priority,
     pub resource: Option<String>,
     pub state: ItemState,
@@ -58,7 +59,7 @@ pub(super) struct World {
     pub outbox: BTreeMap<i64, OutboxEvent>,
     pub log: BTreeMap<i64, LogEntry>,
     pub keys: HashMap<(JobId, ContentKey), ItemId>,
-    pub queued: BTreeSet<(RunId, Priority, Time, AttemptId)>,
+    pub queued: BTreeSet<(RunId, i64, Priority, Time, AttemptId)>,
     pub blocked: BTreeSet<(String, RunId, AttemptId)>,
     pub leased: BTreeSet<(Time, AttemptId)>,
     pub leased_by_run: BTreeMap<RunId, BTreeSet<AttemptId>>,
@@ -111,7 +112,7 @@ impl World {
     fn index(&mut self, a: &Attempt) {
         match a.state {
             AttemptState::Queued => {
-                self.queued.insert((a.run, a.priority, a.due_at, a.id));
+                self.queued.insert((a.run, a.wave, a.priority, a.due_at, a.id));
             }
             AttemptState::Blocked => {
                 self.blocked.insert((a.resource.clone().expect("blocked on a resource"), a.run, a.id));
@@ -134,7 +135,7 @@ impl World {
     fn unindex(&mut self, a: &Attempt) {
         match a.state {
             AttemptState::Queued => {
-                self.queued.remove(&(a.run, a.priority, a.due_at, a.id));
+                self.queued.remove(&(a.run, a.wave, a.priority, a.due_at, a.id));
             }
             AttemptState::Blocked => {
                 self.blocked.remove(&(a.resource.clone().expect("blocked on a resource"), a.run, a.id));
@@ -159,9 +160,14 @@ impl World {
     }
 
     pub fn queued_in(&self, run: RunId) -> impl Iterator<Item = (Time, AttemptId)> + '_ {
-        let first = (run, Priority::HIGHEST, Time(i64::MIN), AttemptId(i64::MIN));
-        let last = (run, Priority::LOWEST, Time(i64::MAX), AttemptId(i64::MAX));
-        self.queued.range(first..=last).map(|(_, _, due, id)| (*due, *id))
+        self.queued_between(run, 0, i64::MAX)
+    }
+
+    /// Of these waves.
+    pub fn queued_between(&self, run: RunId, first: i64, last: i64) -> impl Iterator<Item = (Time, AttemptId)> + '_ {
+        let first = (run, first, Priority::HIGHEST, Time(i64::MIN), AttemptId(i64::MIN));
+        let last = (run, last, Priority::LOWEST, Time(i64::MAX), AttemptId(i64::MAX));
+        self.queued.range(first..=last).map(|(_, _, _, due, id)| (*due, *id))
     }
 
     pub fn logged_in(&self, run: RunId) -> impl Iterator<Item = AttemptId> + '_ {

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use postgres::fallible_iterator::FallibleIterator;
-use postgres::types::ToSql;
+use postgres::types::{ToSql, Type};
 use postgres::{Client, Row, Statement};
 
 use super::cells::Arg;
+use super::set::{self, Column};
 use crate::sql::db::{Bound, Cell, Dialect, Error, Place, Result, Row as AnyRow, Translated, translate};
 
 /// Statements put together from what somebody asks for are many; nothing is lost by preparing one again.
@@ -23,6 +24,8 @@ pub(crate) struct Link {
 pub(crate) struct Prepared {
     statement: Statement,
     places: Vec<Place>,
+    /// Of the values of one row, where there are many.
+    types: Vec<Type>,
 }
 
 impl Link {
@@ -45,7 +48,7 @@ impl Link {
         }
         let Translated { sql: text, places } = translate(sql, Dialect::Postgres);
         let statement = self.client.borrow_mut().prepare(&text)?;
-        let prepared = Arc::new(Prepared { statement, places });
+        let prepared = Arc::new(Prepared { statement, places, types: Vec::new() });
         let mut known = self.prepared.borrow_mut();
         if known.len() >= STATEMENTS {
             known.clear();
@@ -78,7 +81,54 @@ impl Link {
     }
 }
 
+impl Link {
+    pub fn execute_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        let many = self.prepare_set(sql, "for many: ", set::change)?;
+        let columns = many.columns(rows);
+        let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
+        let args: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
+        Ok(self.client.borrow_mut().execute(&many.statement, &args)? as usize)
+    }
+
+    pub fn query_many<const N: usize>(
+        &self,
+        sql: &str,
+        rows: &[[Cell<'_>; N]],
+        mut each: impl FnMut(usize, &AnyRow) -> Result<()>,
+    ) -> Result<()> {
+        let many = self.prepare_set(sql, "of many: ", set::question)?;
+        let columns = many.columns(rows);
+        let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
+        let mut client = self.client.borrow_mut();
+        let mut found = client.query_raw(&many.statement, args)?;
+        while let Some(row) = found.next()? {
+            let number: i64 = row.try_get(row.len() - 1)?;
+            each(number as usize - 1, &AnyRow::Postgres(&row))?;
+        }
+        Ok(())
+    }
+
+    /// The statement about a set that a statement about one row becomes.
+    fn prepare_set(&self, sql: &str, mark: &str, made: fn(&str, &[Type]) -> String) -> Result<Arc<Prepared>> {
+        let name = format!("{mark}{sql}");
+        if let Some(known) = self.prepared.borrow().get(&name) {
+            return Ok(Arc::clone(known));
+        }
+        let one = self.prepare(sql)?;
+        let Translated { sql: text, places } = translate(sql, Dialect::Postgres);
+        let statement = self.client.borrow_mut().prepare(&made(&text, one.statement.params()))?;
+        let types = one.statement.params().to_vec();
+        let prepared = Arc::new(Prepared { statement, places, types });
+        self.prepared.borrow_mut().insert(name, Arc::clone(&prepared));
+        Ok(prepared)
+    }
+}
+
 impl Prepared {
+    fn columns<'a, const N: usize>(&self, rows: &'a [[Cell<'a>; N]]) -> Vec<Column<'a>> {
+        self.types.iter().zip(&self.places).map(|(ty, place)| Column::gather(ty, place, rows)).collect()
+    }
+
     fn args<'a>(&self, bound: Bound<'a>) -> Result<Vec<Arg<'a>>> {
         let missing = |place: &Place| Error::Strange { column: 0, why: format!("nothing is bound to {place:?}") };
         let arg = |place: &Place| match (place, &bound) {

@@ -4,6 +4,7 @@ mod address;
 mod cells;
 mod link;
 mod migrate;
+mod set;
 
 pub(crate) use address::Address;
 pub(crate) use link::{Link, Prepared, cell};

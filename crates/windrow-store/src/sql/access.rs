@@ -19,7 +19,7 @@ impl AccessStore for SqlStore {
     }
 
     async fn has_keys(&self) -> store::Result<bool> {
-        self.read("has_keys", |conn| {
+        self.glance("has_keys", |conn| {
             Ok(conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM api_keys)")?.query_row((), |row| row.get(0))?)
         })
         .await
@@ -34,7 +34,7 @@ impl AccessStore for SqlStore {
     }
 
     async fn key(&self, id: KeyId) -> store::Result<Option<ApiKey>> {
-        self.read("key", move |conn| find(conn, id)).await
+        self.glance("key", move |conn| find(conn, id)).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Time) -> store::Result<ApiKey> {

@@ -49,6 +49,10 @@ pub(crate) static AT_WORK: Sql = Sql::new(|| {
 
 pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result<Vec<Held>> {
     sessions::live_session(tx, admission.session)?;
+    // Nodes look often and find nothing; only one that found something keeps the others waiting.
+    if waiting(tx, now)?.is_empty() {
+        return Ok(Vec::new());
+    }
     lock::stripe(tx, lock::ADMISSION)?;
     let mut places = admission.places;
     let limited = admission.quota != Quota::default();

@@ -16,10 +16,17 @@ pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String
     }
     let changed = tx
         .prepare_cached(
-            "UPDATE runs SET concurrency = ?2, max_losses = ?3, max_tokens = ?4, max_cost_nanos = ?5 \
+            "UPDATE runs SET concurrency = ?2, max_losses = ?3, max_tokens = ?4, max_cost_nanos = ?5, max_failed = ?6 \
              WHERE id = ?1 AND ended_at IS NULL",
         )?
-        .execute(params![id.0, limits.concurrency, limits.max_losses, limits.max_tokens, limits.max_cost_nanos])?;
+        .execute(params![
+            id.0,
+            limits.concurrency,
+            limits.max_losses,
+            limits.max_tokens,
+            limits.max_cost_nanos,
+            limits.max_failed
+        ])?;
     expect_rows(changed, 1, "limits of a run")?;
     let (event, message) = ("amended".to_owned(), limits.to_string());
     let entry = NewLog { job: run.job, run: Some(id), item: None, level: LogLevel::Info, event, actor, message };

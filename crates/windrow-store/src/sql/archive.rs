@@ -13,11 +13,11 @@ use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
 
 use super::cells::Cells;
 use super::codes::{Sql, code, goal, goal_code, guard};
-use super::db::{self, Connection, OptionalExtension, params};
+use super::db::{self, Cell, Connection, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::runs;
 use super::scores::{self, Part};
+use super::{rollout, runs};
 
 pub(crate) static LOGGED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
@@ -31,12 +31,16 @@ pub(crate) static RESULT: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
     format!("UPDATE attempts SET state = {goal} WHERE run_id = ?1 AND {guard} AND id <= ?2")
 });
+static RESULT_ONE: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
+    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+});
 /// One statement per event, since each has its own guard.
 static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
     let settle = |event: &ItemEvent| {
         format!(
             "UPDATE items SET state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, \
-             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {} RETURNING ordinal",
+             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {}",
             goal_code(&ITEM, *event),
             Part::Whole as i64,
             guard(&ITEM, *event)
@@ -57,20 +61,27 @@ pub(crate) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) 
     let run = runs::check_ticket(tx, ticket)?;
     let page = logged(tx, &run, limit)?;
     let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
-    let changed = tx.prepare_cached(&RESULT)?.execute([run.id.0, last.id.0])?;
+    let changed = match tx.is_shared() {
+        // Others may have handed in meanwhile, also with a lower number.
+        true => {
+            tx.execute_many(&RESULT_ONE, &page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect::<Vec<_>>())?
+        }
+        false => tx.prepare_cached(&RESULT)?.execute([run.id.0, last.id.0])?,
+    };
     expect_rows(changed, page.len(), "archived attempts")?;
+    let settled = settle(tx, &page, now)?;
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
-    let mut settled = Vec::with_capacity(page.len());
-    for attempt in &page {
-        let item = settle(tx, attempt, now)?;
+    for (attempt, item) in page.iter().zip(&settled) {
         moved.add(item.state, 1);
-        settled.push(item);
         if attempt.outcome == Outcome::Failed {
             log_failure(tx, &run, attempt, now)?;
         }
     }
     runs::move_counters(tx, run.id, &moved)?;
     journal::emit_archived(tx, &run, &moved, &settled, now)?;
+    if run.rollout.is_some() || run.limits.max_failed.is_some() {
+        rollout::after_archiving(tx, run.id, now)?;
+    }
     Ok(Archived { items: page.len() as i64, more: page.len() == limit })
 }
 
@@ -89,33 +100,52 @@ fn logged(tx: &Connection, run: &Run, limit: usize) -> Result<Vec<Logged>> {
     Ok(found.collect::<db::Result<_>>()?)
 }
 
-fn settle(tx: &Connection, attempt: &Logged, now: Time) -> Result<ArchivedItem> {
-    let event = ItemEvent::of(attempt.outcome)
-        .ok_or_else(|| StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome)))?;
-    let row = params![
-        attempt.id.item().0,
-        attempt.id.0,
-        attempt.error.as_ref().map(|(class, _)| code(*class)),
-        attempt.error.as_ref().map(|(_, message)| message.as_str()),
-        attempt.latency_ms,
-        attempt.usage.tokens_in,
-        attempt.usage.tokens_out,
-        attempt.usage.cost_nanos,
-        now.0,
-    ];
-    let mut stmt = tx.prepare_cached(&SETTLE[code(event) as usize])?;
-    let ordinal = stmt.query_row(row, |row| row.get(0)).optional()?;
-    let ordinal =
-        ordinal.ok_or_else(|| StoreError::Corrupt(format!("item {} cannot be settled", attempt.id.item())))?;
-    Ok(ArchivedItem {
-        id: attempt.id.item(),
-        ordinal,
-        state: goal(&ITEM, event),
-        latency_ms: Some(attempt.latency_ms),
-        usage: attempt.usage,
-        error: attempt.error.as_ref().map(ErrorNote::of),
-        scores: scores::notes_of(tx, attempt.id)?,
-    })
+fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedItem>> {
+    let mut settled = Vec::with_capacity(page.len());
+    let mut rows: Vec<Vec<[Cell; 9]>> = vec![Vec::new(); ItemEvent::ALL.len()];
+    for attempt in page {
+        let strange = || StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome));
+        let event = ItemEvent::of(attempt.outcome).ok_or_else(strange)?;
+        rows[code(event) as usize].push(snapshot(attempt, now));
+        settled.push(ArchivedItem {
+            id: attempt.id.item(),
+            ordinal: 0,
+            state: goal(&ITEM, event),
+            latency_ms: Some(attempt.latency_ms),
+            usage: attempt.usage,
+            error: attempt.error.as_ref().map(ErrorNote::of),
+            scores: Vec::new(),
+        });
+    }
+    for (sql, rows) in SETTLE.iter().zip(&rows) {
+        expect_rows(tx.execute_many(sql, rows)?, rows.len(), "settled items")?;
+    }
+    let items: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.item().0)]).collect();
+    tx.query_many("SELECT ordinal FROM items WHERE id = ?1", &items, |n, row| {
+        settled[n].ordinal = row.get(0)?;
+        Ok(())
+    })?;
+    let attempts: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect();
+    tx.query_many(scores::NOTES, &attempts, |n, row| {
+        settled[n].scores.push(scores::note_from(row)?);
+        Ok(())
+    })?;
+    Ok(settled)
+}
+
+fn snapshot(attempt: &Logged, now: Time) -> [Cell<'_>; 9] {
+    let error = attempt.error.as_ref();
+    [
+        Cell::Int(attempt.id.item().0),
+        Cell::Int(attempt.id.0),
+        error.map_or(Cell::Null, |(class, _)| Cell::Int(code(*class))),
+        error.map_or(Cell::Null, |(_, message)| Cell::Text(message)),
+        Cell::Int(attempt.latency_ms),
+        Cell::Int(attempt.usage.tokens_in),
+        Cell::Int(attempt.usage.tokens_out),
+        Cell::Int(attempt.usage.cost_nanos),
+        Cell::Int(now.0),
+    ]
 }
 
 fn log_failure(tx: &Connection, run: &Run, attempt: &Logged, now: Time) -> Result<()> {

@@ -13,8 +13,8 @@ use super::fault::Result;
 pub(crate) static QUEUE: Sql = Sql::new(|| {
     let initial = code(ATTEMPT.initial[0]);
     format!(
-        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses, throttled) \
-         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7, ?8)"
+        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses, throttled, wave) \
+         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
     )
 });
 
@@ -22,6 +22,7 @@ pub(crate) static QUEUE: Sql = Sql::new(|| {
 pub(crate) struct NextTry<'a> {
     pub id: AttemptId,
     pub run: RunId,
+    pub wave: i64,
     pub priority: Priority,
     pub resource: Option<&'a str>,
     pub due_at: Time,
@@ -38,6 +39,7 @@ pub(crate) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
         next.tries.retries,
         next.tries.losses,
         next.tries.throttled,
+        next.wave,
     ])?;
     Ok(())
 }
@@ -58,9 +60,11 @@ impl Tries {
 }
 
 /// What a worker's verbs need to know of an attempt.
+#[derive(Clone)]
 pub(crate) struct Thin {
     pub id: AttemptId,
     pub run: RunId,
+    pub wave: i64,
     pub fence: i64,
     pub state: AttemptState,
     pub outcome: Option<Outcome>,
@@ -76,31 +80,34 @@ impl Thin {
     }
 }
 
-pub(crate) const READ: &str =
-    "SELECT run_id, fence, state, outcome, priority, resource, retries, losses, throttled FROM attempts WHERE id = ?1";
+pub(crate) const READ: &str = "SELECT run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled FROM attempts \
+     WHERE id = ?1";
 
 /// `read` is [`READ`], prepared.
 pub(crate) fn thin(read: &mut Statement, id: AttemptId) -> Result<Option<Thin>> {
-    let found = read.query_row([id.0], |row| {
-        let mut c = Cells::of(row);
-        Ok(Thin {
-            id,
-            run: RunId(c.get()?),
-            fence: c.get()?,
-            state: c.coded()?,
-            outcome: c.maybe_coded()?,
-            priority: c.priority()?,
-            resource: c.get()?,
-            tries: Tries::read(&mut c)?,
-        })
-    });
-    Ok(found.optional()?)
+    Ok(read.query_row([id.0], |row| thin_from(id, row)).optional()?)
+}
+
+/// From what [`READ`] finds.
+pub(crate) fn thin_from(id: AttemptId, row: &Row) -> db::Result<Thin> {
+    let mut c = Cells::of(row);
+    Ok(Thin {
+        id,
+        run: RunId(c.get()?),
+        wave: c.get()?,
+        fence: c.get()?,
+        state: c.coded()?,
+        outcome: c.maybe_coded()?,
+        priority: c.priority()?,
+        resource: c.get()?,
+        tries: Tries::read(&mut c)?,
+    })
 }
 
 pub(crate) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Attempt>> {
     let (first, last) = item.attempts();
     let mut stmt = conn.prepare_cached(
-        "SELECT id, run_id, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
+        "SELECT id, run_id, wave, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
          throttled, error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
     )?;
     let found = stmt.query_map([first.0, last.0], from_row)?.collect::<db::Result<_>>()?;
@@ -112,6 +119,7 @@ fn from_row(row: &Row) -> db::Result<Attempt> {
     Ok(Attempt {
         id: AttemptId(c.get()?),
         run: RunId(c.get()?),
+        wave: c.get()?,
         state: c.coded()?,
         outcome: c.maybe_coded()?,
         partial: c.get()?,

@@ -1,7 +1,7 @@
 //! Claim: as many queued tries as the run has free places, by rank, each with a lease. A try whose
 //! resource is taken steps aside until the resource is free, and the search goes on behind it.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use windrow_model::counters::Counters;
 use windrow_model::priority::Priority;
@@ -12,23 +12,26 @@ use windrow_model::{AttemptId, Lease, RunId, Time};
 use super::attempts::Tries;
 use super::cells::Cells;
 use super::codes::{Sql, goal_code, guard, in_states};
-use super::db::{self, Connection, OptionalExtension, params};
+use super::db::{self, Cell, Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
 use super::{lock, runs, sessions};
 
 pub(crate) static COUNT_RUNNING: Sql =
     Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Running])));
-/// The next priority that has anything queued.
+/// The next priority of a wave that has anything queued.
 pub(crate) static NEXT_LEVEL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
-    format!("SELECT priority FROM attempts WHERE run_id = ?1 AND {guard} AND priority > ?2 ORDER BY priority LIMIT 1")
+    format!(
+        "SELECT priority FROM attempts WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
+         ORDER BY priority LIMIT 1"
+    )
 });
 pub(crate) static READY: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
         "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts \
-         WHERE run_id = ?1 AND {guard} AND priority = ?2 AND due_at <= ?3 AND (due_at, id) > (?4, ?5) \
-         ORDER BY due_at, id LIMIT ?6"
+         WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
+         AND (due_at, id) > (?5, ?6) ORDER BY due_at, id LIMIT ?7"
     )
 });
 pub(crate) static HOLDER: Sql =
@@ -63,55 +66,67 @@ pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
         return Ok(Vec::new());
     }
     let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0], |row| row.get(0))?;
-    let free = usize::try_from(run.limits.concurrency - running).unwrap_or(0);
+    let free = usize::try_from((run.limits.concurrency - running).min(run.position().may_start(now))).unwrap_or(0);
     let want = claim.want.min(free);
     if want == 0 {
         return Ok(Vec::new());
     }
-    let mut queue = Queue::open(tx, run.id, now, want)?;
-    let mut take = tx.prepare_cached(&TAKE)?;
-    let mut describe = tx.prepare_cached(ITEM_AND_INPUT)?;
-    let mut claimed = Vec::with_capacity(want);
-    while claimed.len() < want {
+    let mut queue = Queue::open(tx, (run.id, run.stage.wave), now, want)?;
+    let (mut taken, mut held) = (Vec::with_capacity(want), HashSet::new());
+    while taken.len() < want {
         let Some(next) = queue.pop()? else { break };
-        if is_held(tx, next.resource.as_deref())? {
+        if let Some(resource) = &next.resource
+            && (held.contains(resource) || is_held(tx, resource)?)
+        {
             let changed = tx.prepare_cached(&BLOCK)?.execute([next.id.0])?;
             expect_rows(changed, 1, "blocked attempt")?;
             continue;
         }
-        let fence = next.fence + 1;
-        let until = now + claim.lease_ms;
-        let changed = take.execute(params![next.id.0, next.fence, fence, claim.session.0, until.0, now.0])?;
-        expect_rows(changed, 1, "claimed attempt")?;
-        claimed.push(describe.query_row([next.id.item().0], |row| {
-            let mut c = Cells::of(row);
-            Ok(Claimed {
-                lease: Lease { run: run.id, attempt: next.id, fence },
-                ordinal: c.get()?,
-                key: c.key()?,
-                input: c.json()?,
-                retries: next.tries.retries,
-                losses: next.tries.losses,
-                throttled: next.tries.throttled,
-                has_history: next.id.no() > 1 || fence > 1,
-            })
-        })?);
+        held.extend(next.resource.clone());
+        taken.push(next);
     }
+    let (owner, until) = (claim.session.0, now.0 + claim.lease_ms);
+    let row = |next: &Ready| [next.id.0, next.fence, next.fence + 1, owner, until, now.0].map(Cell::Int);
+    let changed = tx.execute_many(&TAKE, &taken.iter().map(row).collect::<Vec<_>>())?;
+    expect_rows(changed, taken.len(), "claimed attempts")?;
+    let claimed = describe(tx, run.id, &taken)?;
     let moved = claimed.len() as i64;
     runs::move_counters(tx, run.id, &Counters { queued: -moved, running: moved, ..Default::default() })?;
     Ok(claimed)
 }
 
-fn is_held(tx: &Connection, resource: Option<&str>) -> Result<bool> {
-    let Some(resource) = resource else { return Ok(false) };
+fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>> {
+    let items: Vec<[Cell; 1]> = taken.iter().map(|next| [Cell::Int(next.id.item().0)]).collect();
+    let mut claimed: Vec<Option<Claimed>> = taken.iter().map(|_| None).collect();
+    tx.query_many(ITEM_AND_INPUT, &items, |n, row| {
+        let (next, mut c) = (&taken[n], Cells::of(row));
+        let fence = next.fence + 1;
+        claimed[n] = Some(Claimed {
+            lease: Lease { run, attempt: next.id, fence },
+            ordinal: c.get()?,
+            key: c.key()?,
+            input: c.json()?,
+            retries: next.tries.retries,
+            losses: next.tries.losses,
+            throttled: next.tries.throttled,
+            has_history: next.id.no() > 1 || fence > 1,
+        });
+        Ok(())
+    })?;
+    let claimed: Vec<Claimed> = claimed.into_iter().flatten().collect();
+    expect_rows(claimed.len(), taken.len(), "items of claimed attempts")?;
+    Ok(claimed)
+}
+
+fn is_held(tx: &Connection, resource: &str) -> Result<bool> {
     lock::resources(tx, [resource])?;
     Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
 }
 
-/// The run's queue, merged by rank from its priorities: each is one range of the index, read in pages.
+/// The queue of the run's open wave, merged by rank from its priorities: each is one range of the index, read in pages.
 struct Queue<'tx> {
     tx: &'tx Connection,
-    run: RunId,
+    wave: (RunId, i64),
     now: Time,
     page: usize,
     levels: Vec<Level>,
@@ -125,22 +140,23 @@ struct Level {
 }
 
 impl<'tx> Queue<'tx> {
-    fn open(tx: &'tx Connection, run: RunId, now: Time, page: usize) -> Result<Self> {
+    fn open(tx: &'tx Connection, wave: (RunId, i64), now: Time, page: usize) -> Result<Self> {
         let mut levels = Vec::new();
         let mut above = 0;
         let mut stmt = tx.prepare_cached(&NEXT_LEVEL)?;
-        let mut next = |above: i64| stmt.query_row([run.0, above], |row| Cells::of(row).priority()).optional();
+        let mut next =
+            |above: i64| stmt.query_row([wave.0.0, wave.1, above], |row| Cells::of(row).priority()).optional();
         while let Some(priority) = next(above)? {
             above = priority.get();
             levels.push(Level { priority, ready: VecDeque::new(), last: (i64::MIN, i64::MIN), drained: false });
         }
-        Ok(Self { tx, run, now, page, levels })
+        Ok(Self { tx, wave, now, page, levels })
     }
 
     fn pop(&mut self) -> Result<Option<Ready>> {
-        let (tx, run, now, page) = (self.tx, self.run, self.now, self.page);
+        let (tx, wave, now, page) = (self.tx, self.wave, self.now, self.page);
         for level in &mut self.levels {
-            level.fill(tx, run, now, page)?;
+            level.fill(tx, wave, now, page)?;
         }
         let head = |level: &Level| level.ready.front().map(|next| (level.priority.rank(next.due_at), next.id));
         let first = self.levels.iter_mut().filter(|level| !level.ready.is_empty()).min_by_key(|level| head(level));
@@ -149,13 +165,14 @@ impl<'tx> Queue<'tx> {
 }
 
 impl Level {
-    fn fill(&mut self, tx: &Connection, run: RunId, now: Time, page: usize) -> Result<()> {
+    fn fill(&mut self, tx: &Connection, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<()> {
         if self.drained || !self.ready.is_empty() {
             return Ok(());
         }
         let mut stmt = tx.prepare_cached(&READY)?;
         let (due_at, id) = self.last;
-        let found = stmt.query_map(params![run.0, self.priority.get(), now.0, due_at, id, page as i64], |row| {
+        let range = params![run.0, wave, self.priority.get(), now.0, due_at, id, page as i64];
+        let found = stmt.query_map(range, |row| {
             let mut c = Cells::of(row);
             Ok(Ready {
                 id: AttemptId(c.get()?),

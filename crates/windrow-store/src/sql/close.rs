@@ -9,7 +9,7 @@ use windrow_model::{Ticket, Time};
 use super::db::{Connection, named_params, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::{recount, runs};
+use super::{recount, runs, submit};
 
 pub(crate) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now: Time) -> Result<Run> {
     let before = runs::check_ticket(tx, ticket)?;
@@ -38,6 +38,9 @@ pub(crate) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now:
     let run = runs::run(tx, before.id)?;
     journal::emit_state(tx, &run, state, ("system", run.reason.as_deref()), now)?;
     note(tx, &run, LogLevel::Info, "ended", ended_message(&run), now)?;
+    if let Some(next) = &closing.then {
+        submit::submit(tx, next, now)?;
+    }
     Ok(Run { moved_at: now, ..run })
 }
 

@@ -10,8 +10,8 @@ use windrow_model::store::Ending;
 use windrow_model::{AttemptId, ErrorClass, Failure, Time};
 
 use super::attempts::{self, NextTry, Thin, Tries};
-use super::codes::{Sql, code, goal_code, guard};
-use super::db::{Statement, params};
+use super::codes::{Sql, code, goal, goal_code, guard};
+use super::db::{Cell, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
 use super::report::Batch;
@@ -49,7 +49,7 @@ static PARTIAL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!("UPDATE attempts SET partial = 1 WHERE id = ?1 AND fence = ?2 AND {guard}")
 });
-pub(crate) fn end(batch: &mut Batch, attempt: &Thin, ending: &Ending) -> Result<()> {
+pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Ending) -> Result<()> {
     match ending {
         Ending::None => Ok(()),
         Ending::Partial { scores } => show_part(batch, attempt, scores),
@@ -61,8 +61,14 @@ pub(crate) fn end(batch: &mut Batch, attempt: &Thin, ending: &Ending) -> Result<
         Ending::Release { failure, .. } if attempt.id.no() >= MAX_TRIES => {
             hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
         }
-        Ending::Release { failure, not_before } => release(batch, attempt, failure, *not_before),
-        Ending::GiveBack => give_back(batch, attempt),
+        Ending::Release { failure, not_before } => {
+            batch.forget(attempt.id);
+            release(batch, attempt, failure, *not_before)
+        }
+        Ending::GiveBack => {
+            batch.forget(attempt.id);
+            give_back(batch, attempt)
+        }
     }
 }
 
@@ -81,11 +87,19 @@ impl<'a> HandedIn<'a> {
     }
 }
 
-fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
-    let changed = log_result(batch.hand_in.on(batch.tx)?, batch.now, attempt, result)?;
-    expect_rows(changed, 1, "attempt handed in")?;
+fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) -> Result<()> {
+    let row = logged_row(batch.now, attempt, result);
+    match &mut batch.deferred {
+        Some(deferred) => {
+            deferred.handed_in.push(row);
+            let (state, outcome) = (goal(&ATTEMPT, AttemptEvent::HandIn), Some(result.outcome));
+            deferred.thin.insert(attempt.id, Thin { state, outcome, ..attempt.clone() });
+        }
+        None => expect_rows(batch.hand_in.on(batch.tx)?.execute(row)?, 1, "attempt handed in")?,
+    }
     scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
     if batch.mode_of(attempt.run)?.keeps_columns() && result.outcome == Outcome::Succeeded {
+        batch.flush()?;
         scores::carry_over(batch.tx, attempt.id)?;
     }
     let_go(batch, attempt)
@@ -95,31 +109,31 @@ fn hand_in(batch: &mut Batch, attempt: &Thin, result: &HandedIn) -> Result<()> {
 pub(crate) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let losses = attempt.tries.losses + 1;
     let message = format!("its worker disappeared {losses} times");
-    let mut stmt = batch.tx.prepare_cached(&ABANDON)?;
-    let changed = log_result(&mut stmt, batch.now, attempt, &HandedIn::failed((ErrorClass::Lost, &message)))?;
+    let row = logged_row(batch.now, attempt, &HandedIn::failed((ErrorClass::Lost, &message)));
+    let changed = batch.tx.prepare_cached(&ABANDON)?.execute(row)?;
     expect_rows(changed, 1, "abandoned attempt")?;
     let_go(batch, attempt)
 }
 
-fn log_result(stmt: &mut Statement, now: Time, attempt: &Thin, result: &HandedIn) -> Result<usize> {
-    let changed = stmt.execute(params![
-        attempt.id.0,
-        attempt.fence,
-        code(result.outcome),
-        now.0,
-        result.error.map(|(class, _)| code(class)),
-        result.error.map(|(_, message)| message),
-        result.latency_ms,
-        result.usage.tokens_in,
-        result.usage.tokens_out,
-        result.usage.cost_nanos,
-    ])?;
-    Ok(changed)
+fn logged_row<'a>(now: Time, attempt: &Thin, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
+    [
+        Cell::Int(attempt.id.0),
+        Cell::Int(attempt.fence),
+        Cell::Int(code(result.outcome)),
+        Cell::Int(now.0),
+        result.error.map_or(Cell::Null, |(class, _)| Cell::Int(code(class))),
+        result.error.map_or(Cell::Null, |(_, message)| Cell::Text(message)),
+        Cell::Int(result.latency_ms),
+        Cell::Int(result.usage.tokens_in),
+        Cell::Int(result.usage.tokens_out),
+        Cell::Int(result.usage.cost_nanos),
+    ]
 }
 
 /// The worker goes on; the snapshot shows what there is.
-fn show_part(batch: &mut Batch, attempt: &Thin, scores: &[Score]) -> Result<()> {
+fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) -> Result<()> {
     let tx = batch.tx;
+    batch.flush()?;
     let changed = tx.prepare_cached(&PARTIAL)?.execute(params![attempt.id.0, attempt.fence])?;
     expect_rows(changed, 1, "partial attempt")?;
     let changed = tx
@@ -168,7 +182,10 @@ fn over(batch: &mut Batch, sql: &str, attempt: &Thin, outcome: Outcome, error: (
 fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
     let item = last.id.item();
     let (id, resource) = (AttemptId::new(item, last.id.no() + 1), last.resource.as_deref());
-    attempts::queue(batch.tx, &NextTry { id, run: last.run, priority: last.priority, resource, due_at, tries })?;
+    attempts::queue(
+        batch.tx,
+        &NextTry { id, run: last.run, wave: last.wave, priority: last.priority, resource, due_at, tries },
+    )?;
     let changed = batch
         .tx
         .prepare_cached("UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2")?

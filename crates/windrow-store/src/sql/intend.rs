@@ -38,6 +38,10 @@ pub(crate) fn intend(
         let changed = tx.prepare_cached("UPDATE runs SET reason = ?2 WHERE id = ?1")?.execute(params![id.0, reason])?;
         expect_rows(changed, 1, "reason of a run")?;
     }
+    if event == RunEvent::Resume {
+        let changed = tx.prepare_cached("UPDATE runs SET halted = 0 WHERE id = ?1")?.execute([id.0])?;
+        expect_rows(changed, 1, "halt of a run")?;
+    }
     journal::emit_state(tx, &run, state, (&actor, reason.as_deref()), now)?;
     let (event, message) = (event.as_str().to_owned(), reason.unwrap_or_default());
     let entry = NewLog { job: run.job, run: Some(id), item: None, level: LogLevel::Info, event, actor, message };

@@ -22,7 +22,7 @@ pub(crate) fn is_not_good(state: ItemState) -> bool {
 
 fn select(condition: &str) -> String {
     format!(
-        "SELECT i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.state, i.tries, a.state, i.archived, i.error_class, \
+        "SELECT i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.wave, i.state, i.tries, a.state, i.archived, i.error_class, \
          i.error_message, i.latency_ms, i.tokens_in, i.tokens_out, i.cost_nanos, i.finished_at \
          FROM items i CROSS JOIN attempts a ON a.id = i.id * {} + i.tries WHERE {condition}",
         attempts_per_item()
@@ -79,6 +79,7 @@ fn from_row(row: &Row) -> db::Result<Item> {
         ordinal: c.get()?,
         key: c.key()?,
         group: c.maybe_key()?,
+        wave: c.get()?,
         state: c.coded()?,
         tries: c.get()?,
         attempt_state: c.coded()?,

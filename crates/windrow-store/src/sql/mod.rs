@@ -22,11 +22,13 @@ pub(crate) mod dataset_import;
 pub(crate) mod dataset_read;
 pub(crate) mod datasets;
 pub(crate) mod db;
+pub(crate) mod deferred;
 pub(crate) mod delete_job;
 pub(crate) mod deliveries;
 pub(crate) mod ending;
 pub(crate) mod fan_out;
 pub(crate) mod fault;
+pub(crate) mod gathered;
 pub(crate) mod hooks;
 pub(crate) mod intend;
 pub(crate) mod item_search;
@@ -41,6 +43,7 @@ pub(crate) mod renew;
 pub(crate) mod report;
 pub(crate) mod requeue;
 pub(crate) mod results;
+pub(crate) mod rollout;
 pub(crate) mod runs;
 pub(crate) mod schedules;
 pub(crate) mod scores;
@@ -115,9 +118,11 @@ impl SqlStore {
         tokio::task::spawn_blocking(move || migrating.migrate())
             .await
             .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
-        let connect: Arc<Connect> = Arc::new(move || address.connect());
         let meter = Arc::new(CommitMeter::default());
+        let writing = address.clone();
+        let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let connect: Arc<Connect> = Arc::new(move || address.connect());
         let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
         let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
         Ok(Self { place: Place::Server { writers, readers, meter }, meters: Meters::default() })
@@ -171,6 +176,18 @@ impl SqlStore {
             Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
     }
+
+    /// For look-ups by key and single pages of an index.
+    async fn glance<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, async { readers.glance(query) }).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
 }
 
 #[async_trait]
@@ -220,11 +237,11 @@ impl Store for SqlStore {
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
-        self.read("history", move |conn| steps::history(conn, attempt)).await
+        self.glance("history", move |conn| steps::history(conn, attempt)).await
     }
 
     async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
-        self.read("shared_step", move |conn| shared::shared_step(conn, run, key)).await
+        self.glance("shared_step", move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
@@ -247,6 +264,15 @@ impl Store for SqlStore {
         self.write("cancel_items", move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
     }
 
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.write("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+    }
+
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        let reason = reason.to_owned();
+        self.write("halt", move |tx| rollout::halt(tx, ticket, reason.clone(), now)).await
+    }
+
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
         self.write("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
     }
@@ -258,6 +284,11 @@ impl Store for SqlStore {
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
         self.write("intend", move |tx| intend::intend(tx, run, event, actor.clone(), reason.clone(), now)).await
+    }
+
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write("approve", move |tx| rollout::approve(tx, run, wave, actor.clone(), now)).await
     }
 
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
@@ -275,11 +306,11 @@ impl Store for SqlStore {
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-        self.read("outbox", move |conn| journal::outbox(conn, after, limit)).await
+        self.glance("outbox", move |conn| journal::outbox(conn, after, limit)).await
     }
 
     async fn outbox_reach(&self) -> Result<OutboxReach> {
-        self.read("outbox_reach", journal::reach).await
+        self.glance("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
@@ -299,16 +330,19 @@ impl Store for SqlStore {
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {
-        self.read("job", move |conn| jobs::job(conn, id)).await
+        self.glance("job", move |conn| jobs::job(conn, id)).await
     }
 
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.read("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
+        self.glance("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
     }
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
-        self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await
+        match filter.is_every_job() {
+            true => self.glance("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+            false => self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+        }
     }
 
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
@@ -316,16 +350,16 @@ impl Store for SqlStore {
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {
-        self.read("run", move |conn| runs::run(conn, id)).await
+        self.glance("run", move |conn| runs::run(conn, id)).await
     }
 
     async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        self.read("runs", move |conn| runs::runs(conn, job)).await
+        self.glance("runs", move |conn| runs::runs(conn, job)).await
     }
 
     async fn spec(&self, hash: &str) -> Result<Json> {
         let hash = hash.to_owned();
-        self.read("spec", move |conn| jobs::spec(conn, &hash)).await
+        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
     }
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
@@ -333,15 +367,18 @@ impl Store for SqlStore {
     }
 
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
-        self.read("search_items", move |conn| item_search::search_items(conn, &query)).await
+        match query.condition.is_some() || query.sort.is_some() {
+            true => self.read("search_items", move |conn| item_search::search_items(conn, &query)).await,
+            false => self.glance("search_items", move |conn| item_search::search_items(conn, &query)).await,
+        }
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        self.read("item", move |conn| items::item(conn, id)).await
+        self.glance("item", move |conn| items::item(conn, id)).await
     }
 
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.read("logs", move |conn| journal::logs(conn, job, after, limit)).await
+        self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {

@@ -12,25 +12,27 @@ use super::cells::Cells;
 use super::codes::{Sql, code};
 use super::db::{Connection, OptionalExtension, Statement, params};
 use super::fault::{Result, expect_rows};
+use super::gathered::{Gathered, NewRow, Seen};
 use super::requeue::{Known, requeue};
 use super::{attempts, journal, lock, runs};
 
-static CREATE: Sql = Sql::new(|| {
+pub(crate) static CREATE: Sql = Sql::new(|| {
     format!(
-        "INSERT INTO items (id, job_id, run_id, ordinal, key, group_key, state, tries) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, {}, 1) \
+        "INSERT INTO items (id, job_id, run_id, ordinal, key, group_key, state, tries, wave) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7) \
          ON CONFLICT (job_id, key) DO NOTHING",
         code(ITEM.initial[0])
     )
 });
-pub(crate) const BY_KEY: &str = "SELECT id, state, tries, run_id FROM items WHERE job_id = ?1 AND key = ?2";
+pub(crate) const KEEP_INPUT: &str = "INSERT INTO inputs (item_id, body) VALUES (?1, ?2)";
+pub(crate) const BY_KEY: &str = "SELECT id, state, tries, run_id, ordinal FROM items WHERE job_id = ?1 AND key = ?2";
 
 pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
     let run = runs::check_ticket(tx, page.ticket)?;
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
         return Ok(Planned { done: run.planned, ..Default::default() });
     }
-    let mut intake = Intake::open(tx, &run, now)?;
+    let mut intake = Intake::open(tx, &run, &page.items, now)?;
     for item in &page.items {
         intake.take(item, run.mode == Mode::Append)?;
     }
@@ -51,7 +53,7 @@ pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Ti
     if run.mode != Mode::Online || run.planned || !open {
         return Err(StoreError::IntakeClosed.into());
     }
-    let mut intake = Intake::open(tx, &run, now)?;
+    let mut intake = Intake::open(tx, &run, items, now)?;
     for item in items {
         intake.take(item, true)?;
     }
@@ -69,10 +71,12 @@ struct Intake<'tx> {
     create: Statement<'tx>,
     keep_input: Statement<'tx>,
     queue: Statement<'tx>,
+    /// `None` where each row is written at once.
+    gathered: Option<Gathered<'tx>>,
 }
 
 impl<'tx> Intake<'tx> {
-    fn open(tx: &'tx Connection, run: &'tx Run, now: Time) -> Result<Self> {
+    fn open(tx: &'tx Connection, run: &'tx Run, items: &'tx [NewItem], now: Time) -> Result<Self> {
         tx.lock("jobs", [run.job.0])?;
         lock::sequence(tx, "items")?;
         let number = |sql: &str, id: i64| tx.prepare_cached(sql)?.query_row([id], |row| row.get(0));
@@ -86,13 +90,14 @@ impl<'tx> Intake<'tx> {
             next_ordinal: number("SELECT next_ordinal FROM jobs WHERE id = ?1", run.job.0)?,
             planned: Planned::default(),
             create: tx.prepare_cached(&CREATE)?,
-            keep_input: tx.prepare_cached("INSERT INTO inputs (item_id, body) VALUES (?1, ?2)")?,
+            keep_input: tx.prepare_cached(KEEP_INPUT)?,
             queue: tx.prepare_cached(&attempts::QUEUE)?,
+            gathered: if tx.is_shared() { Some(Gathered::read(tx, run, items)?) } else { None },
         })
     }
 
     /// `skip_known` leaves every row alone that the job has seen.
-    fn take(&mut self, new: &NewItem, skip_known: bool) -> Result<()> {
+    fn take(&mut self, new: &'tx NewItem, skip_known: bool) -> Result<()> {
         let mut key = new.key;
         for n in 2u64.. {
             if self.create(new, key)? {
@@ -106,8 +111,9 @@ impl<'tx> Intake<'tx> {
             let (known, last_run) = self.known(key)?;
             if last_run != self.run.id {
                 let due_at = new.not_before.unwrap_or(self.now);
-                requeue(self.tx, self.run.id, &known, (new.priority, new.resource.as_deref()), due_at)?;
+                requeue(self.tx, (self.run, self.place()), &known, (new.priority, new.resource.as_deref()), due_at)?;
                 self.regroup(known.id, new.group)?;
+                self.requeued(key, &known);
                 self.planned.requeued += 1;
                 return Ok(());
             }
@@ -118,26 +124,54 @@ impl<'tx> Intake<'tx> {
     }
 
     /// False if the job has an item with this key.
-    fn create(&mut self, new: &NewItem, key: ContentKey) -> Result<bool> {
+    fn create(&mut self, new: &'tx NewItem, key: ContentKey) -> Result<bool> {
+        if let Some(gathered) = &mut self.gathered
+            && gathered.knows(self.tx, self.run, key)?
+        {
+            return Ok(false);
+        }
         let id = ItemId(self.last_item + 1);
         let (run, due_at) = (self.run, new.not_before.unwrap_or(self.now));
         let of_row = self.ordinal_of_row(new)?;
         let ordinal = of_row.unwrap_or(self.next_ordinal);
         let group = new.group.map(|group| group.0);
-        if self.create.execute(params![id.0, run.job.0, run.id.0, ordinal, key.0, group])? == 0 {
-            return Ok(false);
+        let wave = run.wave_at(self.place());
+        match &mut self.gathered {
+            Some(gathered) => gathered.create(run, NewRow { id, ordinal, key, wave, due_at, new }),
+            None => {
+                let row = params![id.0, run.job.0, run.id.0, ordinal, key.0, group, wave];
+                if self.create.execute(row)? == 0 {
+                    return Ok(false);
+                }
+                self.keep_input.execute(params![id.0, new.input.as_str()])?;
+                let first = AttemptId::new(id, 1);
+                let row = params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0, 0, wave];
+                self.queue.execute(row)?;
+            }
         }
-        self.keep_input.execute(params![id.0, new.input.as_str()])?;
-        let first = AttemptId::new(id, 1);
-        self.queue.execute(params![first.0, run.id.0, new.priority.get(), due_at.0, new.resource, 0, 0, 0])?;
         self.last_item = id.0;
         self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)
     }
 
+    fn requeued(&mut self, key: ContentKey, before: &Known) {
+        let run = self.run.id;
+        if let Some(seen) = self.gathered.as_mut().and_then(|gathered| gathered.known.get_mut(&key)) {
+            *seen = Seen { item: Known { tries: before.tries + 1, ..*before }, run, ..*seen };
+        }
+    }
+
+    /// Of the next item among those of the run.
+    fn place(&self) -> i64 {
+        self.run.counters.total + self.planned.taken()
+    }
+
     /// A further trial stands where its row stands.
     fn ordinal_of_row(&self, new: &NewItem) -> Result<Option<i64>> {
         let Some(group) = new.group.filter(|group| *group != new.key) else { return Ok(None) };
+        if let Some(gathered) = &self.gathered {
+            return Ok(gathered.known.get(&group).map(|seen| seen.ordinal));
+        }
         let mut stmt = self.tx.prepare_cached("SELECT ordinal FROM items WHERE job_id = ?1 AND key = ?2")?;
         Ok(stmt.query_row(params![self.run.job.0, group.0], |row| row.get(0)).optional()?)
     }
@@ -151,6 +185,9 @@ impl<'tx> Intake<'tx> {
 
     /// The item with this key, and the run that took it last.
     fn known(&self, key: ContentKey) -> Result<(Known, RunId)> {
+        if let Some(seen) = self.gathered.as_ref().and_then(|gathered| gathered.known.get(&key)) {
+            return Ok((seen.item, seen.run));
+        }
         let mut stmt = self.tx.prepare_cached(BY_KEY)?;
         Ok(stmt.query_row(params![self.run.job.0, key.0], |row| {
             let mut c = Cells::of(row);
@@ -161,6 +198,9 @@ impl<'tx> Intake<'tx> {
 
     fn close(self) -> Result<Planned> {
         let Self { tx, run, planned, .. } = self;
+        if let Some(gathered) = self.gathered {
+            gathered.send(tx, run)?;
+        }
         if planned.created > 0 {
             let changed =
                 tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([self.last_item])?;
@@ -170,7 +210,7 @@ impl<'tx> Intake<'tx> {
                 .execute([run.job.0, self.next_ordinal])?;
             expect_rows(changed, 1, "next ordinal of a job")?;
         }
-        let taken = planned.created + planned.requeued;
+        let taken = planned.taken();
         runs::move_counters(tx, run.id, &Counters { total: taken, queued: taken, ..Default::default() })?;
         Ok(planned)
     }

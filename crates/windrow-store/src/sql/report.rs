@@ -10,11 +10,12 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
-use windrow_model::{JobId, RunId, Time};
+use windrow_model::{AttemptId, JobId, RunId, Time};
 
 use super::attempts::{self, Thin};
 use super::cells::Cells;
 use super::db::{Connection, Statement};
+use super::deferred::Deferred;
 use super::fault::Result;
 use super::{ending, intend, journal, runs, scores, steps};
 
@@ -29,6 +30,8 @@ pub(crate) struct Batch<'tx> {
     pub open_steps: Kept<'tx>,
     pub hand_in: Kept<'tx>,
     pub keep_score: Kept<'tx>,
+    /// Writes that go out together; `None` where each is made at once.
+    pub deferred: Option<Deferred<'tx>>,
     runs: BTreeMap<RunId, RunFacts>,
 }
 
@@ -72,9 +75,12 @@ impl RunFacts {
     }
 }
 
-pub(crate) fn report(tx: &Connection, reports: &[Report], now: Time) -> Result<Vec<Receipt>> {
+pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
     tx.lock("attempts", reports.iter().map(|report| report.lease.attempt.0))?;
     let mut batch = Batch::open(tx, now);
+    if tx.is_shared() {
+        batch.deferred = Some(Deferred::read(tx, reports)?);
+    }
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
     Ok(receipts)
@@ -91,11 +97,13 @@ impl<'tx> Batch<'tx> {
             open_steps: Kept::new(&steps::OPEN),
             hand_in: Kept::new(&ending::HAND_IN),
             keep_score: Kept::new(scores::KEEP),
+            deferred: None,
             runs: BTreeMap::new(),
         }
     }
 
-    pub fn close(self) -> Result<()> {
+    pub fn close(mut self) -> Result<()> {
+        self.flush()?;
         for (run, facts) in &self.runs {
             runs::move_counters(self.tx, *run, &facts.moved)?;
             if facts.spent_now != Usage::default() {
@@ -114,9 +122,31 @@ impl<'tx> Batch<'tx> {
         Ok(())
     }
 
-    fn receive(&mut self, report: &Report) -> Result<Receipt> {
+    /// Writes what was put off.
+    pub fn flush(&mut self) -> Result<()> {
+        match &mut self.deferred {
+            Some(deferred) => deferred.flush(self.tx),
+            None => Ok(()),
+        }
+    }
+
+    /// The attempt is written at once and read anew if another report is about it.
+    pub fn forget(&mut self, id: AttemptId) {
+        if let Some(deferred) = &mut self.deferred {
+            deferred.thin.remove(&id);
+        }
+    }
+
+    fn attempt(&mut self, id: AttemptId) -> Result<Option<Thin>> {
+        match self.deferred.as_ref().and_then(|deferred| deferred.thin.get(&id)) {
+            Some(thin) => Ok(Some(thin.clone())),
+            None => attempts::thin(self.read.on(self.tx)?, id),
+        }
+    }
+
+    fn receive(&mut self, report: &'tx Report) -> Result<Receipt> {
         let Report { lease, steps, ending } = report;
-        let Some(attempt) = attempts::thin(self.read.on(self.tx)?, lease.attempt)? else { return Ok(Receipt::Stale) };
+        let Some(attempt) = self.attempt(lease.attempt)? else { return Ok(Receipt::Stale) };
         if !attempt.is_of(*lease) {
             return Ok(Receipt::Stale);
         }
@@ -175,7 +205,7 @@ impl<'tx> Batch<'tx> {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
                 let mut stmt = self.tx.prepare_cached(
-                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, \
+                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, max_failed, \
                      spent_tokens_in, spent_tokens_out, spent_cost_nanos FROM runs WHERE id = ?1",
                 )?;
                 let facts = stmt.query_row([run.0], |row| {

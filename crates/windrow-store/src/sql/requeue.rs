@@ -5,10 +5,11 @@ use windrow_model::counters::Counters;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Run;
-use windrow_model::state::{ITEM, ItemEvent, ItemState};
+use windrow_model::selection::turn_in_reverse;
+use windrow_model::state::{ITEM, ItemEvent, ItemState, Mode};
 use windrow_model::step::Verdict;
 use windrow_model::store::{Planned, Selection, StoreError};
-use windrow_model::{AttemptId, ItemId, Json, RunId, Ticket, Time};
+use windrow_model::{AttemptId, ItemId, Json, Ticket, Time};
 
 use super::attempts::{self, NextTry, Tries};
 use super::cells::Cells;
@@ -19,16 +20,17 @@ use super::items::{is_not_good, not_good};
 use super::{journal, runs};
 
 /// An item the job has, as far as taking it on again needs it.
+#[derive(Clone, Copy)]
 pub(crate) struct Known {
     pub id: ItemId,
     pub state: ItemState,
     pub tries: u32,
 }
 
-/// Queues the item's next try in this run.
+/// Queues the item's next try in this run, as the one planned at `place`.
 pub(crate) fn requeue(
     tx: &Connection,
-    run: RunId,
+    (run, place): (&Run, i64),
     item: &Known,
     (priority, resource): (Priority, Option<&str>),
     due_at: Time,
@@ -37,15 +39,17 @@ pub(crate) fn requeue(
         return Err(StoreError::TriesExhausted { item: item.id, max: MAX_TRIES }.into());
     }
     let state = ITEM.next(item.state, ItemEvent::Requeue).unwrap_or(item.state);
-    let tries = item.tries + 1;
+    let (tries, wave) = (item.tries + 1, run.wave_at(place));
+    let kept = (run.mode != Mode::Rollback).then_some(wave);
     let changed = tx
         .prepare_cached(
-            "UPDATE items SET state = ?4, tries = ?5, run_id = ?6 WHERE id = ?1 AND state = ?2 AND tries = ?3",
+            "UPDATE items SET state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave) \
+             WHERE id = ?1 AND state = ?2 AND tries = ?3",
         )?
-        .execute(params![item.id.0, code(item.state), item.tries, code(state), tries, run.0])?;
+        .execute(params![item.id.0, code(item.state), item.tries, code(state), tries, run.id.0, kept])?;
     expect_rows(changed, 1, "state of an item")?;
     let id = AttemptId::new(item.id, tries);
-    attempts::queue(tx, &NextTry { id, run, priority, resource, due_at, tries: Tries::default() })
+    attempts::queue(tx, &NextTry { id, run: run.id, wave, priority, resource, due_at, tries: Tries::default() })
 }
 
 /// The page of a replan, for the states asked for.
@@ -72,6 +76,9 @@ fn narrowed(selection: &Selection) -> String {
         let ids: Vec<String> = selection.items.iter().map(|id| id.0.to_string()).collect();
         sql += &format!(" AND i.id IN ({})", ids.join(", "));
     }
+    if let Some(wave) = selection.wave {
+        sql += &format!(" AND i.wave = {wave}");
+    }
     if let Some(names) = &selection.unjudged {
         let quoted: Vec<String> = names.iter().map(|name| format!("'{}'", name.replace('\'', "''"))).collect();
         let named = if names.is_empty() { String::new() } else { format!(" AND s.name IN ({})", quoted.join(", ")) };
@@ -96,9 +103,10 @@ pub(crate) fn replan_items(
         return Ok(Planned { done: run.planned, ..Default::default() });
     }
     let page = page(tx, &run, selection, limit)?;
-    for item in &page {
+    for (item, place) in page.iter().zip(run.counters.total..) {
         let (priority, resource) = last_try(tx, item)?;
-        requeue(tx, run.id, item, (priority, resource.as_deref()), now)?;
+        let due_at = if selection.reverse { turn_in_reverse(run.created_at, place) } else { now };
+        requeue(tx, (&run, place), item, (priority, resource.as_deref()), due_at)?;
     }
     let cursor = match page.last() {
         Some(last) => Some(Json::from_text(format!("{{\"after\":{}}}", last.id))),

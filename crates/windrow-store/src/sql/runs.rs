@@ -3,6 +3,7 @@
 
 use windrow_model::counters::Counters;
 use windrow_model::record::{Run, RunLimits};
+use windrow_model::rollout::Stage;
 use windrow_model::state::RunState;
 use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
@@ -14,7 +15,8 @@ use super::db::{self, Connection, OptionalExtension, Row, named_params, params};
 use super::fault::{Result, expect_rows};
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
-     r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.fresh, r.selection, \
+     r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.max_failed, \
+     r.rollout, r.wave, r.wave_settled_at, r.wave_approved, r.halted, r.fresh, r.selection, \
      r.spent_tokens_in, r.spent_tokens_out, r.spent_cost_nanos, r.cursor, r.planned, \
      r.total, r.queued, r.running, r.succeeded, r.failed, r.cancelled, r.skipped, r.retries, \
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
@@ -35,6 +37,8 @@ pub(crate) fn from_cells(c: &mut Cells) -> db::Result<Run> {
         rank: c.get()?,
         region: c.get()?,
         limits: limits(c)?,
+        rollout: c.maybe_parsed(Json::parse)?,
+        stage: Stage { wave: c.get()?, settled_at: c.maybe_time()?, approved: c.get()?, halted: c.get()? },
         fresh: c.get()?,
         selection: c.maybe_parsed(Json::parse)?,
         spent: c.usage()?,
@@ -55,7 +59,13 @@ pub(crate) fn from_cells(c: &mut Cells) -> db::Result<Run> {
 }
 
 pub(crate) fn limits(c: &mut Cells) -> db::Result<RunLimits> {
-    Ok(RunLimits { concurrency: c.get()?, max_losses: c.get()?, max_tokens: c.get()?, max_cost_nanos: c.get()? })
+    Ok(RunLimits {
+        concurrency: c.get()?,
+        max_losses: c.get()?,
+        max_tokens: c.get()?,
+        max_cost_nanos: c.get()?,
+        max_failed: c.get()?,
+    })
 }
 
 fn from_row(row: &Row) -> db::Result<Run> {

@@ -7,7 +7,7 @@ use windrow_model::{AttemptId, ItemId};
 
 use super::cells::Cells;
 use super::codes::code;
-use super::db::{self, Connection, Row, params};
+use super::db::{self, Cell, Connection, Row, params};
 use super::fault::Result;
 use super::report::Batch;
 
@@ -29,12 +29,23 @@ pub(crate) const KEEP: &str = "INSERT INTO scores (attempt_id, part, turn, name,
 pub(crate) const NOTES: &str =
     "SELECT name, turn, verdict, value FROM scores WHERE attempt_id = ?1 AND part = 0 ORDER BY turn, name";
 
-pub(crate) fn keep(batch: &mut Batch, attempt: AttemptId, part: Part, scores: &[Score]) -> Result<()> {
+pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) -> Result<()> {
     for score in scores {
-        let verdict = code(score.verdict);
-        let row =
-            params![attempt.0, part as i64, score.turn, score.name, verdict, score.value, score.reason, score.version];
-        batch.keep_score.on(batch.tx)?.execute(row)?;
+        let (turn, verdict) = (i64::from(score.turn), code(score.verdict));
+        let row = [
+            Cell::Int(attempt.0),
+            Cell::Int(part as i64),
+            Cell::Int(turn),
+            Cell::Text(&score.name),
+            Cell::Int(verdict),
+            score.value.map_or(Cell::Null, Cell::Real),
+            Cell::Text(&score.reason),
+            Cell::Text(&score.version),
+        ];
+        match &mut batch.deferred {
+            Some(deferred) => drop(deferred.scores.insert((attempt, part as i64, turn, &score.name), row)),
+            None => drop(batch.keep_score.on(batch.tx)?.execute(row)?),
+        }
     }
     Ok(())
 }
@@ -71,14 +82,10 @@ pub(crate) fn of_attempt(conn: &Connection, attempt: AttemptId) -> Result<Vec<Sc
     Ok(found.collect::<db::Result<_>>()?)
 }
 
-/// The same without versions and reasons.
-pub(crate) fn notes_of(conn: &Connection, attempt: AttemptId) -> Result<Vec<ScoreNote>> {
-    let mut stmt = conn.prepare_cached(NOTES)?;
-    let found = stmt.query_map([attempt.0], |row| {
-        let mut c = Cells::of(row);
-        Ok(ScoreNote { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()? })
-    })?;
-    Ok(found.collect::<db::Result<_>>()?)
+/// From what [`NOTES`] finds.
+pub(crate) fn note_from(row: &Row) -> db::Result<ScoreNote> {
+    let mut c = Cells::of(row);
+    Ok(ScoreNote { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()? })
 }
 
 fn from_row(row: &Row) -> db::Result<Score> {

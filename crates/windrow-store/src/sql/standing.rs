@@ -14,8 +14,13 @@ static QUEUED: Sql = Sql::new(|| {
     let queued = in_states(&[AttemptState::Queued]);
     format!(
         "SELECT count(CASE WHEN due_at <= ?2 THEN 1 END), count(CASE WHEN due_at > ?2 THEN 1 END), \
-         min(CASE WHEN due_at > ?2 THEN due_at END) FROM attempts WHERE run_id = ?1 AND {queued}"
+         min(CASE WHEN due_at > ?2 THEN due_at END) FROM attempts \
+         WHERE run_id = ?1 AND {queued} AND wave <= ?3"
     )
+});
+static GATED: Sql = Sql::new(|| {
+    let queued = in_states(&[AttemptState::Queued]);
+    format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {queued} AND wave > ?2")
 });
 static LEASED: Sql = Sql::new(|| {
     let running = in_states(&[AttemptState::Running]);
@@ -33,13 +38,15 @@ pub(crate) static AHEAD: Sql =
 
 pub(crate) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standing> {
     let run = runs::run(conn, id)?;
-    let (ready, delayed, next_due_at) = conn
-        .prepare_cached(&QUEUED)?
-        .query_row(params![id.0, now.0], |row| Ok((row.get(0)?, row.get(1)?, row.get::<Option<i64>>(2)?)))?;
+    let (ready, delayed, next_due_at) =
+        conn.prepare_cached(&QUEUED)?.query_row(params![id.0, now.0, run.stage.wave], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<Option<i64>>(2)?))
+        })?;
     let (leased, expired) =
         conn.prepare_cached(&LEASED)?.query_row(params![id.0, now.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let (blocked, first): (i64, Option<i64>) =
         conn.prepare_cached(&BLOCKED)?.query_row([id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let holdup = run.position().holdup(now);
     Ok(Standing {
         run: id,
         state: run.state,
@@ -54,6 +61,8 @@ pub(crate) fn standing(conn: &Connection, id: RunId, now: Time) -> Result<Standi
         ahead: conn.prepare_cached(&AHEAD)?.query_row(params![now.0, run.rank, id.0], |row| row.get(0))?,
         beside: beside(conn, id, now)?,
         ready,
+        holdup,
+        gated: conn.prepare_cached(&GATED)?.query_row([id.0, run.stage.wave], |row| row.get(0))?,
         delayed,
         next_due_at: next_due_at.map(Time),
         blocked,

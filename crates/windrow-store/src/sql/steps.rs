@@ -10,7 +10,7 @@ use windrow_model::{AttemptId, Json, StepId};
 use super::attempts::Thin;
 use super::cells::Cells;
 use super::codes::{Sql, code, goal, goal_code, guard};
-use super::db::{self, Connection, Row, params};
+use super::db::{self, Cell, Connection, Row};
 use super::fault::{Result, expect_rows};
 use super::report::Batch;
 use super::shared;
@@ -27,7 +27,7 @@ pub(crate) static FINISH: Sql = Sql::new(|| {
          ended_at = ?6 WHERE id = ?1 AND {guard}"
     )
 });
-static FAIL: Sql = Sql::new(|| {
+pub(crate) static FAIL: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&STEP, StepEvent::Fail), guard(&STEP, StepEvent::Fail));
     format!(
         "UPDATE steps SET state = {goal}, error_class = ?2, error_message = ?3, retry_after_ms = ?4, \
@@ -38,7 +38,7 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&STEP, StepEvent::LoseSight);
     format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
-static LOSE_SIGHT: Sql = Sql::new(|| {
+pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&STEP, StepEvent::LoseSight), guard(&STEP, StepEvent::LoseSight));
     format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
 });
@@ -49,7 +49,7 @@ pub(crate) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, 
 static HISTORY: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
 
 /// A step that exists already stays as it is: the same write may arrive twice.
-pub(crate) fn write(batch: &mut Batch, attempt: &Thin, write: &StepWrite) -> Result<()> {
+pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, write: &'tx StepWrite) -> Result<()> {
     let id = |no: &u32| StepId::new(attempt.id, *no);
     let (id, changed, result, shared) = match write {
         StepWrite::Begin { no, intent } => return insert(batch, id(no), intent, Begun::Intent).map(|_| ()),
@@ -65,7 +65,10 @@ pub(crate) fn write(batch: &mut Batch, attempt: &Thin, write: &StepWrite) -> Res
     if let (true, StepResult::Done { usage, .. }) = (changed > 0, result) {
         batch.spend(attempt.run, *usage)?;
         if shared {
-            shared::share(batch.tx, attempt.run, id)?;
+            match &mut batch.deferred {
+                Some(deferred) => deferred.shared.push((attempt.run, id)),
+                None => shared::share(batch.tx, attempt.run, id)?,
+            }
         }
     }
     Ok(())
@@ -78,7 +81,7 @@ enum Begun<'a> {
     Reused(StepId, Option<&'a (Json, Usage)>),
 }
 
-fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> Result<usize> {
+fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begun: Begun<'tx>) -> Result<usize> {
     let (tx, now) = (batch.tx, batch.now);
     let (mut output, mut failure, mut usage, mut reused_from) = (None, None, Usage::default(), None);
     let state = match begun {
@@ -100,55 +103,63 @@ fn insert(batch: &mut Batch, id: StepId, intent: &StepIntent, begun: Begun) -> R
         }
     };
     let ended_at = (state != StepState::Intent).then_some(now.0);
-    let changed = batch.begin_step.on(tx)?.execute(params![
-        id.0,
-        intent.key.0,
-        intent.kind,
-        intent.name,
-        intent.turn,
-        code(state),
-        code(intent.on_unknown),
-        intent.input.as_str(),
-        output,
-        failure.map(|why| code(why.class)),
-        failure.map(|why| why.message.as_str()),
-        failure.and_then(|why| why.retry_after_ms),
-        failure.and_then(|why| why.detail.as_ref()).map(|detail| detail.as_str()),
-        usage.tokens_in,
-        usage.tokens_out,
-        usage.cost_nanos,
-        reused_from,
-        now.0,
-        ended_at,
-    ])?;
-    Ok(changed)
+    let text = |text: Option<&'tx str>| text.map_or(Cell::Null, Cell::Text);
+    let int = |int: Option<i64>| int.map_or(Cell::Null, Cell::Int);
+    let row = [
+        Cell::Int(id.0),
+        Cell::Blob(&intent.key.0),
+        Cell::Text(&intent.kind),
+        Cell::Text(&intent.name),
+        Cell::Int(intent.turn.into()),
+        Cell::Int(code(state)),
+        Cell::Int(code(intent.on_unknown)),
+        Cell::Text(intent.input.as_str()),
+        text(output),
+        int(failure.map(|why| code(why.class))),
+        text(failure.map(|why| why.message.as_str())),
+        int(failure.and_then(|why| why.retry_after_ms)),
+        text(failure.and_then(|why| why.detail.as_ref()).map(Json::as_str)),
+        Cell::Int(usage.tokens_in),
+        Cell::Int(usage.tokens_out),
+        Cell::Int(usage.cost_nanos),
+        int(reused_from),
+        Cell::Int(now.0),
+        int(ended_at),
+    ];
+    match &mut batch.deferred {
+        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state == StepState::Intent, row)),
+        None => Ok(batch.begin_step.on(tx)?.execute(row)?),
+    }
 }
 
-fn finish(batch: &mut Batch, id: StepId, result: &StepResult) -> Result<usize> {
+fn finish<'tx>(batch: &mut Batch<'tx>, id: StepId, result: &'tx StepResult) -> Result<usize> {
     let (tx, now) = (batch.tx, batch.now);
-    let changed = match result {
-        StepResult::Done { output, usage } => batch.finish_step.on(tx)?.execute(params![
-            id.0,
-            output.as_str(),
-            usage.tokens_in,
-            usage.tokens_out,
-            usage.cost_nanos,
-            now.0
-        ])?,
-        StepResult::Failed { failure } => tx.prepare_cached(&FAIL)?.execute(params![
-            id.0,
-            code(failure.class),
-            failure.message,
-            failure.retry_after_ms,
-            failure.detail.as_ref().map(|detail| detail.as_str()),
-            now.0
-        ])?,
+    let (row, failed) = match result {
+        StepResult::Done { output, usage } => {
+            let (id, output, now) = (Cell::Int(id.0), Cell::Text(output.as_str()), Cell::Int(now.0));
+            let used = [usage.tokens_in, usage.tokens_out, usage.cost_nanos].map(Cell::Int);
+            ([id, output, used[0], used[1], used[2], now], false)
+        }
+        StepResult::Failed { failure } => {
+            let retry_after = failure.retry_after_ms.map_or(Cell::Null, Cell::Int);
+            let detail = failure.detail.as_ref().map_or(Cell::Null, |detail| Cell::Text(detail.as_str()));
+            let (class, message) = (Cell::Int(code(failure.class)), Cell::Text(&failure.message));
+            ([Cell::Int(id.0), class, message, retry_after, detail, Cell::Int(now.0)], true)
+        }
     };
-    Ok(changed)
+    match &mut batch.deferred {
+        Some(deferred) => Ok(deferred.finish(id.attempt(), id, row, failed)),
+        None if failed => Ok(tx.prepare_cached(&FAIL)?.execute(row)?),
+        None => Ok(batch.finish_step.on(tx)?.execute(row)?),
+    }
 }
 
 /// Whatever the attempt had begun and not finished has an unknown outcome.
 pub(crate) fn lose_sight(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
+    if let Some(deferred) = &mut batch.deferred {
+        deferred.lose_sight(attempt);
+        return Ok(());
+    }
     // An update over the range would build a temporary table each time, and mostly nothing is open.
     let tx = batch.tx;
     let range = [attempt.first_step().0, attempt.last_step().0];

@@ -18,7 +18,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_access.sql"),
     include_str!("migrations/0010_remote_workers.sql"),
     include_str!("migrations/0011_vitals.sql"),
-    include_str!("migrations/0012_event_numbers.sql"),
+    include_str!("migrations/0012_waves.sql"),
+    include_str!("migrations/0013_event_numbers.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

@@ -10,26 +10,45 @@ use windrow_store::SqlStore;
 /// A fresh store in an SQL database, and what must live as long as it.
 pub struct Database {
     pub store: Arc<SqlStore>,
-    _place: Place,
+    place: Place,
 }
 
 enum Place {
-    #[expect(dead_code, reason = "it is there to be dropped")]
     Folder(tempfile::TempDir),
-    #[expect(dead_code, reason = "it is there to be dropped")]
     Schema(Schema),
+}
+
+impl Database {
+    /// Cuts every connection of its stores, as a restart of the server does.
+    pub fn cut(&self) {
+        match &self.place {
+            Place::Folder(_) => {}
+            Place::Schema(schema) => schema.perform(format!(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
+                schema.name
+            )),
+        }
+    }
+
+    /// The store of another node.
+    pub async fn another(&self) -> SqlStore {
+        match &self.place {
+            Place::Folder(home) => SqlStore::open(&home.path().join("windrow.db")).expect("the same file"),
+            Place::Schema(schema) => SqlStore::connect(&schema.url()).await.expect("the same schema"),
+        }
+    }
 }
 
 pub async fn sqlite() -> Database {
     let home = tempfile::tempdir().expect("a temporary directory");
     let store = SqlStore::open(&home.path().join("windrow.db")).expect("a new database");
-    Database { store: Arc::new(store), _place: Place::Folder(home) }
+    Database { store: Arc::new(store), place: Place::Folder(home) }
 }
 
 pub async fn postgres() -> Database {
     let schema = Schema { server: url("WINDROW_TEST_POSTGRES"), name: unique("t") };
     let store = SqlStore::connect(&schema.url()).await.expect("a new schema");
-    Database { store: Arc::new(store), _place: Place::Schema(schema) }
+    Database { store: Arc::new(store), place: Place::Schema(schema) }
 }
 
 /// The tables of one test; they go with it.
@@ -40,21 +59,27 @@ pub struct Schema {
 
 impl Schema {
     pub fn url(&self) -> String {
-        format!("{}?sslmode=disable&schema={}", self.server, self.name)
+        format!("{0}?sslmode=disable&schema={1}&application_name={1}", self.server, self.name)
+    }
+}
+
+impl Schema {
+    fn perform(&self, sql: String) {
+        let server = self.server.clone();
+        // The driver blocks, which a thread of the runtime must not.
+        let performed = std::thread::spawn(move || {
+            let mut client = postgres::Client::connect(&server, postgres::NoTls).expect("the server of the test");
+            client.batch_execute(&sql).expect("performed");
+        });
+        if performed.join().is_err() {
+            eprintln!("something of {} is left behind", self.name);
+        }
     }
 }
 
 impl Drop for Schema {
     fn drop(&mut self) {
-        let (server, sql) = (self.server.clone(), format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name));
-        // The driver blocks, which a thread of the runtime must not.
-        let dropped = std::thread::spawn(move || {
-            let mut client = postgres::Client::connect(&server, postgres::NoTls).expect("the server of the test");
-            client.batch_execute(&sql).expect("the schema goes");
-        });
-        if dropped.join().is_err() {
-            eprintln!("the schema {} is left behind", self.name);
-        }
+        self.perform(format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name));
     }
 }
 

@@ -8,6 +8,7 @@ use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Run, RunLimits, Schedule, Step};
+use windrow_model::rollout::{Approval, OnFailure, Rollout};
 use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, StepState};
 use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
@@ -45,6 +46,9 @@ enum Op {
     Search { job: u8, condition: usize, sort: usize, limit: u8, scan: u8 },
     Forget { up_to: i64 },
     Note { session: usize, runs: Vec<usize> },
+    OpenWave { ticket: usize, skip: bool },
+    Halt { ticket: usize },
+    Approve { run: usize, wave: u8 },
     Wait { ms: i64 },
 }
 
@@ -82,6 +86,9 @@ fn op() -> impl Strategy<Value = Op> {
             .prop_map(|(job, condition, sort, limit, scan)| Op::Search { job, condition, sort, limit, scan }),
         1 => (0i64..20).prop_map(|up_to| Op::Forget { up_to }),
         1 => (n.clone(), prop::collection::vec(n.clone(), 0..3)).prop_map(|(session, runs)| Op::Note { session, runs }),
+        5 => (n.clone(), any::<bool>()).prop_map(|(ticket, skip)| Op::OpenWave { ticket, skip }),
+        1 => n.clone().prop_map(|ticket| Op::Halt { ticket }),
+        2 => (n.clone(), 0u8..4).prop_map(|(run, wave)| Op::Approve { run, wave }),
         4 => prop_oneof![Just(1i64), Just(500), Just(16_000), Just(61_000), Just(3_600_000)].prop_map(|ms| Op::Wait { ms }),
     ]
 }
@@ -148,11 +155,33 @@ fn item(row: u8, now: Time) -> NewItem {
 fn budgeted(n: u8) -> RunLimits {
     let tokens = (n < 10).then_some(i64::from(n) + 1);
     let cost = (10..20).contains(&n).then_some(i64::from(n) - 9);
-    RunLimits { max_tokens: tokens, max_cost_nanos: cost, ..RunLimits::default() }
+    let max_failed = (20..24).contains(&n).then_some(i64::from(n) - 19);
+    RunLimits { max_tokens: tokens, max_cost_nanos: cost, max_failed, ..RunLimits::default() }
+}
+
+/// In waves, for every other run.
+fn rollout(n: u8) -> Option<Rollout> {
+    let words = usize::from(n / 2);
+    n.is_multiple_of(2).then(|| Rollout {
+        waves: vec![1 + i64::from(n % 3), 2],
+        bake_ms: if n.is_multiple_of(4) { 500 } else { 0 },
+        approval: Approval::ALL[words % Approval::ALL.len()],
+        check: n.is_multiple_of(6),
+        on_failure: OnFailure::ALL[words % OnFailure::ALL.len()],
+        freeze: Vec::new(),
+    })
 }
 
 fn closing(now: Time) -> Closing {
     Closing { next_at: (now.0 % 3 == 0).then_some(now + 1000), ..Closing::default() }
+}
+
+/// A rollback of the same job.
+async fn follow_up(store: &dyn Store, run: RunId, born: &mut i64) -> Option<Box<Submission>> {
+    let job = store.job(store.run(run).await.ok()?.job).await.ok()?;
+    *born += 1;
+    let then = Submission { mode: Mode::Rollback, kind: job.kind.clone(), ..submission(*born, &job.name) };
+    Some(Box::new(then))
 }
 
 /// From the steps themselves.
@@ -256,6 +285,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             s.mode = modes[mode as usize % modes.len()];
             s.priority = Priority::new(i64::from(priority)).unwrap();
             s.limits = RunLimits { concurrency: i64::from(concurrency), max_losses: 2, ..budgeted(budget) };
+            s.rollout = rollout(key);
             s.schedule = key.is_multiple_of(5).then(|| "0 * * * *".to_owned());
             s.selection = key.is_multiple_of(11).then(|| Selection::of(s.mode));
             s.idempotency_key = (key < 40).then(|| format!("key{}", key % 4));
@@ -293,6 +323,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
                 1 => selection.unjudged = Some(Vec::new()),
                 2 => selection.unjudged = Some(vec!["it's".to_owned(), "odd".to_owned()]),
                 3 => selection.items = (1..5).map(ItemId).collect(),
+                4 => selection.wave = Some(1),
                 _ => {}
             }
             let answer = store.replan_items(some!(tickets, ticket), selection, limit.into(), now);
@@ -343,8 +374,25 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         Op::Cancel { ticket, limit } => {
             format!("{:?}", store.cancel_items(some!(tickets, ticket), limit.into(), now).await)
         }
+        Op::OpenWave { ticket, skip } => {
+            let ticket = some!(tickets, ticket);
+            let open = store.run(ticket.run).await.map_or(0, |run| run.stage.wave);
+            format!("{:?}", store.open_wave(ticket, open + 1 + i64::from(skip), now).await)
+        }
+        Op::Halt { ticket } => format!("{:?}", store.halt(some!(tickets, ticket), "unwell", now).await),
+        Op::Approve { run, wave } => format!("{:?}", store.approve(some!(runs, run), wave.into(), "bob", now).await),
         Op::Yield { ticket } => format!("{:?}", store.yield_run(some!(tickets, ticket), now).await),
-        Op::Close { ticket } => format!("{:?}", store.close_run(some!(tickets, ticket), closing(now), now).await),
+        Op::Close { ticket } => {
+            let ticket = some!(tickets, ticket);
+            let mut closing = closing(now);
+            if now.0 % 4 == 1 {
+                closing.then = follow_up(store, ticket.run, &mut seen.born).await;
+            }
+            let then = closing.then.as_ref().map(|then| then.run);
+            let answer = store.close_run(ticket, closing, now).await;
+            seen.runs.extend(then.filter(|_| answer.is_ok()));
+            format!("{answer:?}")
+        }
         Op::Intend { run, event } => {
             let reason = event.is_multiple_of(2).then_some("because");
             format!("{:?}", store.intend(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)

@@ -38,6 +38,7 @@ pub fn submission(n: i64, name: &str) -> Submission {
         spec_hash: format!("hash{n}"),
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency: 10, max_losses: 2, ..RunLimits::default() },
+        rollout: None,
         fresh: false,
         selection: None,
         schedule: None,

@@ -26,12 +26,14 @@ use cases_of_databases;
 
 mod access;
 mod alerts;
+mod concurrent;
 mod conformance;
 mod databases;
 mod datasets;
 mod differential;
 mod fixture;
 mod hooks;
+mod rollout;
 mod searching;
 mod secrets;
 mod steering;

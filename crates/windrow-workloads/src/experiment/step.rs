@@ -8,7 +8,7 @@ use windrow_model::limit::{Demand, Permit, Response};
 use windrow_model::step::{Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Halt, Journal, Stopped};
 
-use super::target::wire;
+use crate::wire;
 
 /// What a step costs beside time.
 pub enum Price {

@@ -12,6 +12,7 @@ use std::path::Path;
 use windrow_model::Json;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
+use windrow_model::rollout::Rollout;
 
 pub use base::{Base, Depth};
 pub use header::{FIELDS as HEADER_FIELDS, Header, check_name, is_capability};
@@ -34,6 +35,8 @@ pub struct LoadedJob {
     pub priority: Priority,
     /// Items at work at the same time, and what it may cost.
     pub limits: RunLimits,
+    /// How its items are let go; `None`: all at once.
+    pub rollout: Option<Rollout>,
     /// When the job starts again by itself, as a cron pattern.
     pub schedule: Option<String>,
     /// Only workers elsewhere that have this capability do its items.

@@ -86,6 +86,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         key: new.key,
         input: new.input,
         tried: Tried::default(),
+        first_try: 1,
         rescore: false,
         retry_from: None,
         rollback: false,

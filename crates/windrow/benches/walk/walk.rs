@@ -83,6 +83,7 @@ pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> Run
         spec_hash: items.to_string(),
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency, ..Default::default() },
+        rollout: None,
         fresh: false,
         selection: None,
         schedule: None,

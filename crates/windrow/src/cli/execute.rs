@@ -25,6 +25,10 @@ pub enum Ending {
     Interrupted {
         run: RunDetail,
     },
+    /// The run paused because too many failed, or because all was not well after a wave.
+    Halted {
+        run: RunDetail,
+    },
     /// The run paused because its budget is spent; it can be continued with more.
     Spent {
         run: RunDetail,
@@ -53,7 +57,7 @@ pub async fn to_end(app: &App, run: &str, mut progress: Progress) -> Result<Endi
     let running = app.engine(id, run.limits.concurrency).await?;
     let watched = watch(app, &running, (&job.kind, id), &mut signals, &mut progress).await;
     match watched {
-        Ok(Watched::Settled | Watched::Spent) => running.engine.drain().await,
+        Ok(Watched::Settled | Watched::Spent | Watched::Halted) => running.engine.drain().await,
         Ok(Watched::Signal) => interrupt(app, &running, id, &mut signals, &progress).await,
         Err(_) => running.engine.stop().await,
     }
@@ -64,6 +68,7 @@ pub async fn to_end(app: &App, run: &str, mut progress: Progress) -> Result<Endi
     Ok(match watched {
         _ if run.state.is_final() => Ending::Settled { run, pace },
         Watched::Spent => Ending::Spent { run },
+        Watched::Halted => Ending::Halted { run },
         _ => Ending::Interrupted { run },
     })
 }
@@ -73,6 +78,7 @@ enum Watched {
     Settled,
     Signal,
     Spent,
+    Halted,
 }
 
 async fn watch(
@@ -96,6 +102,9 @@ async fn watch(
                     let spent = run.state == RunState::Paused && run.spent_its_budget();
                     if spent && run.items.running == 0 {
                         return Ok(Watched::Spent);
+                    }
+                    if run.is_halted() && run.items.running == 0 {
+                        return Ok(Watched::Halted);
                     }
                     if !spent {
                         progress.show(&run, &running.engine.waits(), app.now());

@@ -21,7 +21,28 @@ pub struct Shown {
 
 pub async fn to_end(desk: &Desk, job: &str, run: &str, resumed: bool, shown: Shown) -> Result<Exit> {
     let ending = ending(desk, run, Progress::new(job, 0, shown.quiet)).await?;
-    result::show(desk, ending, report(desk, job, resumed, shown.json)).await
+    let follows = rollback_follows(&ending);
+    let exit = result::show(desk, ending, report(desk, job, resumed, shown.json)).await?;
+    if !follows {
+        return Ok(exit);
+    }
+    Box::pin(rollback(desk, job, exit, shown)).await
+}
+
+/// Whether the run was followed by one that takes it back.
+pub fn rollback_follows(ending: &Ending) -> bool {
+    let Ending::Settled { run, .. } = ending else { return false };
+    run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows)
+}
+
+/// Follows the run that takes back what the one before it did.
+pub async fn rollback(desk: &Desk, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
+    let run = desk.job(job).await?.job.latest_run;
+    eprintln!("taking back what was changed");
+    match to_end(desk, job, &run.id, false, shown).await? {
+        Exit::Passed => Ok(exit),
+        worse => Ok(worse),
+    }
 }
 
 pub async fn ending(desk: &Desk, run: &str, progress: Progress) -> Result<Ending> {

@@ -45,7 +45,7 @@ pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
             say_over(desk, &name, &run);
             Ok(Exit::Passed)
         }
-        Ending::Interrupted { run } | Ending::Spent { run } => {
+        Ending::Interrupted { run } | Ending::Spent { run } | Ending::Halted { run } => {
             eprintln!("interrupted while {name} was {}; the same command again goes on", run.state);
             Ok(Exit::Interrupted)
         }

@@ -1,5 +1,6 @@
 //! `windrow jobs resume`
 
+use windrow_model::record::RunLimits;
 use windrow_model::state::{RunEvent, RunState};
 
 use super::budget::Budget;
@@ -20,6 +21,9 @@ pub struct Args {
     /// Do the work right here, to the end
     #[arg(long)]
     here: bool,
+    /// Let so many items fail, where it paused because too many did
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    max_failed: Option<i64>,
     #[command(flatten)]
     budget: Budget,
     #[command(flatten)]
@@ -30,7 +34,7 @@ pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     if args.here {
         return work_here(desk, args).await;
     }
-    let run = desk.resume(&args.job, args.budget.wanted()).await?;
+    let run = desk.resume(&args.job, args.budget.wanted(), args.max_failed).await?;
     let name = desk.name_of(&args.job).await?;
     let who = match (desk.worker_of(&run).await?, desk) {
         (Some(worker), _) => format!("process {} goes on with it", worker.pid),
@@ -51,6 +55,7 @@ async fn work_here(desk: &Desk, args: Args) -> Result<Exit> {
     };
     let (job, run) = find::job(app, &args.job).await?;
     let limits = args.budget.applied_to(run.limits);
+    let limits = RunLimits { max_failed: args.max_failed.or(limits.max_failed), ..limits };
     let run = steer::amend(app, run, limits, &wiring::actor(), MORE).await?;
     if let Some(session) = app.coordinator_of(&run).await? {
         let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);

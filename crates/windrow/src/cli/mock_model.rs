@@ -108,11 +108,11 @@ fn unreadable(path: &Path, error: &str) -> Error {
     Error::new(format!("{}: {error}", path.display()), "check the path and its permissions")
 }
 
-fn duration(text: &str) -> std::result::Result<Duration, String> {
+pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
 }
 
-fn share(text: &str) -> std::result::Result<f64, String> {
+pub fn share(text: &str) -> std::result::Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "write a number from 0 to 1".to_owned())?;
     (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| "write a number from 0 to 1".to_owned())
 }

@@ -23,6 +23,7 @@ mod follow;
 mod gates;
 mod item_show;
 mod job_text;
+mod jobs_approve;
 mod jobs_cancel;
 mod jobs_clean_up;
 mod jobs_clone;
@@ -33,17 +34,21 @@ mod jobs_logs;
 mod jobs_pause;
 mod jobs_resume;
 mod jobs_retry;
+mod jobs_rollback;
 mod jobs_schedule;
 mod jobs_show;
 mod jobs_stats;
+mod jobs_targets;
 mod jobs_unschedule;
 mod jobs_why;
 mod keys_create;
 mod keys_list;
 mod keys_revoke;
+mod mock_connect;
 mod mock_model;
 mod online;
 mod output;
+mod plan;
 mod progress;
 mod report;
 mod report_target;
@@ -124,6 +129,8 @@ enum Command {
     Run(run::Args),
     /// Say whether a job file and its dataset are in order; nothing is called or stored
     Check(check::Args),
+    /// What an operation would change on each target; nothing is changed
+    Plan(plan::Args),
     /// Two runs row by row: what changed, and how surely
     Compare(compare::Args),
     /// Judge the gates of a run once more
@@ -147,6 +154,8 @@ enum Command {
     Webhooks(webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
+    /// A stand-in for Kafka Connect on this machine, for examples and tests
+    MockConnect(mock_connect::Args),
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
@@ -220,6 +229,12 @@ enum Jobs {
     Cancel(jobs_cancel::Args),
     /// Try again what failed or was cancelled, and only that
     Retry(jobs_retry::Args),
+    /// Take an operation back: every target to what it was before
+    Rollback(jobs_rollback::Args),
+    /// Let the next wave of an operation open
+    Approve(jobs_approve::Args),
+    /// What became of every target of an operation
+    Targets(jobs_targets::Args),
     /// Run another job with the definition of this one
     Clone(jobs_clone::Args),
     /// Let a job start by itself
@@ -275,6 +290,11 @@ pub async fn perform(started: Started) -> Result<Exit> {
             at.here("mock-model")?;
             mock_model::perform(args).await
         }
+        Command::MockConnect(args) => {
+            at.here("mock-connect")?;
+            mock_connect::perform(args).await
+        }
+        Command::Plan(args) => plan::perform(&at.here("plan")?, args).await,
         Command::Config(Config::Show(args)) => config_show::perform(args),
         Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
         Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
@@ -310,6 +330,11 @@ async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
         }
         Jobs::Cancel(args) => desk.change("jobs cancel", args.job.clone(), jobs_cancel::perform(desk, args)).await,
         Jobs::Retry(args) => desk.change("jobs retry", args.job.clone(), jobs_retry::perform(desk, args)).await,
+        Jobs::Rollback(args) => {
+            desk.change("jobs rollback", args.job.clone(), jobs_rollback::perform(desk, args)).await
+        }
+        Jobs::Approve(args) => desk.change("jobs approve", args.job.clone(), jobs_approve::perform(desk, args)).await,
+        Jobs::Targets(args) => jobs_targets::perform(desk, args).await,
         Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
         Jobs::Why(args) => jobs_why::perform(desk, args).await,
         Jobs::Delete(args) => desk.change("jobs delete", args.job.clone(), jobs_delete::perform(desk, args)).await,

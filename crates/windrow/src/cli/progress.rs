@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use windrow_model::Time;
 use windrow_model::limit::Wait;
+use windrow_model::rollout::Holdup;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
@@ -24,6 +25,8 @@ pub struct Progress {
     face: Face,
     seen: VecDeque<(Instant, i64)>,
     state: Option<RunState>,
+    /// The wave whose approval was asked for last.
+    asked: Option<(String, i64)>,
 }
 
 enum Face {
@@ -39,13 +42,20 @@ impl Progress {
             (false, true) => Face::Bar(bar(name)),
             (false, false) => Face::Lines { last: Instant::now() },
         };
-        Self { name: name.into(), rows: rows as i64, face, seen: VecDeque::new(), state: None }
+        Self { name: name.into(), rows: rows as i64, face, seen: VecDeque::new(), state: None, asked: None }
     }
 
     pub fn show(&mut self, run: &RunDetail, waits: &[Wait], now: Time) {
         let total = if run.planned { run.items.total } else { run.items.total.max(self.rows) };
         let rate = self.rate(run.items.settled());
         let mut summary = summary(run, total, rate);
+        if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
+            summary = format!("wave {} of {} · {summary}", rollout.wave, rollout.waves);
+        }
+        if let Some(holdup) = run.holdup(now).filter(|_| run.items.running == 0) {
+            summary = format!("{summary} · {}", holdup.phrase(now));
+            self.tell_of_approval(run, holdup);
+        }
         // Said only where it is what holds the run up.
         if let Some(wait) = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.items.running) {
             summary = format!("{summary} · {}", wait.sentence(now));
@@ -92,6 +102,16 @@ impl Progress {
             ));
         } else if before == Some(RunState::Paused) {
             self.say("resumed");
+        }
+    }
+
+    /// Once per wave.
+    fn tell_of_approval(&mut self, run: &RunDetail, holdup: Holdup) {
+        if let Holdup::Approval { wave } = holdup
+            && self.asked.replace((run.id.clone(), wave)) != Some((run.id.clone(), wave))
+        {
+            let name = &self.name;
+            self.say(&format!("wave {} waits for approval: windrow jobs approve {name}", wave + 1));
         }
     }
 

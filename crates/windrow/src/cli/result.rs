@@ -1,7 +1,9 @@
 //! The end of a run, for a person as a table, for a program as one object; and the exit code.
 
 use windrow_model::aggregate::Aggregates;
+use windrow_model::state::Mode;
 use windrow_wire::{ItemRow, RunDetail, RunResult};
+use windrow_workloads::operation;
 
 use super::assess::Wish;
 use super::execute::{Ending, Pace};
@@ -29,6 +31,7 @@ pub async fn show(desk: &Desk, ending: Ending, report: Report) -> Result<Exit> {
         Ending::Settled { run, pace } => show_settled(desk, &run.id, Some(pace), &report).await,
         Ending::Interrupted { run } => show_unfinished(desk, &run, &report, Exit::Interrupted).await,
         Ending::Spent { run } => show_unfinished(desk, &run, &report, Exit::BudgetSpent).await,
+        Ending::Halted { run } => show_unfinished(desk, &run, &report, Exit::ItemsFailed).await,
     }
 }
 
@@ -44,6 +47,16 @@ async fn show_unfinished(desk: &Desk, run: &RunDetail, report: &Report, exit: Ex
         (Exit::BudgetSpent, Some(reason), _) => {
             eprintln!(
                 "paused: {reason}; {done}, all of it kept\ngo on with more:  {again} --budget DOLLARS (or --budget-tokens N)"
+            );
+        }
+        (Exit::ItemsFailed, Some(reason), _) => {
+            let name = desk.job(&run.job).await?.job.name;
+            let here = if matches!(desk, Desk::Folder(_)) { " --here" } else { "" };
+            eprintln!(
+                "paused: {reason}; {done}\ngo on all the same:  {}\ntake it back:        {}, then {}",
+                desk.command(&format!("jobs resume {name}{here} --max-failed N")),
+                desk.command(&format!("jobs cancel {name}")),
+                desk.command(&format!("jobs rollback {name}")),
             );
         }
         (_, _, Desk::Folder(_)) => eprintln!("interrupted: {done}; continue with: {again}"),
@@ -95,8 +108,21 @@ fn page(desk: &Desk, result: &RunResult, pace: Option<Pace>) -> String {
     if !result.worst.is_empty() {
         page += &format!("\n{}", tables::worst(&result.worst));
     }
+    if job.kind == operation::KIND {
+        page += &after_operation(desk, result);
+    }
     if let Some(first) = result.failed.first() {
         page += &failures(desk, result, first);
+    }
+    page
+}
+
+/// Where the targets are, and the way back.
+fn after_operation(desk: &Desk, result: &RunResult) -> String {
+    let (name, items) = (&result.job.name, &result.items);
+    let mut page = format!("\ntargets:         {}\n", desk.command(&format!("jobs targets {name}")));
+    if result.run.mode != Mode::Rollback && items.succeeded + items.failed > 0 {
+        page += &format!("take it back:    {}\n", desk.command(&format!("jobs rollback {name}")));
     }
     page
 }

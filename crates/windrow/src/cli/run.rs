@@ -117,7 +117,12 @@ pub async fn finish(desk: &Desk, started: &Started, args: &Args) -> Result<Exit>
         wish: Wish { baseline: args.baseline.clone(), within: None, worst: args.worst },
         targets: args.report.clone(),
     };
-    result::show(desk, ending, report).await
+    let follows = follow::rollback_follows(&ending);
+    let exit = result::show(desk, ending, report).await?;
+    if !follows {
+        return Ok(exit);
+    }
+    follow::rollback(desk, &started.name, exit, follow::Shown { json: args.json, quiet: args.quiet }).await
 }
 
 async fn ending(desk: &Desk, started: &Started, args: &Args) -> Result<Ending> {

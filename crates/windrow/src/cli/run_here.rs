@@ -110,7 +110,7 @@ impl Host for Here {
     async fn end(&self, app: &App, run: &Run) -> Result<()> {
         match execute::to_end(app, &run.id.to_string(), Progress::new("", 0, true)).await? {
             Ending::Settled { .. } => Ok(()),
-            Ending::Interrupted { .. } | Ending::Spent { .. } => {
+            Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
                 let what = format!("interrupted while run {} was being ended", run.id);
                 Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
             }

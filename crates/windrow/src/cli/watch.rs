@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use windrow_model::Time;
+use windrow_engine::SystemClock;
+use windrow_model::Clock;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
@@ -39,8 +40,12 @@ pub async fn to_end(remote: &Remote, run: &str, mut progress: Progress) -> Resul
             progress.clear();
             return Ok(Ending::Spent { run });
         }
+        if run.is_halted() && run.items.running == 0 {
+            progress.clear();
+            return Ok(Ending::Halted { run });
+        }
         if !spent {
-            progress.show(&run, &[], Time(0));
+            progress.show(&run, &[], SystemClock.now());
         }
         tokio::select! {
             () = line.quiet(&run.job) => {}

@@ -31,8 +31,8 @@ impl Desk {
         }
     }
 
-    /// Let a paused run go on, with another budget if one is given.
-    pub async fn resume(&self, job: &str, budget: Budget) -> Result<RunDetail> {
+    /// Let a paused run go on, with another budget or cap on failures if one is given.
+    pub async fn resume(&self, job: &str, budget: Budget, max_failed: Option<i64>) -> Result<RunDetail> {
         match self {
             Desk::Folder(app) => {
                 let (job, run) = find::job(app, job).await?;
@@ -40,13 +40,15 @@ impl Desk {
                 let limits = RunLimits {
                     max_tokens: budget.tokens.or(run.limits.max_tokens),
                     max_cost_nanos: budget.cost_nanos.or(run.limits.max_cost_nanos),
+                    max_failed: max_failed.or(run.limits.max_failed),
                     ..run.limits
                 };
                 let run = steer::amend(app, run, limits, &actor, MORE).await?;
                 steer::intend(app, &job, &run, RunEvent::Resume, Wisher { actor: &actor, reason: None }).await
             }
             Desk::Server(remote) => {
-                let answer = remote.post(&["jobs", job, "resume"], &Resume { budget: budget.into() }).await;
+                let wish = Resume { budget: budget.into(), max_failed };
+                let answer = remote.post(&["jobs", job, "resume"], &wish).await;
                 answer.map_err(|error| error.advising(Code::BudgetSpent, MORE))
             }
         }

@@ -3,7 +3,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, Run, RunLimits};
 use windrow_model::state::RunEvent;
 use windrow_wire::RunDetail;
 use windrow_wire::request::{Reason, Resume};
@@ -64,7 +64,11 @@ pub async fn resume(State(server): Shared, caller: Caller, Named(job): Named, if
     let wish: Resume = sent.json_or_default()?;
     let (job, run) = caller.job(&server.app, &job).await?;
     if_match.job(&server, &job, &run).await?;
+    if wish.max_failed.is_some_and(|max| max < 1) {
+        return Err(Refusal::bad("max_failed", "this is no number of items", "at least one must be allowed to fail"));
+    }
     let limits = with_budget(run.limits, wish.budget)?;
+    let limits = RunLimits { max_failed: wish.max_failed.or(limits.max_failed), ..limits };
     let more = "give it more: { \"budget\": { \"dollars\": 5 } }";
     let run = steer::amend(&server.app, run, limits, &caller.actor, more).await?;
     intend(&server, &caller, &job, &run, RunEvent::Resume, None).await

@@ -1,7 +1,7 @@
 //! Looks at the server every few seconds: gauges are set, rules are judged, and what changed is stored,
-//! logged and sent on. Whoever asks between two looks gets one of their own.
+//! logged and sent on. Those who ask between two looks share one of their own.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use windrow_engine::Engine;
@@ -14,6 +14,7 @@ use windrow_wire::AlertView;
 
 use super::alert::{Change, Machine, Pace, signals};
 use super::{Exposition, Reading, Thresholds, gauges};
+use crate::recent::Recent;
 use crate::wiring::App;
 
 /// Alerts that are over and still shown.
@@ -25,6 +26,7 @@ pub struct Watch {
     every: Duration,
     started_at: Time,
     alerts: Mutex<Alerts>,
+    readings: Recent<Option<String>, Reading>,
 }
 
 struct Alerts {
@@ -43,21 +45,37 @@ impl Watch {
     ) -> Result<Self, StoreError> {
         let machine = Machine::resume(app.alerts.active_alerts().await?);
         let alerts = Alerts { machine, pace: Pace::default(), unstored: Vec::new() };
-        Ok(Self { thresholds, exposition, every, started_at: app.now(), alerts: Mutex::new(alerts) })
+        Ok(Self {
+            thresholds,
+            exposition,
+            every,
+            started_at: app.now(),
+            alerts: Mutex::new(alerts),
+            readings: Recent::default(),
+        })
     }
 
     pub fn thresholds(&self) -> &Thresholds {
         &self.thresholds
     }
 
-    /// How everything is now, in one workspace or in all.
-    pub async fn look(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Reading {
+    /// How everything is about now, in one workspace or in all.
+    pub async fn look(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Arc<Reading> {
+        let look = async {
+            let reading = self.look_anew(app, engine, workspace.clone()).await;
+            // A database that did not answer is asked again by the next one.
+            if reading.vitals.is_ok() { Ok(reading) } else { Err(Arc::new(reading)) }
+        };
+        self.readings.get(workspace.clone(), look).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn look_anew(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Reading {
         Reading::take(app, workspace, engine.load(), self.thresholds.patience, self.started_at).await
     }
 
     /// The metrics as they are now.
     pub async fn expose(&self, app: &App, engine: &Engine) -> String {
-        gauges::show(&self.look(app, engine, None).await);
+        gauges::show(&*self.look(app, engine, None).await);
         self.exposition.text()
     }
 
@@ -69,7 +87,7 @@ impl Watch {
     /// Runs as long as the server.
     pub async fn go_on(&self, app: &App, engine: &Engine) -> std::convert::Infallible {
         loop {
-            let reading = self.look(app, engine, None).await;
+            let reading = self.look_anew(app, engine, None).await;
             gauges::show(&reading);
             self.judge(app, &reading).await;
             self.exposition.gather();

@@ -57,6 +57,12 @@ macro_rules! integers {
 }
 integers!(i64, i32, u32, u16, u8);
 
+impl ToCell for Cell<'_> {
+    fn cell(&self) -> Cell<'_> {
+        *self
+    }
+}
+
 impl ToCell for bool {
     fn cell(&self) -> Cell<'_> {
         Cell::Int(i64::from(*self))

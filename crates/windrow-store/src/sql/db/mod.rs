@@ -4,6 +4,7 @@
 
 mod cell;
 mod error;
+mod many;
 mod params;
 mod row;
 mod statement;
@@ -51,6 +52,7 @@ impl Connection {
         let mut ids: Vec<i64> = ids.into_iter().collect();
         ids.sort_unstable();
         ids.dedup();
+        let ids: Vec<Option<i64>> = ids.into_iter().map(Some).collect();
         match ids.as_slice() {
             [] => Ok(()),
             [id] => {
@@ -58,9 +60,8 @@ impl Connection {
                 self.prepare_cached(&sql)?.query_map([*id], |_| Ok(())).map(drop)
             }
             many => {
-                let ids = many.iter().map(i64::to_string).collect::<Vec<_>>().join(",");
-                let sql = format!("SELECT id FROM {table} WHERE id IN ({ids}) ORDER BY id FOR UPDATE");
-                self.prepare_cached(&sql)?.query_map((), |_| Ok(())).map(drop)
+                let sql = format!("SELECT id FROM {table} WHERE id = ANY(?1) ORDER BY id FOR UPDATE");
+                self.prepare_cached(&sql)?.query_map([Cell::Ints(many)], |_| Ok(())).map(drop)
             }
         }
     }

@@ -31,6 +31,7 @@ fn submission(n: i64) -> Submission {
         spec_hash: "hash".into(),
         priority: Priority::NORMAL,
         limits: RunLimits { concurrency: 1_000, max_losses: 3, ..RunLimits::default() },
+        rollout: None,
         fresh: false,
         selection: None,
         schedule: None,

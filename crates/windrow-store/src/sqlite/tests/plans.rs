@@ -50,8 +50,8 @@ fn every_hot_statement_is_served_by_an_index() {
     let (_folder, conn) = open();
     let cases: Vec<(&str, String, &str)> = vec![
         ("running of a run", claim::COUNT_RUNNING.clone(), "attempts_running (run_id=?)"),
-        ("next priority", claim::NEXT_LEVEL.clone(), "attempts_queued (run_id=? AND priority>?)"),
-        ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND priority=? AND"),
+        ("next priority", claim::NEXT_LEVEL.clone(), "attempts_queued (run_id=? AND wave=? AND priority>?)"),
+        ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND"),
         ("holder", claim::HOLDER.clone(), "attempts_holding (resource=?)"),
         ("input", claim::ITEM_AND_INPUT.into(), "INTEGER PRIMARY KEY (rowid=?)"),
         ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=? AND run_id>?)"),

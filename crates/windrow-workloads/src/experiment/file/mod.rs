@@ -123,6 +123,7 @@ pub fn load(
         labels: header.labels,
         priority: header.priority,
         limits,
+        rollout: None,
         schedule: header.schedule,
         worker: header.worker,
         spec,

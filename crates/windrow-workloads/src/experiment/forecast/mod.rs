@@ -143,6 +143,7 @@ fn work(no: usize, item: NewItem) -> WorkItem {
         key: item.key,
         input: item.input,
         tried: Tried::default(),
+        first_try: 1,
         rescore: false,
         retry_from: None,
         rollback: false,

@@ -20,7 +20,7 @@ pub use reply::opened;
 
 use super::target::Setting;
 use crate::environment::Resolved;
-use crate::experiment::target::wire::Secret;
+use crate::wire::Secret;
 use config::{Launch, Limits, Mode, content_of};
 use exchange::Running;
 use start::Start;

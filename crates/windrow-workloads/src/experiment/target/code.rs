@@ -12,11 +12,11 @@ use windrow_model::record::nanos;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::wire::ms_since;
 use super::{Answer, Question, Setting, Target, thaw};
 use crate::canonical::canonical;
 use crate::experiment::component::Config;
 use crate::experiment::process::{self, Frozen, Own, Process, opened};
+use crate::wire::ms_since;
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

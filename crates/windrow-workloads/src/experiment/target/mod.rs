@@ -8,7 +8,6 @@ mod http;
 mod recorded;
 mod rehearsed;
 mod replay;
-pub mod wire;
 pub mod worker;
 
 use std::sync::Arc;
@@ -269,7 +268,7 @@ pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Tar
 /// this machine costs nothing.
 pub fn has_price(kind: &str, config: &Value) -> bool {
     let provider = PROVIDERS.iter().find(|provider| provider.name == kind);
-    provider.is_some_and(|provider| !wire::is_loopback(config["base_url"].as_str().unwrap_or(provider.base_url)))
+    provider.is_some_and(|provider| !crate::wire::is_loopback(config["base_url"].as_str().unwrap_or(provider.base_url)))
 }
 
 /// A frozen configuration back as its structure.

@@ -17,10 +17,10 @@ use super::{Credentials, wrong};
 use crate::experiment::rehearsal::Rehearsal;
 use crate::experiment::spec::Component;
 use crate::experiment::target::account::Account;
-use crate::experiment::target::wire::failure::Unusable;
-use crate::experiment::target::wire::{self, Secret, failure};
 use crate::experiment::target::{Setting, thaw};
 use crate::prices::{Prices, Tokens};
+use crate::wire::failure::Unusable;
+use crate::wire::{self, Secret, failure};
 
 pub struct Embeddings {
     client: reqwest::Client,

@@ -22,10 +22,10 @@ pub use provider::PROVIDERS;
 pub use settings::SettingsOf;
 
 use super::account::Account;
-use super::wire::{self, Frames, Secret, failure, ms_since};
 use super::{Answer, Question, Setting, Target, thaw};
 use crate::environment::{Environment, Resolved};
 use crate::prices::Prices;
+use crate::wire::{self, Frames, Secret, failure, ms_since};
 use dialect::{Asking, Dialect, Said};
 use provider::{KeyHeader, Provider};
 use settings::Settings;

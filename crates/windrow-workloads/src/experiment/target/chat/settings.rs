@@ -13,7 +13,7 @@ use crate::duration::Duration;
 use crate::environment::{BadReference, Environment, Resolved, has_reference};
 use crate::experiment::component::{Config, Finding};
 use crate::experiment::target::account::check_limits;
-use crate::experiment::target::wire::{is_loopback, web_url};
+use crate::wire::{is_loopback, web_url};
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -10,14 +10,14 @@ use serde_json_path::JsonPath;
 use windrow_model::limit::Limits;
 
 use super::GIVEN;
-use super::templated::{Templated, texts};
 use crate::duration::Duration;
 use crate::environment::{BadReference, Environment, has_reference};
 use crate::experiment::component::{Config, Finding};
 use crate::experiment::evaluator::condition_template;
 use crate::experiment::target::account::check_limits;
-use crate::experiment::target::wire::web_url;
 use crate::template::Template;
+use crate::templated::{Templated, texts};
+use crate::wire::web_url;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -16,7 +16,7 @@ use super::config::HttpConfig;
 use super::wrong;
 use crate::duration::Duration;
 use crate::environment::{Environment, has_reference};
-use crate::experiment::target::wire::{self, Secret, failure, ms_since};
+use crate::wire::{self, Secret, failure, ms_since};
 
 /// As it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,7 +10,6 @@ mod listener;
 mod poll;
 mod reading;
 mod slot;
-mod templated;
 
 use std::sync::Arc;
 
@@ -24,18 +23,18 @@ use windrow_model::{ErrorClass, Failure, Json};
 pub use config::HttpConfig;
 
 use super::account::Account;
-use super::wire::web_url;
 use super::{Answer, Collected, Later, Question, Setting, Target, thaw};
 use crate::canonical::canonical;
 use crate::environment::{BadReference, Environment, has_reference};
 use crate::experiment::message::{Message, Role};
 use crate::template::{Template, TemplateError};
+use crate::templated::Templated;
+use crate::wire::web_url;
 use callback::Callback;
 use exchange::{Exchange, Request};
 use handed_in::HandedIn;
 use poll::Poll;
 use reading::Reading;
-use templated::Templated;
 
 /// What its templates see beside the row.
 pub const GIVEN: &[&str] = &["messages", "prompt", "token", "callback_url"];

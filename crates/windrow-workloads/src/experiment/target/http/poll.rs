@@ -15,8 +15,8 @@ use super::reading::Reading;
 use super::{template, untemplated, wrong};
 use crate::experiment::evaluator::condition_template;
 use crate::experiment::target::Collected;
-use crate::experiment::target::wire::failure::{retry_after_ms, shorten};
 use crate::template::Template;
+use crate::wire::failure::{retry_after_ms, shorten};
 
 pub struct Poll {
     url: Template,

@@ -10,7 +10,7 @@ use windrow_model::{Failure, Json};
 use super::config::{HttpConfig, UsagePaths};
 use super::exchange::Reply;
 use crate::experiment::target::Answer;
-use crate::experiment::target::wire::failure::{self, Unusable};
+use crate::wire::failure::{self, Unusable};
 
 pub struct Reading {
     output: Option<JsonPath>,

@@ -14,7 +14,6 @@ use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::wire::failure::shorten;
 use super::{Answer, Collected, Later, Question, Setting, Target, build, thaw};
 use crate::environment::Environment;
 use crate::experiment::component::{Checked, Surroundings};
@@ -22,6 +21,7 @@ use crate::experiment::file::target::chosen;
 use crate::experiment::spec::Component;
 use crate::job_file::Section;
 use crate::report::Problems;
+use crate::wire::failure::shorten;
 use tape::{Line, Tape};
 
 windrow_model::vocabulary! {

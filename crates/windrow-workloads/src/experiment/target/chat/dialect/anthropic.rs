@@ -6,9 +6,9 @@ use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, append, count, named, owned, spoken, standing_instructions, usage_of};
 use crate::experiment::message::Message;
-use crate::experiment::target::wire::Framing;
-use crate::experiment::target::wire::failure::Unusable;
 use crate::prices::Tokens;
+use crate::wire::Framing;
+use crate::wire::failure::Unusable;
 
 /// The API requires a limit; this one cuts off no ordinary answer.
 const MAX_TOKENS: u64 = 4096;

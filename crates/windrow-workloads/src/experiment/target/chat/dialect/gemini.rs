@@ -6,9 +6,9 @@ use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, count, owned, set, spoken, standing_instructions, usage_of};
 use crate::experiment::message::{Message, Role};
-use crate::experiment::target::wire::Framing;
-use crate::experiment::target::wire::failure::Unusable;
 use crate::prices::Tokens;
+use crate::wire::Framing;
+use crate::wire::failure::Unusable;
 
 const CONFIG: &str = "generationConfig";
 /// Reasons to end that mean somebody decided the answer must not be seen.

@@ -21,9 +21,9 @@ use windrow_model::Json;
 
 use super::settings::{Settings, Tool};
 use crate::experiment::message::{Message, Role};
-use crate::experiment::target::wire::Framing;
-use crate::experiment::target::wire::failure::Unusable;
 use crate::prices::Tokens;
+use crate::wire::Framing;
+use crate::wire::failure::Unusable;
 
 pub struct Dialect {
     /// Under the base URL.

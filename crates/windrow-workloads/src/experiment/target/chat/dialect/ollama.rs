@@ -6,9 +6,9 @@ use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, append, count, functions, owned, set};
 use crate::experiment::message::Message;
-use crate::experiment::target::wire::Framing;
-use crate::experiment::target::wire::failure::Unusable;
 use crate::prices::Tokens;
+use crate::wire::Framing;
+use crate::wire::failure::Unusable;
 
 const OPTIONS: &str = "options";
 

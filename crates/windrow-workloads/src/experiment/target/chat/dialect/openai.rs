@@ -7,9 +7,9 @@ use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, append, count, functions, named, owned, usage_of};
 use crate::experiment::message::Message;
-use crate::experiment::target::wire::Framing;
-use crate::experiment::target::wire::failure::Unusable;
 use crate::prices::Tokens;
+use crate::wire::Framing;
+use crate::wire::failure::Unusable;
 
 pub const OPENAI: Dialect = Dialect {
     path: |_| "/chat/completions".to_owned(),

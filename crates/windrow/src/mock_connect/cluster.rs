@@ -1,0 +1,155 @@
+//! All clusters of the stand-in, and the rules of changing their connectors. It also watches what no
+//! client may ever bring about: one connector at work in two clusters.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::connector::{Connector, State};
+
+/// A refusal in Connect's own form.
+pub type Answer = Result<(StatusCode, Value), (StatusCode, String)>;
+
+#[derive(Default)]
+pub struct Clusters {
+    pub delay: Duration,
+    connectors: BTreeMap<(String, String), Connector>,
+    pub calls: BTreeMap<&'static str, u64>,
+    /// Connectors that were at work in two clusters.
+    pub doubled: Vec<String>,
+}
+
+impl Clusters {
+    pub fn new(delay: Duration) -> Self {
+        Self { delay, ..Self::default() }
+    }
+
+    pub fn seed(&mut self, cluster: &str, name: &str, breaks: bool, now: Instant) {
+        let config = json!({
+            "name": name, "connector.class": "io.debezium.connector.mysql.MySqlConnector", "tasks.max": "1",
+            "database.hostname": "mysql-a.internal", "topic.prefix": name, "snapshot.mode": "when_needed",
+        });
+        let offset =
+            json!({ "file": "binlog.000007", "pos": 4711, "gtids": "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77" });
+        let offsets = vec![json!({ "partition": { "server": name }, "offset": offset })];
+        let mut connector = Connector::new(fields(config), offsets, State::Running, now);
+        connector.breaks = breaks;
+        self.connectors.insert((cluster.to_owned(), name.to_owned()), connector);
+    }
+
+    pub fn names(&self, cluster: &str) -> Vec<&str> {
+        self.connectors.keys().filter(|(of, _)| of == cluster).map(|(_, name)| name.as_str()).collect()
+    }
+
+    pub fn count(&mut self, call: &'static str) {
+        *self.calls.entry(call).or_default() += 1;
+    }
+
+    pub fn of(&mut self, cluster: &str, name: &str) -> Result<&mut Connector, (StatusCode, String)> {
+        let key = (cluster.to_owned(), name.to_owned());
+        self.connectors.get_mut(&key).ok_or_else(|| (StatusCode::NOT_FOUND, format!("Connector {name} not found")))
+    }
+
+    pub fn create(&mut self, cluster: &str, body: &Value, now: Instant) -> Answer {
+        let name = body["name"].as_str().unwrap_or_default().to_owned();
+        let key = (cluster.to_owned(), name.clone());
+        if self.connectors.contains_key(&key) {
+            return Err((StatusCode::CONFLICT, format!("Connector {name} already exists")));
+        }
+        let mut config = fields(body["config"].clone());
+        config.insert("name".to_owned(), json!(name));
+        let state = match body["initial_state"].as_str() {
+            Some("STOPPED") => State::Stopped,
+            Some("PAUSED") => State::Paused,
+            _ => State::Running,
+        };
+        self.connectors.insert(key, Connector::new(config.clone(), Vec::new(), state, now));
+        self.watch(&name, now);
+        Ok((StatusCode::CREATED, json!({ "name": name, "config": config, "tasks": [], "type": "source" })))
+    }
+
+    pub fn delete(&mut self, cluster: &str, name: &str) -> Answer {
+        self.of(cluster, name)?;
+        self.connectors.remove(&(cluster.to_owned(), name.to_owned()));
+        Ok((StatusCode::NO_CONTENT, Value::Null))
+    }
+
+    pub fn want(&mut self, cluster: &str, name: &str, state: State, now: Instant) -> Answer {
+        let delay = self.delay;
+        self.of(cluster, name)?.want(state, delay, now);
+        self.watch(name, now);
+        let status = if state == State::Stopped { StatusCode::NO_CONTENT } else { StatusCode::ACCEPTED };
+        Ok((status, Value::Null))
+    }
+
+    pub fn put(&mut self, cluster: &str, name: &str, body: Value, now: Instant) -> Answer {
+        let mut config = fields(body);
+        if config.get("name").is_some_and(|given| given != name) {
+            return Err((StatusCode::BAD_REQUEST, "the name in the body must be that of the path".to_owned()));
+        }
+        config.insert("name".to_owned(), json!(name));
+        let delay = self.delay;
+        let connector = self.of(cluster, name)?;
+        connector.put(config.clone(), delay, now);
+        Ok((StatusCode::OK, json!({ "name": name, "config": config, "tasks": [], "type": "source" })))
+    }
+
+    /// `None` deletes all.
+    pub fn alter_offsets(&mut self, cluster: &str, name: &str, body: Option<&Value>, now: Instant) -> Answer {
+        let connector = self.of(cluster, name)?;
+        if !connector.is_stopped(now) {
+            return Err((
+                StatusCode::BAD_REQUEST,
+                "Connectors must be in the STOPPED state before their offsets can be modified".to_owned(),
+            ));
+        }
+        connector.patches += 1;
+        let Some(body) = body else {
+            connector.offsets.clear();
+            return Ok((
+                StatusCode::OK,
+                json!({ "message": "The offsets for this connector have been reset successfully" }),
+            ));
+        };
+        let list = body["offsets"].as_array().cloned().unwrap_or_default();
+        if list.is_empty() {
+            return Err((
+                StatusCode::BAD_REQUEST,
+                "Partitions / offsets need to be provided for an alter offsets request".to_owned(),
+            ));
+        }
+        for entry in list {
+            connector.offsets.retain(|known| known["partition"] != entry["partition"]);
+            if !entry["offset"].is_null() {
+                connector.offsets.push(entry);
+            }
+        }
+        Ok((StatusCode::OK, json!({ "message": "The offsets for this connector have been altered successfully" })))
+    }
+
+    /// After every change of what is wanted.
+    fn watch(&mut self, name: &str, now: Instant) {
+        let at_work =
+            self.connectors.iter().filter(|((_, of), connector)| of == name && connector.may_run(now)).count();
+        if at_work > 1 {
+            self.doubled.push(name.to_owned());
+        }
+    }
+
+    pub fn stats(&self, now: Instant) -> Value {
+        let one = |((cluster, name), connector): (&(String, String), &Connector)| {
+            json!({ "cluster": cluster, "name": name, "puts": connector.puts, "patches": connector.patches,
+                    "config": connector.config, "offsets": connector.offsets, "state": connector.state(now).as_str() })
+        };
+        json!({ "connectors": self.connectors.iter().map(one).collect::<Vec<_>>(), "calls": self.calls, "doubled": self.doubled })
+    }
+}
+
+fn fields(value: Value) -> Map<String, Value> {
+    match value {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}

@@ -1,0 +1,97 @@
+//! One connector: what was asked for, what is so, and when the one becomes the other.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Running,
+    Paused,
+    Stopped,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Running => "RUNNING",
+            State::Paused => "PAUSED",
+            State::Stopped => "STOPPED",
+        }
+    }
+}
+
+pub struct Connector {
+    pub config: Map<String, Value>,
+    pub offsets: Vec<Value>,
+    /// How often its configuration was put, and its offsets changed.
+    pub puts: u64,
+    pub patches: u64,
+    wanted: State,
+    before: State,
+    applied_at: Instant,
+    /// Its tasks fail once its configuration has changed.
+    pub breaks: bool,
+    failed: bool,
+}
+
+impl Connector {
+    pub fn new(config: Map<String, Value>, offsets: Vec<Value>, state: State, now: Instant) -> Self {
+        let (wanted, before) = (state, state);
+        Self { config, offsets, puts: 0, patches: 0, wanted, before, applied_at: now, breaks: false, failed: false }
+    }
+
+    pub fn want(&mut self, state: State, delay: Duration, now: Instant) {
+        self.before = self.state(now);
+        self.wanted = state;
+        self.applied_at = now + delay;
+        self.failed &= state != State::Running;
+    }
+
+    pub fn put(&mut self, config: Map<String, Value>, delay: Duration, now: Instant) {
+        self.puts += 1;
+        self.failed = self.breaks && config != self.config;
+        self.config = config;
+        self.want_again(delay, now);
+    }
+
+    /// Its tasks start anew.
+    pub fn want_again(&mut self, delay: Duration, now: Instant) {
+        self.before = self.state(now);
+        self.applied_at = now + delay;
+    }
+
+    pub fn state(&self, now: Instant) -> State {
+        if now >= self.applied_at { self.wanted } else { self.before }
+    }
+
+    /// It has tasks, or will have.
+    pub fn may_run(&self, now: Instant) -> bool {
+        self.wanted != State::Stopped || self.state(now) != State::Stopped
+    }
+
+    pub fn is_stopped(&self, now: Instant) -> bool {
+        !self.may_run(now)
+    }
+
+    pub fn status(&self, name: &str, now: Instant) -> Value {
+        let state = self.state(now);
+        let settling = now < self.applied_at;
+        let count = self.config.get("tasks.max").and_then(Value::as_str).and_then(|n| n.parse().ok()).unwrap_or(1);
+        let tasks: Vec<Value> = match state {
+            State::Stopped => Vec::new(),
+            _ => (0..count).map(|id: usize| self.task(id, state, settling)).collect(),
+        };
+        json!({ "name": name, "connector": { "state": state.as_str(), "worker_id": "mock:8083" }, "tasks": tasks, "type": "source" })
+    }
+
+    fn task(&self, id: usize, state: State, settling: bool) -> Value {
+        match (self.failed, settling, state) {
+            (_, true, State::Running) => json!({ "id": id, "state": "RESTARTING", "worker_id": "mock:8083" }),
+            (true, false, State::Running) => {
+                json!({ "id": id, "state": "FAILED", "worker_id": "mock:8083", "trace": "ConnectException: it broke\n\tat …" })
+            }
+            _ => json!({ "id": id, "state": state.as_str(), "worker_id": "mock:8083" }),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Bulk operations on the stand-in for Kafka Connect, over HTTP and by commands: plans, waves, the cap,
+//! approval, and the way back.
+
+use serde_json::{Value, json};
+
+use crate::mock_connect::MockConnect;
+use crate::place::{Place, Said};
+
+/// `job.yaml` of these settings, on the connectors of the stand-in.
+pub fn write_job(place: &Place, connect: &MockConnect, action: &str, strategy: &str) {
+    let url = &connect.url;
+    place.write(
+        "job.yaml",
+        &format!(
+            "kind: operation\nname: change\ntargets: {{ select: \"orders-*\" }}\naction:\n  kafka-connect:\n    \
+             url: {url}\n    {action}\nstrategy: {strategy}\n"
+        ),
+    );
+}
+
+const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
+
+fn run(place: &Place) -> Said {
+    place.windrow(&["run", "job.yaml", "--quiet", "--json"])
+}
+
+/// The report, one object per target.
+pub fn targets(place: &Place) -> Vec<Value> {
+    let said = place.windrow(&["jobs", "targets", "change", "--as", "json"]).ended_with(0);
+    said.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_plan_says_what_would_change_and_changes_nothing() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "3"]);
+    write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 1, max_failed: 1 }");
+    let before = connect.connectors();
+    let said = place.windrow(&["plan", "job.yaml"]).ended_with(0);
+    assert!(said.stdout.contains("orders-0001  config.tasks.max: \"1\" → \"2\""), "{}", said.stdout);
+    assert!(said.stdout.contains("3 targets: 3 to change, 0 done already, 0 refused"), "{}", said.stdout);
+    assert!(said.stdout.contains("3 waves: 1, 1, 1"), "{}", said.stdout);
+    place.edit("job.yaml", "tasks.max: \"2\"", "tasks.max: many");
+    let refused = place.windrow(&["plan", "job.yaml", "--json"]).ended_with(1).json();
+    let error = refused["targets"][0]["error"].as_str().unwrap();
+    assert!(refused["refused"] == 3 && error.contains("tasks.max: Invalid value many"), "{refused}");
+    assert_eq!(connect.connectors(), before);
+    assert!(!place.data().exists(), "nothing is stored");
+}
+
+/// B3, B5, B8: done once, recognised as done, taken back exactly.
+#[test]
+fn a_change_is_made_once_and_taken_back_exactly() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "6"]);
+    let before = connect.connectors();
+    write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 3, max_failed: 1 }");
+    assert_eq!(run(&place).ended_with(0).json()["run"]["status"], "success");
+    let records = targets(&place);
+    let waves: Vec<i64> = records.iter().map(|record| record["wave"].as_i64().unwrap()).collect();
+    assert_eq!(waves, [0, 1, 1, 1, 2, 2]);
+    for record in &records {
+        assert_eq!((&record["status"], &record["verified"]), (&json!("success"), &json!(true)), "{record}");
+        assert_eq!(record["before"]["config"]["tasks.max"], "1");
+        assert_eq!(record["after"]["config"]["tasks.max"], "2");
+    }
+    // Again: every target is found as it should be, and is left alone.
+    let again = run(&place).ended_with(0).json();
+    assert_eq!((&again["items"]["skipped"], connect.calls("config")), (&json!(6), 6));
+
+    let undone = place.windrow(&["jobs", "rollback", "change", "--quiet", "--json"]).ended_with(0).json();
+    assert_eq!((&undone["run"]["status"], &undone["items"]["succeeded"]), (&json!("rollback_success"), &json!(6)));
+    let without_puts = |mut all: std::collections::BTreeMap<_, Value>| {
+        all.values_mut().for_each(|one: &mut Value| one["puts"] = Value::Null);
+        all
+    };
+    assert_eq!(without_puts(connect.connectors()), without_puts(before));
+    let csv = place.windrow(&["jobs", "targets", "change", "--as", "csv"]).ended_with(0).stdout;
+    assert!(csv.lines().count() == 7 && csv.contains("rollback_success"), "{csv}");
+}
+
+#[test]
+fn a_wave_or_single_targets_can_be_taken_back() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "5"]);
+    write_job(&place, &connect, TWO_TASKS, "{ waves: [2, 3], max_failed: 1 }");
+    run(&place).ended_with(0);
+    let tasks = || -> Vec<String> {
+        connect.connectors().values().map(|one| one["config"]["tasks.max"].as_str().unwrap().to_owned()).collect()
+    };
+    place.windrow(&["jobs", "rollback", "change", "--wave", "2", "--quiet"]).ended_with(0);
+    assert_eq!(tasks(), ["2", "2", "1", "1", "1"]);
+    place.windrow(&["jobs", "rollback", "change", "--item", "1", "--quiet"]).ended_with(0);
+    assert_eq!(tasks(), ["1", "2", "1", "1", "1"]);
+}
+
+#[test]
+fn a_target_that_has_changed_since_is_refused_unless_forced() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "2"]);
+    write_job(&place, &connect, TWO_TASKS, "{ max_failed: 1 }");
+    run(&place).ended_with(0);
+    let mut config = connect.get("/east/connectors/orders-0001/config");
+    config["tasks.max"] = json!("7");
+    connect.put("/east/connectors/orders-0001/config", &config);
+
+    place.windrow(&["jobs", "rollback", "change", "--quiet"]);
+    let records = targets(&place);
+    let of = |name: &str| records.iter().find(|record| record["target"] == name).unwrap();
+    assert_eq!(of("orders-0000")["status"], "rollback_success");
+    assert_eq!(of("orders-0001")["status"], "rollback_fail");
+    let error = of("orders-0001")["error"].as_str().unwrap();
+    assert!(error.contains("config.tasks.max: \"2\" → \"7\"") && error.contains("--force"), "{error}");
+    assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "7");
+
+    place.windrow(&["jobs", "rollback", "change", "--force", "--quiet"]).ended_with(0);
+    assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "1");
+}
+
+/// Whatever is changed before too many have failed is taken back by itself.
+#[test]
+fn too_many_failures_end_it_and_take_it_back() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "60", "--broken", "0.2"]);
+    write_job(&place, &connect, TWO_TASKS, "{ canary: 2, wave: 20, max_failed: 3, on_failure: rollback }");
+    let said = place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(4);
+    assert!(said.stdout.contains("3 items have failed, and at most 3 may"), "{}", said.stdout);
+    assert!(said.stderr.contains("taking back"), "{}", said.stderr);
+    let tasks: Vec<Value> = connect.connectors().values().map(|one| one["config"]["tasks.max"].clone()).collect();
+    assert!(tasks.iter().all(|tasks| tasks == "1"), "{tasks:?}");
+    let runs = place.windrow(&["jobs", "show", "change", "--json"]).ended_with(0).json();
+    let failed = runs["runs"].as_array().unwrap().iter().map(|run| run["items"]["failed"].as_i64().unwrap_or(0)).max();
+    assert_eq!(failed, Some(3), "{runs}");
+}
+
+#[test]
+fn a_wave_waits_for_approval_and_says_so() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "4"]);
+    write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 3, approval: each, max_failed: 1 }");
+    let waiting = place.start(&["run", "job.yaml"]);
+    waiting.wait_for_stderr("wave 2 waits for approval");
+    assert_eq!(connect.calls("config"), 1);
+    let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
+    assert!(why.contains("Wave 2 waits for somebody to approve it.") && why.contains("windrow jobs approve"), "{why}");
+    // Approval outlives the process that waits for it.
+    waiting.kill();
+    place.windrow(&["jobs", "approve", "change"]).ended_with(0);
+    run(&place).ended_with(0);
+    assert_eq!(connect.calls("config"), 4);
+    let log = place.windrow(&["jobs", "logs", "change"]).ended_with(0).stdout;
+    assert!(log.contains("approved") && log.contains("tester"), "{log}");
+}
+
+#[test]
+fn a_failed_health_check_ends_it_before_the_next_wave() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "4"]);
+    let strategy = "{ canary: 1, wave: 3, health: { command: [sh, -c, \"exit 3\"] }, on_failure: pause }";
+    write_job(&place, &connect, TWO_TASKS, strategy);
+    let said = place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(4);
+    assert!(said.stderr.contains("the health check before wave 2 failed"), "{}", said.stderr);
+    assert_eq!(connect.calls("config"), 1);
+}
+
+#[test]
+fn a_gtid_is_reset_and_everything_else_in_the_offset_stays() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "3", "--faults", "409:10%,after:10%"]);
+    let before = connect.connectors();
+    write_job(&place, &connect, "do: reset_gtid\n    gtid: \"new:1-9\"", "{ max_failed: 1 }");
+    run(&place).ended_with(0);
+    for one in connect.connectors().values() {
+        let offset = &one["offsets"][0]["offset"];
+        assert_eq!(offset, &json!({ "file": "binlog.000007", "pos": 4711, "gtids": "new:1-9" }));
+        assert_eq!(one["state"], "RUNNING");
+    }
+    place.windrow(&["jobs", "rollback", "change", "--quiet"]).ended_with(0);
+    for (name, one) in connect.connectors() {
+        assert_eq!((&one["offsets"], &one["state"]), (&before[&name]["offsets"], &json!("RUNNING")));
+    }
+}
+
+#[test]
+fn any_service_and_any_command_can_be_a_target() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "2"]);
+    let url = format!("{}/connectors/{{{{ target.name }}}}/config", connect.url);
+    place.write("targets.csv", "name,tasks\norders-0000,3\norders-0001,4\n");
+    place.write(
+        "job.yaml",
+        &format!(
+            "kind: operation\nname: change\ntargets: targets.csv\naction:\n  http:\n    \
+             read: {{ url: \"{url}\" }}\n    after: {{ tasks.max: \"{{{{ target.tasks ~ '' }}}}\" }}\n    \
+             apply: {{ method: PUT, url: \"{url}\", body: {{ name: \"{{{{ target.name }}}}\", tasks.max: \"n{{{{ target.tasks }}}}\" }} }}\n    \
+             undo: {{ method: PUT, url: \"{url}\", body: \"{{{{ before }}}}\" }}\n    done: \"now['tasks.max'] == 'n' ~ target.tasks\"\n"
+        ),
+    );
+    let before = connect.connectors();
+    run(&place).ended_with(0);
+    assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "n4");
+    place.windrow(&["jobs", "rollback", "change", "--quiet"]).ended_with(0);
+    let config = |all: std::collections::BTreeMap<_, Value>| -> Vec<Value> {
+        all.into_values().map(|one: Value| one["config"].clone()).collect()
+    };
+    assert_eq!(config(connect.connectors()), config(before));
+
+    place.write("a", "1");
+    place.write(
+        "files.yaml",
+        "kind: operation\nname: files\ntargets: [a]\naction:\n  command:\n    read: { run: [cat, \"{{ target.name }}\"] }\n    \
+         apply: { run: [sh, -c, \"echo 2 > $WINDROW_TARGET\"] }\n    undo: { run: [sh, -c, \"echo {{ before }} > $WINDROW_TARGET\"] }\n    \
+         done: \"now == 2\"\n",
+    );
+    let content = || std::fs::read_to_string(place.path("a")).unwrap();
+    place.windrow(&["run", "files.yaml", "--quiet"]).ended_with(0);
+    assert_eq!(content().trim(), "2");
+    place.windrow(&["jobs", "rollback", "files", "--quiet"]).ended_with(0);
+    assert_eq!(content().trim(), "1");
+}
+
+#[test]
+fn the_examples_run_as_they_stand() {
+    for example in ["bulk-config", "bulk-move"] {
+        let place = Place::empty();
+        let connect = MockConnect::start(&place, &["--connectors", "12"]);
+        let path = format!("{}/../../examples/bulk-config/{example}.yaml", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        place.write("job.yaml", &text.replace("http://127.0.0.1:8083", connect.origin()));
+        assert_eq!(run(&place).ended_with(0).json()["items"]["succeeded"], 12, "{example}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_an_operation_is_said_with_its_line() {
+    let place = Place::empty();
+    place.write(
+        "job.yaml",
+        "kind: operation\nname: change\ntargets: []\naction:\n  kafka-conect: {}\nstrategy: { canary: 0, freeze: [never] }\n",
+    );
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
+    assert!(said.stderr.contains("did you mean `kafka-connect`?"), "{}", said.stderr);
+    place.write(
+        "job.yaml",
+        "kind: operation\nname: change\ntargets: [a, a]\naction: { command: { apply: { run: [\"true\"] } } }\n",
+    );
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
+    assert!(said.stderr.contains("target \"a\" is named twice"), "{}", said.stderr);
+}

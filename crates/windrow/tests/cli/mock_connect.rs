@@ -1,0 +1,73 @@
+//! `windrow mock-connect` as a process of its own, and what it has seen.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::client::Reply;
+use crate::place::{Background, Place};
+
+pub struct MockConnect {
+    /// Of the first cluster, `east`.
+    pub url: String,
+    process: Option<Background>,
+}
+
+impl MockConnect {
+    pub fn start(place: &Place, arguments: &[&str]) -> Self {
+        let standing = ["mock-connect", "--port", "0", "--delay", "20ms", "--hang", "200ms"];
+        let process = place.start(&[&standing, arguments].concat());
+        Self { url: process.first_line(), process: Some(process) }
+    }
+
+    pub fn origin(&self) -> &str {
+        self.url.strip_suffix("/east").unwrap()
+    }
+
+    pub fn stats(&self) -> Value {
+        self.get("/_stats")
+    }
+
+    /// How many calls took effect, by kind.
+    pub fn calls(&self, kind: &str) -> u64 {
+        self.get("/_calls")[kind].as_u64().unwrap_or(0)
+    }
+
+    pub fn get(&self, path: &str) -> Value {
+        self.exchange("GET", path, "").json()
+    }
+
+    pub fn put(&self, path: &str, body: &Value) {
+        self.exchange("PUT", path, &body.to_string());
+    }
+
+    /// As HTTP/1.0, so that the end of the answer is the end of the connection.
+    fn exchange(&self, method: &str, path: &str, body: &str) -> Reply {
+        let mut connection = TcpStream::connect(self.origin().trim_start_matches("http://")).unwrap();
+        connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        let head = format!("{method} {path} HTTP/1.0\r\nContent-Length: {}\r\n\r\n", body.len());
+        connection.write_all((head + body).as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        Reply::of(&answer).unwrap_or_else(|| panic!("{path}: {answer:?}"))
+    }
+
+    /// Every connector as it stands: its cluster and name, then all about it.
+    pub fn connectors(&self) -> BTreeMap<(String, String), Value> {
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let stats = self.stats();
+        let all = stats["connectors"].as_array().unwrap().iter();
+        all.map(|one| ((text(&one["cluster"]), text(&one["name"])), one.clone())).collect()
+    }
+}
+
+impl Drop for MockConnect {
+    fn drop(&mut self) {
+        if let Some(process) = self.process.take() {
+            process.kill();
+        }
+    }
+}
