@@ -19,6 +19,28 @@ enum Place {
 }
 
 impl Database {
+    /// Takes everything out of its tables, and starts all numbers from the beginning.
+    pub fn empty(&self) {
+        match &self.place {
+            Place::Folder(_) => unreachable!("a new file is made in no time"),
+            Place::Schema(schema) => schema.perform(format!(
+                "SET search_path TO {0};
+                 DO $$ DECLARE t text; BEGIN
+                     FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '{0}'
+                              AND tablename NOT IN ('migrations', 'stripes', 'sequences') LOOP
+                         EXECUTE 'DELETE FROM ' || t;
+                     END LOOP;
+                     FOR t IN SELECT table_name FROM information_schema.columns
+                              WHERE table_schema = '{0}' AND is_identity = 'YES' LOOP
+                         EXECUTE 'ALTER TABLE ' || t || ' ALTER COLUMN id RESTART';
+                     END LOOP;
+                     UPDATE sequences SET last = 0;
+                 END $$",
+                schema.name
+            )),
+        }
+    }
+
     /// Cuts every connection of its stores, as a restart of the server does.
     pub fn cut(&self) {
         match &self.place {
