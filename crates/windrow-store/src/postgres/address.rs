@@ -72,7 +72,7 @@ impl Address {
     fn settle(&self, client: Client) -> db::Result<Connection> {
         let link = Link::new(client);
         link.batch(&format!("SET search_path TO {}", self.schema))?;
-        Ok(Connection::Postgres(link))
+        Ok(Connection::Postgres(Box::new(link)))
     }
 
     /// Brings the schema up to date; whoever comes second waits for the first.

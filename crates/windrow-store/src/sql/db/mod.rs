@@ -21,7 +21,7 @@ use crate::postgres;
 
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
-    Postgres(postgres::Link),
+    Postgres(Box<postgres::Link>),
 }
 
 impl Connection {
