@@ -38,6 +38,11 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&STEP, StepEvent::LoseSight);
     format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
+/// Those that a result can still reach, a lost one among them.
+pub(crate) static UNSETTLED: Sql = Sql::new(|| {
+    let guard = guard(&STEP, StepEvent::Finish);
+    format!("SELECT id, state FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
+});
 pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&STEP, StepEvent::LoseSight), guard(&STEP, StepEvent::LoseSight));
     format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
@@ -127,7 +132,7 @@ fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begu
         int(ended_at),
     ];
     match &mut batch.deferred {
-        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state == StepState::Intent, row)),
+        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state, row)),
         None => Ok(batch.begin_step.on(tx)?.execute(row)?),
     }
 }

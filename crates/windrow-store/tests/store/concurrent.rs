@@ -22,7 +22,7 @@ const AT_ONCE: i64 = 40;
 
 /// One item in five shares a resource with others; each one in seven fails the first time.
 fn items() -> Vec<NewItem> {
-    let item = |n: u64| if n % 5 == 0 { on_resource(n, &format!("r{}", n % 4)) } else { new_item(n) };
+    let item = |n: u64| if n.is_multiple_of(5) { on_resource(n, &format!("r{}", n % 4)) } else { new_item(n) };
     (0..ITEMS).map(item).collect()
 }
 
