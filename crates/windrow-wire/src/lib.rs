@@ -14,6 +14,7 @@ pub mod grpc;
 pub mod health;
 pub mod item;
 mod job;
+mod lineage;
 pub mod log;
 pub mod problem;
 pub mod request;
@@ -37,6 +38,7 @@ pub use dataset::{
 pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
+pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
 pub use log::LogLine;
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
-use super::known::Known;
+use crate::known::Known;
 use crate::wire::{self, Secret, failure};
 
 /// As it is recorded: references stand where secrets are.
