@@ -3,7 +3,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-ops bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -14,6 +14,7 @@ menu:
 	@echo "make docs          write the generated docs"
 	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
 	@echo "make bench-serve   the server under readers that hardly read, and under 10,000 requests a second"
+	@echo "make bench-ops     bulk operations per second over a local service"
 	@echo "make bench         throughput, memory, restart; writes docs/benchmarks.md and target/bench.json"
 
 demo:
@@ -44,6 +45,9 @@ sim: nextest
 
 bench:
 	cargo bench --locked -p windrow --bench walk
+
+bench-ops:
+	cargo bench --locked -p windrow --bench walk -- operation_http
 
 bench-serve:
 	cargo bench --locked -p windrow --bench serve

@@ -104,7 +104,7 @@ fn item_views(page: &mut String) {
     for &state in ItemState::ALL {
         let attempts: &[AttemptState] = if state == ItemState::Queued { &live } else { &over };
         for &attempt in attempts {
-            let view = |mode| ItemView { state, attempt, mode, tried_before: false };
+            let view = |mode| ItemView { state, attempt, mode, tried_before: false, late: false };
             let _ = writeln!(
                 page,
                 "| `{state}` | `{attempt}` | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",

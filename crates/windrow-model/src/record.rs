@@ -82,6 +82,8 @@ pub struct Run {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
+    /// When somebody told it to end; what finishes later reads as cancelled (B6).
+    pub cancelled_at: Option<Time>,
     /// When something last happened to it that others are told of.
     pub moved_at: Time,
     /// Why it ended otherwise than by completion.

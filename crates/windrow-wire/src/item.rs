@@ -3,8 +3,8 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::item_query::FoundItem;
-use windrow_model::record::{Attempt, Item, ItemDetail, Step};
-use windrow_model::state::{AttemptState, ItemState, Mode, Outcome, StepState};
+use windrow_model::record::{Attempt, Item, ItemDetail, Run, Step};
+use windrow_model::state::{AttemptState, ItemState, Outcome, StepState};
 use windrow_model::step::{Score, Usage, Verdict};
 use windrow_model::{ErrorClass, Failure, Json};
 
@@ -43,14 +43,14 @@ pub struct ItemRow {
 }
 
 impl ItemRow {
-    pub fn of(kind: &str, mode: Mode, item: &Item) -> Self {
+    pub fn of(kind: &str, run: &Run, item: &Item) -> Self {
         Self {
             id: item.id.to_string(),
             run: item.run.to_string(),
             ordinal: item.ordinal,
             key: item.key.to_string(),
             group: item.group.map(|group| group.to_string()),
-            status: status::of_item(kind, mode, item).to_owned(),
+            status: status::of_item(kind, run, item).to_owned(),
             state: item.state,
             attempt_state: item.attempt_state,
             tries: item.tries,
@@ -82,14 +82,14 @@ pub struct ListedItem {
 }
 
 impl ListedItem {
-    pub fn of(kind: &str, mode: Mode, found: &FoundItem) -> Self {
+    pub fn of(kind: &str, run: &Run, found: &FoundItem) -> Self {
         let cell = |score: &Score| ScoreCell {
             name: score.name.clone(),
             turn: score.turn,
             verdict: score.verdict,
             value: score.value,
         };
-        Self { item: ItemRow::of(kind, mode, &found.item), scores: found.scores.iter().map(cell).collect() }
+        Self { item: ItemRow::of(kind, run, &found.item), scores: found.scores.iter().map(cell).collect() }
     }
 }
 
@@ -172,9 +172,9 @@ pub struct ItemDetailView {
 }
 
 impl ItemDetailView {
-    pub fn of(kind: &str, mode: Mode, detail: &ItemDetail) -> Self {
+    pub fn of(kind: &str, run: &Run, detail: &ItemDetail) -> Self {
         Self {
-            item: ItemRow::of(kind, mode, &detail.item),
+            item: ItemRow::of(kind, run, &detail.item),
             input: detail.input.clone(),
             scores: detail.scores.clone(),
             attempts: detail.attempts.iter().map(Into::into).collect(),

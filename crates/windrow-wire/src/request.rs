@@ -111,12 +111,38 @@ pub struct Retry {
     pub unjudged: bool,
 }
 
-/// Which items to undo, last first. None: all that succeeded.
+/// Which items to undo, last first; the choices narrow each other. None: all that may have been changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rollback {
     /// Only these.
     pub items: Vec<i64>,
+    /// Only those let go in this wave, from 1.
+    #[schema(minimum = 1)]
+    pub wave: Option<i64>,
+    /// Also where somebody has changed the target since.
+    pub force: bool,
+}
+
+/// Which waves may open; the next one if nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Approve {
+    /// All up to this one, from 1.
+    #[schema(minimum = 2)]
+    pub wave: Option<i64>,
+    pub all: bool,
+}
+
+/// An operation whose effect is to be looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanRequest {
+    /// The text of the job file (YAML).
+    pub file: String,
+    /// How many targets to list; 50 if not given. All are looked at and counted.
+    #[schema(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
 }
 
 /// The name of a copy.

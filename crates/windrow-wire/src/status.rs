@@ -1,7 +1,6 @@
 //! Which public vocabulary speaks about a job of which kind.
 
 use windrow_model::record::{Item, Run};
-use windrow_model::state::Mode;
 use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, task};
 
 /// The status of a run, and of the job whose latest run it is.
@@ -15,8 +14,9 @@ pub fn of_run(kind: &str, run: &Run) -> &'static str {
     }
 }
 
-pub fn of_item(kind: &str, mode: Mode, item: &Item) -> &'static str {
-    let view = ItemView { state: item.state, attempt: item.attempt_state, mode, tried_before: item.tries > 1 };
+/// `run` is the one that made the item what it is.
+pub fn of_item(kind: &str, run: &Run, item: &Item) -> &'static str {
+    let view = ItemView::of(item, run);
     match kind {
         "experiment" => experiment::ItemStatus::of(&view).as_str(),
         "operation" => batch::BatchStatus::of_task(&view).as_str(),

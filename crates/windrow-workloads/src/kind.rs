@@ -36,7 +36,7 @@ pub fn rolls_back(name: &str) -> bool {
 
 /// The workloads of a worker that gets its rows from a server.
 pub fn workloads_of_worker(environment: Environment) -> Vec<Arc<dyn Workload>> {
-    vec![Arc::new(ExperimentWorkload::new(environment))]
+    vec![Arc::new(ExperimentWorkload::new(environment.clone())), Arc::new(OperationWorkload::new(environment))]
 }
 
 /// Every workload this version can run, for the engine.

@@ -152,6 +152,8 @@ fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exi
     let counters = if quality.max_errors.is_some() { whole } else { &run.counters };
     match (run.state, overall(gates)) {
         (RunState::Failed | RunState::SystemTerminated, _) => Exit::ItemsFailed,
+        // A target that is not restored must not be overlooked.
+        (RunState::Completed, _) if run.mode == Mode::Rollback && run.counters.failed > 0 => Exit::ItemsFailed,
         (RunState::Completed, _) if quality.too_many_errors(counters) => Exit::ItemsFailed,
         (RunState::Completed, GateVerdict::Failed) => Exit::GateFailed,
         (RunState::Completed, GateVerdict::Undecided) => Exit::EvidenceWeak,
@@ -200,5 +202,5 @@ async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
     }
     let state = Some(ItemState::Failed);
     let filter = ItemFilter { job: run.job, run: Some(run.id), state, after: None, limit: FAILURES_SHOWN };
-    Ok(app.store.items(filter).await?.iter().map(|item| ItemRow::of(kind, run.mode, item)).collect())
+    Ok(app.store.items(filter).await?.iter().map(|item| ItemRow::of(kind, run, item)).collect())
 }

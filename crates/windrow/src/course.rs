@@ -211,8 +211,9 @@ fn changed_meanwhile(app: &App, job: &Job, run: &Run) -> Error {
             text::count(counters.total),
         ),
         format!(
-            "one of three: restore the file and run it to finish the old run; end the old run with `{}`; \
+            "one of three: finish the old run as it was (restore the file and run it, or `{}`); end it with `{}`; \
              or start afresh with `--new`",
+            app.command(&format!("jobs resume {} --here", job.name)),
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )

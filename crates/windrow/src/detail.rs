@@ -38,7 +38,7 @@ pub async fn of_item(app: &App, id: ItemId) -> Result<ItemDetailView> {
     let detail = app.store.item(id).await?;
     let job = app.store.job(detail.item.job).await?;
     let run = app.store.run(detail.item.run).await?;
-    Ok(ItemDetailView::of(&job.kind, run.mode, &detail))
+    Ok(ItemDetailView::of(&job.kind, &run, &detail))
 }
 
 /// Why the run does not progress.

@@ -1,6 +1,8 @@
 //! From what a person or a program asks about a job's items to a page of them: what the command line and
 //! the API have in common.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Range;
 
 use windrow_model::JobId;
@@ -82,6 +84,13 @@ fn misunderstood(field: &'static str, text: &str, error: QueryError) -> BadQuest
 
 pub async fn page(app: &App, job: &Job, latest: &Run, query: ItemQuery) -> Result<ItemList> {
     let page = app.store.search_items(query).await?;
-    let items = page.items.iter().map(|found| ListedItem::of(&job.kind, latest.mode, found)).collect();
+    // Most are of the latest run; some may be of a few earlier ones.
+    let mut runs = BTreeMap::from([(latest.id, latest.clone())]);
+    for found in &page.items {
+        if let Entry::Vacant(entry) = runs.entry(found.item.run) {
+            entry.insert(app.store.run(found.item.run).await?);
+        }
+    }
+    let items = page.items.iter().map(|found| ListedItem::of(&job.kind, &runs[&found.item.run], found)).collect();
     Ok(ItemList { items, next: page.next.map(|next| next.to_string()) })
 }

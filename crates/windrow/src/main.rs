@@ -30,6 +30,7 @@ mod mock_connect;
 mod mock_model;
 mod mock_source;
 mod observe;
+mod operations;
 mod recent;
 mod remote;
 mod report;

@@ -7,6 +7,9 @@ use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
+use tokio::sync::futures::OwnedNotified;
+
 /// Computing takes at most one part in so many of one core.
 const SHARE: u32 = 20;
 /// Of more keys than this, those that are out of date are forgotten.
@@ -20,8 +23,16 @@ struct Entry<V> {
     value: Option<Arc<V>>,
     computed: Instant,
     took: Duration,
-    /// Somebody computes it anew; until then the others get what there is.
+    /// Somebody computes it anew; until then the others get what there is, or wait where there is nothing.
     renewing: bool,
+    renewed: Arc<Notify>,
+}
+
+/// What one who asks is to do.
+enum Turn<V> {
+    Take(Arc<V>),
+    Compute,
+    Wait(OwnedNotified),
 }
 
 impl<V> Entry<V> {
@@ -38,10 +49,15 @@ impl<K, V> Default for Recent<K, V> {
 
 impl<K: Clone + Eq + Hash, V> Recent<K, V> {
     pub async fn get<E>(&self, key: K, compute: impl Future<Output = Result<V, E>>) -> Result<Arc<V>, E> {
-        let began = Instant::now();
-        if let Some(value) = self.usable(&key, began) {
-            return Ok(value);
+        let asked = Instant::now();
+        loop {
+            match self.turn(&key, asked) {
+                Turn::Take(value) => return Ok(value),
+                Turn::Compute => break,
+                Turn::Wait(renewed) => renewed.await,
+            }
         }
+        let began = Instant::now();
         // Also when this is dropped half way: the next one who asks must not wait for nobody.
         let renewing = Renewing { recent: self, key };
         let value = Arc::new(compute.await?);
@@ -49,8 +65,7 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
         Ok(value)
     }
 
-    /// What need not be computed now; otherwise the caller is the one to do it.
-    fn usable(&self, key: &K, now: Instant) -> Option<Arc<V>> {
+    fn turn(&self, key: &K, now: Instant) -> Turn<V> {
         let mut entries = self.entries();
         if entries.len() > KEYS {
             entries.retain(|_, entry| entry.renewing || entry.is_fresh(now));
@@ -60,10 +75,17 @@ impl<K: Clone + Eq + Hash, V> Recent<K, V> {
             computed: now,
             took: Duration::ZERO,
             renewing: false,
+            renewed: Arc::default(),
         });
-        let usable = entry.value.clone().filter(|_| entry.renewing || entry.is_fresh(now));
-        entry.renewing |= usable.is_none();
-        usable
+        match (&entry.value, entry.renewing) {
+            (Some(value), renewing) if renewing || entry.is_fresh(now) => Turn::Take(value.clone()),
+            // Made under the lock, it hears of an end that comes before it is awaited.
+            (None, true) => Turn::Wait(entry.renewed.clone().notified_owned()),
+            _ => {
+                entry.renewing = true;
+                Turn::Compute
+            }
+        }
     }
 
     fn entries(&self) -> MutexGuard<'_, HashMap<K, Entry<V>>> {
@@ -88,6 +110,7 @@ impl<K: Clone + Eq + Hash, V> Drop for Renewing<'_, K, V> {
     fn drop(&mut self) {
         if let Some(entry) = self.recent.entries().get_mut(&self.key) {
             entry.renewing = false;
+            entry.renewed.notify_waiters();
         }
     }
 }
@@ -98,10 +121,23 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
+    impl<K: Clone + Eq + Hash> Recent<K, i32> {
+        fn taken(&self, key: K, now: Instant) -> Option<i32> {
+            match self.turn(&key, now) {
+                Turn::Take(value) => Some(*value),
+                Turn::Compute | Turn::Wait(_) => None,
+            }
+        }
+
+        fn is_to_compute(&self, key: K, now: Instant) -> bool {
+            matches!(self.turn(&key, now), Turn::Compute)
+        }
+    }
+
     /// A number that took a second, computed `now`.
     fn with_one(now: Instant) -> Recent<&'static str, i32> {
         let recent = Recent::default();
-        assert_eq!(recent.usable(&"run", now), None);
+        assert!(recent.is_to_compute("run", now));
         let renewing = Renewing { recent: &recent, key: "run" };
         renewing.done(Arc::new(1), SECOND, now);
         drop(renewing);
@@ -112,20 +148,35 @@ mod tests {
     fn a_number_may_be_as_old_as_a_multiple_of_the_time_it_took() {
         let now = Instant::now();
         let recent = with_one(now);
-        assert_eq!(recent.usable(&"run", now + SECOND * (SHARE - 1)).as_deref(), Some(&1));
-        assert_eq!(recent.usable(&"run", now + SECOND * SHARE), None);
-        assert_eq!(recent.usable(&"other", now), None);
+        assert_eq!(recent.taken("run", now + SECOND * (SHARE - 1)), Some(1));
+        assert!(recent.is_to_compute("run", now + SECOND * SHARE));
+        assert!(recent.is_to_compute("other", now));
     }
 
     #[test]
     fn while_one_computes_the_others_take_what_there_is() {
         let now = Instant::now();
         let (recent, later) = (with_one(now), now + SECOND * SHARE);
-        assert_eq!(recent.usable(&"run", later), None, "this one is to compute it");
-        assert_eq!(recent.usable(&"run", later).as_deref(), Some(&1));
+        assert!(recent.is_to_compute("run", later));
+        assert_eq!(recent.taken("run", later), Some(1));
         // It went away without an answer.
         drop(Renewing { recent: &recent, key: "run" });
-        assert_eq!(recent.usable(&"run", later), None);
+        assert!(recent.is_to_compute("run", later));
+    }
+
+    #[tokio::test]
+    async fn of_many_who_ask_first_one_computes() {
+        let recent = Recent::default();
+        let computed = std::cell::Cell::new(0);
+        let ask = || {
+            recent.get("run", async {
+                computed.set(computed.get() + 1);
+                tokio::task::yield_now().await;
+                Ok::<_, &str>(computed.get())
+            })
+        };
+        let answers = futures::future::join_all((0..50).map(|_| ask())).await;
+        assert!(answers.iter().all(|answer| answer.as_deref() == Ok(&1)), "{answers:?}");
     }
 
     #[tokio::test]

@@ -1,15 +1,30 @@
 //! Which items a retry takes, from what a person or a program chose.
 
-use windrow_model::record::Job;
-use windrow_model::state::ItemState;
+use windrow_engine::Request;
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::{ItemFilter, Selection};
 use windrow_model::{ErrorClass, ItemId};
+use windrow_wire::request::Retry;
 
 use crate::error::Result;
+use crate::start;
 use crate::wiring::App;
 
+/// A run of what failed in the latest one. A rollback that failed is tried again as one.
+pub async fn request(app: &App, job: &Job, latest: &Run, wish: &Retry) -> Result<Request> {
+    let mode = if latest.mode == Mode::Rollback { Mode::Rollback } else { Mode::FailRetry };
+    let mut request = start::of_run(app, job, latest, mode).await?;
+    request.selection = selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
+    if mode == Mode::Rollback {
+        let chosen = request.selection.unwrap_or_else(|| Selection::of(Mode::FailRetry));
+        request.selection = Some(Selection { reverse: true, ..chosen });
+    }
+    Ok(request)
+}
+
 /// The choices narrow each other. `None`: whatever did not succeed.
-pub fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudged: bool) -> Option<Selection> {
+fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudged: bool) -> Option<Selection> {
     let judging = unjudged || !evaluators.is_empty();
     if !judging && errors.is_empty() && items.is_empty() {
         return None;

@@ -58,13 +58,15 @@ pub struct Running {
 }
 
 /// How much a server takes on at the same time, and how long it keeps what is over.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Load {
     pub jobs: usize,
     pub workers: usize,
     pub retention: Option<Retention>,
     /// How long a worker may be silent.
     pub lease: Duration,
+    /// B10: those whose runs are worked on; empty: all.
+    pub regions: Vec<String>,
 }
 
 impl App {
@@ -212,9 +214,10 @@ impl App {
 
     /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
-        let Load { jobs, workers, retention, lease } = load;
+        let Load { jobs, workers, retention, lease, regions } = load;
         let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
-        let settings = Settings { jobs, workers, retention, lease_ms, schedules: true, ..Settings::default() };
+        let scope = Scope { only: None, regions };
+        let settings = Settings { scope, jobs, workers, retention, lease_ms, schedules: true, ..Settings::default() };
         self.start_engine(settings).await
     }
 
@@ -231,7 +234,7 @@ impl App {
             id,
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: i64::from(std::process::id()),
-            regions: Vec::new(),
+            regions: settings.scope.regions.clone(),
             remote: None,
             at_work: 0,
             started_at: now,

@@ -32,7 +32,7 @@ fn simulation() {
     }
 }
 
-/// B4, at concurrency 32: whatever crashes, stalls or is delivered twice, no more items fail than may.
+/// At concurrency 32: whatever crashes, stalls or is delivered twice, no more items fail than may.
 #[test]
 fn the_cap_on_failures_is_never_exceeded() {
     let seeds = if std::env::var_os("WINDROW_SIM_SEED").is_some() { seeds() } else { 0..1_000 };

@@ -65,6 +65,8 @@ impl BatchStatus {
                 Self::RetryPending
             }
             (false, ItemState::Queued) => Self::Pending,
+            // B6: what ran when the batch was cancelled finishes, and then reads cancelled.
+            (_, ItemState::Succeeded | ItemState::Skipped | ItemState::Failed) if item.late => Self::Cancel,
             (false, ItemState::Succeeded | ItemState::Skipped) => Self::Success,
             (true, ItemState::Succeeded | ItemState::Skipped) => Self::RollbackSuccess,
             (false, ItemState::Failed) => Self::Fail,

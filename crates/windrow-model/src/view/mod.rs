@@ -7,6 +7,7 @@ pub mod ingest;
 pub mod task;
 
 use crate::counters::Counters;
+use crate::record::{Item, Run};
 use crate::state::{AttemptState, ItemState, Mode, RunState};
 
 /// What a run's public status depends on.
@@ -19,7 +20,7 @@ pub struct RunView {
 }
 
 impl RunView {
-    pub fn of(run: &crate::record::Run) -> Self {
+    pub fn of(run: &Run) -> Self {
         Self { state: run.state, mode: run.mode, planned: run.planned, counters: run.counters }
     }
 
@@ -37,9 +38,18 @@ pub struct ItemView {
     pub mode: Mode,
     /// The current attempt is not the item's first.
     pub tried_before: bool,
+    /// It finished after its run was told to end.
+    pub late: bool,
 }
 
 impl ItemView {
+    /// `run` is the one that made the item what it is.
+    pub fn of(item: &Item, run: &Run) -> Self {
+        let late = run.cancelled_at.is_some_and(|at| item.finished_at.is_some_and(|finished| finished >= at));
+        let tried_before = item.tries > 1;
+        Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late }
+    }
+
     pub(crate) fn processing(&self) -> bool {
         self.state == ItemState::Queued && matches!(self.attempt, AttemptState::Running | AttemptState::Logged)
     }

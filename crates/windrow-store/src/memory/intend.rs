@@ -56,6 +56,9 @@ impl World {
         if reason.is_some() || event == RunEvent::Resume {
             run.reason = reason.map(str::to_owned);
         }
+        if matches!(event, RunEvent::Cancel | RunEvent::Terminate) {
+            run.cancelled_at.get_or_insert(now);
+        }
         run.stage.halted &= event != RunEvent::Resume;
         self.emit_state(id, actor, reason, now);
         let log = NewLog {

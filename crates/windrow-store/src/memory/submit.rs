@@ -62,6 +62,7 @@ impl World {
             created_at: now,
             started_at: None,
             ended_at: None,
+            cancelled_at: None,
             moved_at: now,
             reason: None,
             summary: None,

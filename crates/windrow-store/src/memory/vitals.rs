@@ -69,7 +69,8 @@ impl World {
         if !run.has_free_places() {
             return Vec::new();
         }
-        let ready = self.queued_in(run.run).filter(|(due, _)| *due <= since);
+        let open = self.runs[&run.run].stage.wave;
+        let ready = self.queued_in(run.run).filter(|(due, id)| *due <= since && self.attempts[id].attempt.wave == open);
         ready.map(|(due, id)| Example::of(run, Some(id.item()), due)).collect()
     }
 }

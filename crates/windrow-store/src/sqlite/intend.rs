@@ -42,6 +42,10 @@ pub(super) fn intend(
         let changed = tx.prepare_cached("UPDATE runs SET halted = 0 WHERE id = ?1")?.execute([id.0])?;
         expect_rows(changed, 1, "halt of a run")?;
     }
+    if matches!(event, RunEvent::Cancel | RunEvent::Terminate) {
+        let sql = "UPDATE runs SET cancelled_at = coalesce(cancelled_at, ?2) WHERE id = ?1";
+        expect_rows(tx.prepare_cached(sql)?.execute([id.0, now.0])?, 1, "end of a run")?;
+    }
     journal::emit_state(tx, &run, state, (&actor, reason.as_deref()), now)?;
     let (event, message) = (event.as_str().to_owned(), reason.unwrap_or_default());
     let entry = NewLog { job: run.job, run: Some(id), item: None, level: LogLevel::Info, event, actor, message };

@@ -54,10 +54,9 @@ pub(super) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
         }
         (None, _) => bound.map(Cursor::Item),
     };
-    let items = found
-        .iter()
-        .map(|(id, ..)| Ok(FoundItem { item: items::row(conn, *id)?, scores: scores::of_item(conn, *id)? }));
-    Ok(ItemPage { items: items.collect::<Result<_>>()?, next })
+    let ids = || found.iter().map(|(id, ..)| *id);
+    let items = items::rows(conn, ids())?.into_iter().zip(scores::of_items(conn, ids())?);
+    Ok(ItemPage { items: items.map(|(item, scores)| FoundItem { item, scores }).collect(), next })
 }
 
 /// The last item that may be looked at; `None`: there are not so many.

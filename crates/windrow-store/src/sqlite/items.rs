@@ -7,7 +7,7 @@ use windrow_model::store::{ItemFilter, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, RunId};
 
 use super::cells::Cells;
-use super::codes::{attempts_per_item, code, in_states};
+use super::codes::{Sql, attempts_per_item, code, in_states};
 use super::fault::Result;
 use super::{attempts, scores, steps};
 
@@ -29,6 +29,8 @@ fn select(condition: &str) -> String {
     )
 }
 
+static BY_ID: Sql = Sql::new(|| select("i.id = ?1"));
+
 pub(super) fn page_sql(filter: &ItemFilter) -> String {
     let mut condition = String::from("i.job_id = ?1 AND i.id > ?2");
     if let Some(state) = filter.state {
@@ -49,22 +51,25 @@ pub(super) fn items(conn: &Connection, filter: &ItemFilter) -> Result<Vec<Item>>
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The snapshot of one.
-pub(super) fn row(conn: &Connection, id: ItemId) -> Result<Item> {
-    let mut stmt = conn.prepare_cached(&select("i.id = ?1"))?;
-    let item = stmt.query_row([id.0], from_row).optional()?;
-    Ok(item.ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?)
+/// The snapshot of each.
+pub(super) fn rows(conn: &Connection, ids: impl IntoIterator<Item = ItemId>) -> Result<Vec<Item>> {
+    let mut stmt = conn.prepare_cached(&BY_ID)?;
+    ids.into_iter()
+        .map(|id| {
+            let item = stmt.query_row([id.0], from_row).optional()?;
+            Ok(item.ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?)
+        })
+        .collect()
 }
 
 pub(super) fn item(conn: &Connection, id: ItemId) -> Result<ItemDetail> {
-    let item = row(conn, id)?;
     let (_, last) = id.attempts();
     Ok(ItemDetail {
-        item,
+        item: rows(conn, [id])?.remove(0),
         input: conn
             .prepare_cached("SELECT body FROM inputs WHERE item_id = ?1")?
             .query_row([id.0], |row| Cells::of(row).json())?,
-        scores: scores::of_item(conn, id)?,
+        scores: scores::of_items(conn, [id])?.remove(0),
         attempts: attempts::of_item(conn, id)?,
         steps: steps::history(conn, last)?,
     })

@@ -19,6 +19,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_remote_workers.sql"),
     include_str!("migrations/0011_vitals.sql"),
     include_str!("migrations/0012_waves.sql"),
+    include_str!("migrations/0013_cancelled_at.sql"),
 ];
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {

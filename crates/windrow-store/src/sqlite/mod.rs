@@ -136,6 +136,15 @@ impl SqliteStore {
         self.meters.timed(name, self.readers.read(query)).await
     }
 
+    /// For numbers over every row.
+    async fn walk<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        self.meters.timed(name, self.readers.walk(query)).await
+    }
+
     /// For look-ups by key and single pages of an index.
     async fn glance<T>(&self, name: &'static str, query: impl FnOnce(&Connection) -> fault::Result<T>) -> Result<T> {
         self.meters.timed(name, async { self.readers.glance(query) }).await
@@ -332,15 +341,15 @@ impl Store for SqliteStore {
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
-        self.read("stats", move |conn| stats::stats(conn, &extent)).await
+        self.walk("stats", move |conn| stats::stats(conn, &extent)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.read("aggregates", move |conn| aggregates::aggregates(conn, run)).await
+        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
     }
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
-        self.read("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
+        self.walk("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
     }
 
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {

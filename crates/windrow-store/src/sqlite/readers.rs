@@ -1,6 +1,7 @@
 //! Connections that only read. Each read sees one moment of the database, however many statements it takes.
 //!
-//! A read of any length runs where blocking is allowed, a few at a time. A glance is a look-up by key or one
+//! A read of any length runs where blocking is allowed, a few at a time. A walk passes every row of a job for
+//! numbers that people look at; it steps back behind all other work. A glance is a look-up by key or one
 //! page of an index: some tens of microseconds, less than another thread would take to wake up for it. It
 //! is done on the spot, on connections of its own, and never waits for the long reads.
 
@@ -8,13 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 use windrow_model::store::{Result, StoreError};
 
 use super::connection;
 use super::fault;
 
 const READERS: usize = 4;
+/// How far a walk steps back: where the machine is busy it gets about a tenth of a core.
+#[cfg(target_os = "linux")]
+const STEP_BACK: i32 = 10;
 
 pub(super) struct Readers {
     path: PathBuf,
@@ -47,11 +51,30 @@ impl Readers {
         T: Send + 'static,
         F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
     {
-        let gone = |why: String| StoreError::Unavailable(format!("the read did not finish: {why}"));
-        let _place = self.places.acquire().await.map_err(|closed| gone(closed.to_string()))?;
+        let _place = self.places.acquire().await.map_err(|closed| gone(&closed))?;
         let (idle, path) = (self.idle.take(), self.path.clone());
         let work = tokio::task::spawn_blocking(move || read_once(idle, &path, query));
-        let (conn, found) = work.await.map_err(|failed| gone(failed.to_string()))??;
+        let (conn, found) = work.await.map_err(|failed| gone(&failed))??;
+        self.idle.put(conn);
+        Ok(found?)
+    }
+
+    pub async fn walk<T, F>(&self, query: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+    {
+        let _place = self.places.acquire().await.map_err(|closed| gone(&closed))?;
+        let (idle, path) = (self.idle.take(), self.path.clone());
+        let (tell, told) = oneshot::channel();
+        // A thread that has stepped back cannot come forward again, so it ends with the walk.
+        let walk = move || {
+            step_back();
+            // Nobody may be listening any more.
+            let _ = tell.send(read_once(idle, &path, query));
+        };
+        std::thread::Builder::new().name("windrow-walk".to_owned()).spawn(walk).map_err(|error| gone(&error))?;
+        let (conn, found) = told.await.map_err(|failed| gone(&failed))??;
         self.idle.put(conn);
         Ok(found?)
     }
@@ -60,6 +83,18 @@ impl Readers {
         let (conn, found) = read_once(self.at_hand.take(), &self.path, query)?;
         self.at_hand.put(conn);
         Ok(found?)
+    }
+}
+
+fn gone(why: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Unavailable(format!("the read did not finish: {why}"))
+}
+
+/// Elsewhere a priority is of the whole process, and stays as it is.
+fn step_back() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(STEP_BACK) {
+        tracing::debug!(%error, "a walk keeps its priority");
     }
 }
 
@@ -80,4 +115,23 @@ fn read_once<T>(
     let found = query(&conn);
     conn.prepare_cached("COMMIT")?.execute([])?;
     Ok((conn, found))
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::process::getpriority_process;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_walk_steps_back_and_nobody_else_does() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("windrow.db");
+        drop(connection::open_writer(&path).unwrap());
+        let readers = Readers::new(path);
+        let priority = |_: &Connection| Ok(getpriority_process(None).unwrap());
+        let usual = readers.glance(priority).unwrap();
+        assert_eq!(readers.walk(priority).await.unwrap(), (usual + STEP_BACK).min(19));
+        assert_eq!(readers.read(priority).await.unwrap(), usual);
+    }
 }

@@ -20,7 +20,7 @@ pub(super) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.spent_tokens_in, r.spent_tokens_out, r.spent_cost_nanos, r.cursor, r.planned, \
      r.total, r.queued, r.running, r.succeeded, r.failed, r.cancelled, r.skipped, r.retries, \
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
-     r.moved_at, r.reason, r.summary";
+     r.cancelled_at, r.moved_at, r.reason, r.summary";
 
 static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
 static BY_JOB: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
@@ -52,6 +52,7 @@ pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Run> {
         created_at: c.time()?,
         started_at: c.maybe_time()?,
         ended_at: c.maybe_time()?,
+        cancelled_at: c.maybe_time()?,
         moved_at: c.time()?,
         reason: c.get()?,
         summary: c.maybe_json()?,

@@ -95,12 +95,12 @@ pub(super) fn from_cells(c: &mut Cells) -> rusqlite::Result<Score> {
     })
 }
 
-/// The snapshot's scores, by turn and name.
-pub(super) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Score>> {
+/// The scores of each snapshot, by turn and name.
+pub(super) fn of_items(conn: &Connection, items: impl IntoIterator<Item = ItemId>) -> Result<Vec<Vec<Score>>> {
     let mut stmt = conn.prepare_cached(
         "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
          ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name",
     )?;
-    let found = stmt.query_map([item.0], from_row)?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    let of_item = |item: ItemId| Ok(stmt.query_map([item.0], from_row)?.collect::<rusqlite::Result<_>>()?);
+    items.into_iter().map(of_item).collect()
 }

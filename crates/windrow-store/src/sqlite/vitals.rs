@@ -35,7 +35,8 @@ pub(super) static PENDING: Sql = Sql::new(|| {
     let priorities: Vec<String> = Priority::all().map(|priority| priority.get().to_string()).collect();
     let priorities = priorities.join(",");
     format!(
-        "SELECT id, due_at FROM attempts WHERE run_id = ?1 AND {queued} AND priority IN ({priorities}) \
+        "SELECT id, due_at FROM attempts WHERE run_id = ?1 AND {queued} \
+         AND wave = (SELECT wave FROM runs WHERE id = ?1) AND priority IN ({priorities}) \
          AND due_at <= ?2 LIMIT {COUNTED}"
     )
 });

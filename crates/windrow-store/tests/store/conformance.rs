@@ -6,6 +6,8 @@ use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{Labels, RemoteWorker, RunLimits, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::store::*;
+use windrow_model::view::ItemView;
+use windrow_model::view::batch::BatchStatus;
 use windrow_model::{Json, RunId, SessionId, StepId};
 
 use crate::fixture::*;
@@ -339,7 +341,7 @@ async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
     assert_eq!(store.job(run.job).await.unwrap().state, JobState::Idle, "the lock is released");
 }
 
-/// B6: no new task starts; what runs finishes.
+/// B6: no new task starts; what runs finishes, and then reads as cancelled.
 async fn cancelling_settles_what_waits(store: &dyn Store) {
     let items = vec![on_resource(1, "r"), on_resource(2, "r"), new_item(3)];
     let ticket = planned(store, "a", items).await;
@@ -355,7 +357,10 @@ async fn cancelling_settles_what_waits(store: &dyn Store) {
     let run = store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert_eq!(run.state, RunState::Cancelled);
     assert_eq!((run.counters.succeeded, run.counters.cancelled), (1, 2));
-    assert_eq!(run.reason.as_deref(), Some("enough"));
+    assert_eq!((run.reason.as_deref(), run.cancelled_at), (Some("enough"), Some(T0)));
+    let finished = store.item(running.attempt.item()).await.unwrap().item;
+    assert_eq!(finished.state, ItemState::Succeeded, "what it did is not forgotten");
+    assert_eq!(BatchStatus::of_task(&ItemView::of(&finished, &run)), BatchStatus::Cancel);
 }
 
 /// E9.

@@ -32,11 +32,13 @@ pub use preview::{Preview, preview};
 pub use record::TargetRecord;
 
 pub const KIND: &str = "operation";
+/// What a `windrow worker` is able to do by itself, of one version only.
+pub const CAPABILITY: &str = concat!("operation/", env!("CARGO_PKG_VERSION"));
 
-/// The same definition, to be rolled back also where a target has changed since.
-pub fn forced(spec: &Json) -> Result<(Json, String), serde_json::Error> {
+/// The same definition, to be rolled back also where a target has changed since, or not.
+pub fn forced(spec: &Json, force: bool) -> Result<(Json, String), serde_json::Error> {
     let mut spec: OperationSpec = spec.parse()?;
-    spec.force = true;
+    spec.force = force;
     Ok(spec.freeze())
 }
 

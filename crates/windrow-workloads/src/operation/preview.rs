@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use serde::Serialize;
 use serde_json::Value;
 use windrow_model::{Failure, Json};
 
@@ -15,26 +14,23 @@ use crate::environment::Environment;
 
 const AT_A_TIME: usize = 32;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Preview {
     pub target: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Value>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<Value>,
     /// One line each.
     pub changes: Vec<String>,
     /// It looks as wanted already.
     pub done: bool,
     /// Why it could not be found out, or why the target would not take it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 /// In the order of the targets, as they are found out.
 pub async fn preview(spec: &Json, environment: Environment, mut each: impl FnMut(Preview)) -> Result<(), Failure> {
     let operation = Arc::new(prepare(spec, environment).await?);
-    let looks = operation.targets().iter().map(|target| look(operation.clone(), target));
+    let looks = (0..operation.targets().len()).map(|place| look(operation.clone(), place));
     let mut found = futures::stream::iter(looks).buffered(AT_A_TIME);
     while let Some(preview) = found.next().await {
         each(preview);
@@ -42,7 +38,8 @@ pub async fn preview(spec: &Json, environment: Environment, mut each: impl FnMut
     Ok(())
 }
 
-async fn look(operation: Arc<Operation>, target: &Target) -> Preview {
+async fn look(operation: Arc<Operation>, place: usize) -> Preview {
+    let target = &operation.targets()[place];
     let mut preview = Preview {
         target: target.name.clone(),
         before: None,

@@ -11,7 +11,7 @@ use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
 use windrow_model::store::NewItem;
-use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, StepNo, WorkItem};
+use windrow_model::workload::{Done, Halt, Journal, Place, Program, SourcePage, StepNo, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::handler::{self, Call, Handler, Journey, Made, Next, Trouble, Way};
@@ -34,6 +34,7 @@ pub struct Operation {
     health: Option<Probe>,
     retry: RetryPolicy,
     timeout_ms: i64,
+    place: Place,
     force: bool,
 }
 
@@ -41,8 +42,12 @@ impl Operation {
     pub fn prepare(spec: OperationSpec, environment: &Environment) -> Result<Self, Failure> {
         let health = spec.health.map(|health| Probe::new(health, environment)).transpose()?;
         let handler = handler::build(&spec.action, environment)?;
-        let OperationSpec { targets, retry, timeout_ms, force, .. } = spec;
-        Ok(Self { targets, handler, health, retry, timeout_ms, force })
+        let OperationSpec { targets, retry, timeout_ms, force, worker, .. } = spec;
+        let place = match worker {
+            Some(worker) => Place::Elsewhere { needs: vec![super::CAPABILITY.to_owned(), worker] },
+            None => Place::Here,
+        };
+        Ok(Self { targets, handler, health, retry, timeout_ms, place, force })
     }
 
     pub fn targets(&self) -> &[Target] {
@@ -58,8 +63,11 @@ impl Operation {
         let mut round = match last {
             // The proof is on record, and only the hand-in was lost.
             Some(Round { reached: Some((_, attempt)), .. }) if attempt >= item.first_try => return Ok(Done::default()),
-            // Its pre-image stands; the goal may be another one by now.
-            Some(round) if round.is_open() => Round { after: self.handler.after(target, &round.before)?, ..round },
+            // Its pre-image stands, also half way back; the goal may be another one by now.
+            Some(mut round) if round.is_open() => {
+                round.turn_round();
+                Round { after: self.handler.after(target, &round.before)?, ..round }
+            }
             _ => match self.begin(target, journal).await? {
                 Some(round) => round,
                 None => return Ok(Done { skipped: true, ..Done::default() }),
@@ -97,7 +105,7 @@ impl Operation {
         if let Some(why) = self.handler.irreversible() {
             return Err(refused(why).into());
         }
-        if !self.force && round.undone.is_empty() {
+        if !self.force && !round.turned {
             self.check_unchanged(target, &round).await?;
         }
         let image = self.travel(Way::Undo, target, &mut round, journal).await?;
@@ -335,5 +343,13 @@ impl Program for Operation {
 
     fn timeout_ms(&self) -> i64 {
         self.timeout_ms
+    }
+
+    fn kind(&self) -> &'static str {
+        super::KIND
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
     }
 }

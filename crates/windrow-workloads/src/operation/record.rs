@@ -1,8 +1,7 @@
 //! What became of one target, read from what is stored about it: the lines of an operation's report.
 
-use serde::Serialize;
 use serde_json::Value;
-use windrow_model::record::ItemDetail;
+use windrow_model::record::{ItemDetail, Run};
 use windrow_model::state::{Mode, Outcome};
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
@@ -11,7 +10,7 @@ use super::image::differences;
 use super::round::rounds;
 use super::target::Target;
 
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct TargetRecord {
     pub item: i64,
     pub target: String,
@@ -29,10 +28,10 @@ pub struct TargetRecord {
 }
 
 impl TargetRecord {
-    pub fn of(detail: &ItemDetail, mode: Mode) -> Self {
+    /// `run` is the one that made the item what it is.
+    pub fn of(detail: &ItemDetail, run: &Run) -> Self {
         let item = &detail.item;
         let target = detail.input.parse::<Target>().map_or_else(|_| item.id.to_string(), |target| target.name);
-        let view = ItemView { state: item.state, attempt: item.attempt_state, mode, tried_before: item.tries > 1 };
         let round = rounds(&detail.steps).pop();
         let restored = round.as_ref().is_some_and(|round| round.restored.is_some());
         let reached = round.as_ref().and_then(|round| round.reached.as_ref()).map(|(image, _)| image.clone());
@@ -44,12 +43,12 @@ impl TargetRecord {
         };
         let last = detail.attempts.last();
         let succeeded = last.is_some_and(|last| matches!(last.outcome, Some(Outcome::Succeeded | Outcome::Skipped)));
-        let verified = succeeded && (if mode == Mode::Rollback { restored } else { reached.is_some() });
+        let verified = succeeded && (if run.mode == Mode::Rollback { restored } else { reached.is_some() });
         Self {
             item: item.id.0,
             target,
             wave: item.wave,
-            status: BatchStatus::of_task(&view),
+            status: BatchStatus::of_task(&ItemView::of(item, run)),
             before,
             after,
             changes,

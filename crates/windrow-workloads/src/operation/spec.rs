@@ -19,6 +19,9 @@ pub struct OperationSpec {
     pub health: Option<Value>,
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
+    /// Only workers elsewhere that have this capability do its items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
     /// A rollback does not mind that a target has changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,

@@ -1,29 +1,44 @@
-//! An OpenAI-compatible endpoint that answers at once, as a process of its own. Prints its address, and
-//! a line when it is asked once more what it has refused.
+//! An OpenAI-compatible endpoint that answers at once, and beside it targets of an operation, as a process of
+//! its own. Prints its address, and a line when it is asked once more what it has refused.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
+use axum::routing::{get, post};
 use serde_json::{Value, json};
 
 /// A question with this word is refused for good when it is asked for the first time.
 pub const REFUSED: &str = "atlantis";
 
 type Seen = Arc<Mutex<HashSet<String>>>;
+/// Of the targets that were changed.
+type Sizes = Arc<Mutex<HashMap<String, Value>>>;
 
 pub fn serve() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         println!("http://{}/v1", listener.local_addr().expect("an address"));
-        let app = axum::Router::new().route("/v1/chat/completions", post(answer)).with_state(Seen::default());
+        let app = axum::Router::new()
+            .route("/v1/chat/completions", post(answer))
+            .with_state(Seen::default())
+            .route("/v1/targets/{name}", get(read).put(change))
+            .with_state(Sizes::default());
         axum::serve(listener, app).await.expect("serving");
     });
+}
+
+async fn read(State(sizes): State<Sizes>, Path(name): Path<String>) -> Json<Value> {
+    Json(sizes.lock().expect("no panics here").get(&name).cloned().unwrap_or(json!({ "size": 1 })))
+}
+
+async fn change(State(sizes): State<Sizes>, Path(name): Path<String>, Json(size): Json<Value>) -> StatusCode {
+    sizes.lock().expect("no panics here").insert(name, size);
+    StatusCode::NO_CONTENT
 }
 
 /// Answers "Capital of country 7?" with "city 7".

@@ -76,14 +76,14 @@ pub fn retry(many: u64) -> Figures {
 }
 
 /// What one process of the binary did.
-struct Ran {
-    result: Value,
-    seconds: f64,
-    peak_mb: f64,
+pub struct Ran {
+    pub result: Value,
+    pub seconds: f64,
+    pub peak_mb: f64,
 }
 
 impl Ran {
-    fn to_end(home: &Path, arguments: &[&str]) -> Self {
+    pub fn to_end(home: &Path, arguments: &[&str]) -> Self {
         let began = Instant::now();
         let mut run = windrow(home, arguments);
         let mut peak_mb: f64 = 0.0;
@@ -110,14 +110,14 @@ fn windrow(home: &Path, arguments: &[&str]) -> Child {
 
 /// The endpoint as a process of its own; it says its address, and later when it is asked once more
 /// what it has refused.
-struct Endpoint {
+pub struct Endpoint {
     process: Child,
     said: std::sync::Mutex<BufReader<std::process::ChildStdout>>,
-    url: String,
+    pub url: String,
 }
 
 impl Endpoint {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let me = std::env::current_exe().expect("this program");
         let mut process = Command::new(me).arg("endpoint").stdout(Stdio::piped()).spawn().expect("the endpoint starts");
         let mut said = BufReader::new(process.stdout.take().expect("piped"));

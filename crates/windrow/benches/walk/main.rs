@@ -4,6 +4,7 @@
 mod endpoint;
 mod experiment;
 mod noop;
+mod operation;
 mod raw;
 mod report;
 mod restart;
@@ -29,7 +30,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 11] = [
+const PIECES: [&str; 12] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -41,6 +42,7 @@ const PIECES: [&str; 11] = [
     "experiment_10k",
     "experiment_3x",
     "experiment_3x_retry",
+    "operation_http",
 ];
 
 fn measure(filters: &[&str]) -> Figures {
@@ -73,6 +75,7 @@ fn piece(name: &str) -> Figures {
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
+        "operation_http" => operation::targets(10_000),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }

@@ -66,6 +66,11 @@ fn meaning(name: &str) -> &'static str {
         "experiment_3x.retry_first_call_ms" => {
             "`windrow jobs retry` with 100 failed of 200k rows: from the command to the first call, ms; at most 2,000"
         }
+        "operation_http.items_per_s" => {
+            "`windrow run` of an `http` operation, 10k targets, each read, changed and read back; at least 1,000"
+        }
+        "operation_http.rollback_items_per_s" => "the same taken back with `windrow jobs rollback`",
+        "operation_http.peak_mb" => "peak memory of both, MB",
         "server.submit_ms_file" | "server.submit_ms_imported" => {
             "a job of 1M rows is submitted to a server: to the answer, ms; at most 1,000"
         }

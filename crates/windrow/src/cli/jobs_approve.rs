@@ -1,12 +1,14 @@
 //! `windrow jobs approve`
 
+use windrow_engine::SystemClock;
+use windrow_model::Clock;
 use windrow_model::rollout::Holdup;
+use windrow_wire::request::Approve;
 
 use super::output;
 use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::{find, wiring};
 
 /// Let the next wave of an operation open.
 ///
@@ -25,20 +27,17 @@ pub struct Args {
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let app = desk.here("jobs approve")?;
-    let (job, run) = find::job(app, &args.job).await?;
-    let wave = match (args.wave, args.all) {
-        (_, true) => i64::MAX,
-        (Some(wave), _) => wave - 1,
-        (None, false) => run.stage.wave + 1,
+    let run = desk.approve(&args.job, Approve { wave: args.wave, all: args.all }).await?;
+    let approved = run.rollout.as_ref().and_then(|rollout| rollout.approved);
+    let what = match approved.filter(|_| !args.all) {
+        Some(wave) => format!("wave {wave}"),
+        None => "all waves".to_owned(),
     };
-    let run = app.store.approve(run.id, wave, &wiring::actor(), app.now()).await?;
-    let what = if args.all { "all waves".to_owned() } else { format!("wave {}", wave + 1) };
-    let then = match run.position().holdup(app.now()) {
+    let then = match run.holdup(SystemClock.now()) {
         Some(Holdup::Baking { .. }) => "it opens when the wave before it was watched long enough",
-        _ if app.coordinator_of(&run).await?.is_some() => "it opens as soon as what comes before it has settled",
+        _ if run.coordinator.is_some() => "it opens as soon as what comes before it has settled",
         _ => "nobody works on it now: run its file, or `windrow serve`",
     };
-    output::print(&format!("{}: {what} approved; {then}", job.name));
+    output::print(&format!("{}: {what} approved; {then}", desk.name_of(&args.job).await?));
     Ok(Exit::Passed)
 }

@@ -1,22 +1,18 @@
 //! `windrow jobs rollback`
 
-use windrow_model::ItemId;
-use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
-use windrow_model::store::Selection;
-use windrow_workloads::operation;
+use windrow_wire::JobRow;
+use windrow_wire::request::Rollback;
 
 use super::follow;
 use crate::desk::Desk;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
-use crate::wiring::App;
-use crate::{find, start};
 
 /// Take an operation back: every target to what it was before, the last changed first.
 ///
 /// A target that somebody has changed since is refused, and says how; `--force` takes it back all the
-/// same. It runs right here, and can be interrupted and continued like any other run.
+/// same. It runs right here, or at the server that was named, and can be interrupted and continued like any other run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Name or id of the job
@@ -35,36 +31,25 @@ pub struct Args {
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let app = desk.here("jobs rollback")?;
-    let (job, latest) = find::job(app, &args.job).await?;
-    if job.kind != operation::KIND {
-        let what = format!("{} is an {}, which changes nothing and cannot be rolled back", job.name, job.kind);
-        return Err(Error::new(what, "only operations can"));
+    let job = desk.job(&args.job).await?.job;
+    if !job.latest_run.state.is_final() {
+        return unfinished(desk, &job, args.shown).await;
     }
-    if !latest.state.is_final() {
-        return unfinished(desk, app, &job, &latest, args).await;
-    }
-    let mut request = start::of_run(app, &job, &latest, Mode::Rollback).await?;
-    let wave = args.wave.map(|wave| wave - 1);
-    let items = args.item.iter().map(|id| ItemId(*id)).collect();
-    request.selection = Some(Selection { wave, items, ..Selection::of(Mode::Rollback) });
-    if args.force {
-        (request.spec, request.spec_hash) = operation::forced(&request.spec).map_err(|error| {
-            Error::new(format!("the definition cannot be read: {error}"), "use the version it was submitted with")
-        })?;
-    }
-    let run = start::submit(app, request).await?;
-    follow::to_end(desk, &job.name, &run.to_string(), false, args.shown).await
+    let wish = Rollback { items: args.item, wave: args.wave, force: args.force };
+    let run = desk.rollback(&job.id, wish).await?;
+    follow::to_end(desk, &job.name, &run, false, args.shown).await
 }
 
 /// An interrupted rollback is continued; any other unfinished run has to end first.
-async fn unfinished(desk: &Desk, app: &App, job: &Job, run: &Run, args: Args) -> Result<Exit> {
-    let held = app.coordinator_of(run).await?;
-    if let (None, Mode::Rollback, false) = (&held, run.mode, run.state == RunState::Paused) {
+async fn unfinished(desk: &Desk, job: &JobRow, shown: follow::Shown) -> Result<Exit> {
+    let (name, run) = (&job.name, &job.latest_run);
+    let held = matches!(desk, Desk::Folder(_)) && desk.worker_of(run).await?.is_some();
+    if run.mode == Mode::Rollback && run.state != RunState::Paused && !held {
         eprintln!("continuing rollback {}", run.id);
-        return follow::to_end(desk, &job.name, &run.id.to_string(), true, args.shown).await;
+        return follow::to_end(desk, name, &run.id, true, shown).await;
     }
-    let what = format!("run {} of {} is {} and not finished", run.no, job.name, run.state);
-    let cancel = app.command(&format!("jobs cancel {}", job.name));
-    Err(Error::new(what, format!("end it with `{cancel}`; what it has changed can be taken back then")))
+    let what = format!("run {} of {name} is {} and not finished", run.no, run.state);
+    let cancel = desk.command(&format!("jobs cancel {name}"));
+    let remedy = format!("end it with `{cancel}`; what it has changed can be taken back then");
+    Err(Error::new(what, remedy).coded(Code::Conflict))
 }

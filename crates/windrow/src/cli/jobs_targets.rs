@@ -2,16 +2,13 @@
 
 use serde_json::Value;
 use windrow_model::ItemId;
-use windrow_model::record::{Job, Run};
-use windrow_model::store::ItemFilter;
-use windrow_workloads::operation::{self, TargetRecord};
+use windrow_wire::TargetView;
 
 use super::{output, text};
 use crate::desk::Desk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
-use crate::find;
-use crate::wiring::App;
+use crate::operations::Wanted;
 
 const PAGE: usize = 200;
 
@@ -40,37 +37,28 @@ pub struct Args {
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let app = desk.here("jobs targets")?;
-    let (job, run) = find::job(app, &args.job).await?;
-    if job.kind != operation::KIND {
-        let items = app.command(&format!("jobs items {}", job.name));
-        return Err(Error::new(format!("{} has no targets", job.name), format!("its items: {items}")));
-    }
     let form = if args.json { Form::Json } else { args.form };
-    match form {
-        Form::Csv => output::print(&HEADINGS.join(",")),
-        Form::Markdown => output::print(&format!("| {} |\n|{}", HEADINGS.join(" | "), "---|".repeat(HEADINGS.len()))),
-        Form::Table | Form::Json => {}
-    }
-    // Page by page, so that memory does not depend on how many there are.
-    let mut after = None;
+    let mut wanted = Wanted { status: args.status, after: None, limit: PAGE };
     let mut table = Vec::new();
+    let mut first = true;
+    // Page by page, so that memory does not depend on how many there are.
     loop {
-        let (records, last) = page(app, &job, &run, after).await?;
-        for record in records.iter().filter(|record| args.status.is_none_or(|status| record.status == status)) {
+        let page = desk.targets(&args.job, wanted).await?;
+        if std::mem::take(&mut first) {
+            head(form);
+        }
+        for target in &page.targets {
             match form {
-                Form::Json => output::print_json_line(record),
-                Form::Csv => output::print(&cells(record).map(|cell| quoted(&cell)).join(",")),
-                Form::Markdown => {
-                    output::print(&format!("| {} |", cells(record).map(|cell| cell.replace('|', "\\|")).join(" | ")));
-                }
-                Form::Table => table.push(row(record)),
+                Form::Json => output::print_json_line(target),
+                Form::Csv => output::print(&cells(target).map(|cell| quoted(&cell)).join(",")),
+                Form::Markdown => output::print(&format!("| {} |", cells(target).map(|cell| plain(&cell)).join(" | "))),
+                Form::Table => table.push(row(target)),
             }
         }
-        if last.is_none() {
+        wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
+        if wanted.after.is_none() {
             break;
         }
-        after = last;
     }
     if form == Form::Table {
         output::print(&output::table(&["TARGET", ">WAVE", "STATUS", "VERIFIED", ">TIME", "CHANGE"], table));
@@ -78,33 +66,23 @@ pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The records, and where the next page begins.
-pub async fn page(
-    app: &App,
-    job: &Job,
-    run: &Run,
-    after: Option<ItemId>,
-) -> Result<(Vec<TargetRecord>, Option<ItemId>)> {
-    let filter = ItemFilter { job: job.id, run: None, state: None, after, limit: PAGE };
-    let items = app.store.items(filter).await?;
-    let mut records = Vec::with_capacity(items.len());
-    for item in &items {
-        let mode = if item.run == run.id { run.mode } else { app.store.run(item.run).await?.mode };
-        records.push(TargetRecord::of(&app.store.item(item.id).await?, mode));
+fn head(form: Form) {
+    match form {
+        Form::Csv => output::print(&HEADINGS.join(",")),
+        Form::Markdown => output::print(&format!("| {} |\n|{}", HEADINGS.join(" | "), "---|".repeat(HEADINGS.len()))),
+        Form::Table | Form::Json => {}
     }
-    let next = (items.len() == PAGE).then(|| items[PAGE - 1].id);
-    Ok((records, next))
 }
 
 const HEADINGS: [&str; 10] =
     ["item", "target", "wave", "status", "verified", "tries", "duration_ms", "before", "after", "error"];
 
-fn cells(record: &TargetRecord) -> [String; 10] {
+fn cells(record: &TargetView) -> [String; 10] {
     let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
     [
-        record.item.to_string(),
+        record.item.clone(),
         record.target.clone(),
-        (record.wave + 1).to_string(),
+        record.wave.to_string(),
         record.status.to_string(),
         record.verified.to_string(),
         record.tries.to_string(),
@@ -122,7 +100,12 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-fn row(record: &TargetRecord) -> Vec<String> {
+/// Neither a bar nor a line break may end the cell.
+fn plain(cell: &str) -> String {
+    cell.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+fn row(record: &TargetView) -> Vec<String> {
     let said = match (&record.error, record.changes.as_slice()) {
         (Some(error), _) => error.clone(),
         (None, []) => "–".to_owned(),
@@ -130,7 +113,7 @@ fn row(record: &TargetRecord) -> Vec<String> {
     };
     vec![
         record.target.clone(),
-        (record.wave + 1).to_string(),
+        record.wave.to_string(),
         record.status.to_string(),
         if record.verified { "yes" } else { "no" }.to_owned(),
         record.duration_ms.map_or("–".to_owned(), text::duration),

@@ -305,7 +305,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
             at.here("mock-connect")?;
             mock_connect::perform(args).await
         }
-        Command::Plan(args) => plan::perform(&at.here("plan")?, args).await,
+        Command::Plan(args) => plan::perform(&at, args).await,
         Command::Config(Config::Show(args)) => config_show::perform(args),
         Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
         Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,

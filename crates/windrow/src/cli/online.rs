@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use windrow_model::event::ITEMS_ARCHIVED;
-use windrow_model::state::{Mode, RunEvent};
+use windrow_model::state::RunEvent;
 use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, RunId};
 use windrow_wire::ItemDetailView;
@@ -143,11 +143,12 @@ impl Results {
                 if event.run != self.run || event.kind != ITEMS_ARCHIVED {
                     continue;
                 }
+                let run = self.store.run(self.run).await?;
                 let body = event.body.value();
                 let ids = body["items"].as_array().into_iter().flatten().filter_map(|item| item["id"].as_i64());
                 for id in ids {
                     let detail = self.store.item(ItemId(id)).await?;
-                    output::print_json_line(&ItemDetailView::of(&self.kind, Mode::Online, &detail));
+                    output::print_json_line(&ItemDetailView::of(&self.kind, &run, &detail));
                 }
             }
             if page.len() < PAGE {

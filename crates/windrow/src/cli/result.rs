@@ -182,7 +182,8 @@ fn failures(desk: &Desk, result: &RunResult, first: &ItemRow) -> String {
             item.error.as_ref().map_or(String::new(), |e| format!("{}: {}", e.class, text::line(&e.message, 100)));
         page += &format!("  item {} (row {})  {error}\n", item.id, item.ordinal + 1);
     }
-    page += &format!("\ntry them again:  {}\n", desk.command(&format!("jobs retry {name}")));
+    let again = if result.run.mode == Mode::Rollback { "rollback" } else { "retry" };
+    page += &format!("\ntry them again:  {}\n", desk.command(&format!("jobs {again} {name}")));
     page += &format!("look closer:     {}\n", desk.command(&format!("jobs item {name} {}", first.id)));
     page
 }

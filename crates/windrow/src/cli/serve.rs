@@ -54,6 +54,9 @@ pub struct Args {
     /// other workers elsewhere
     #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
+    /// Work only on jobs whose label `region` is this one, or that have none; may be repeated. All by default
+    #[arg(long = "region", value_name = "NAME", value_delimiter = ',')]
+    regions: Vec<String>,
     /// How long a worker may be silent before its items are given to others
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
     lease: Duration,
@@ -106,7 +109,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let retention = args.retention();
     let door = args.access.door(&app, address, certificate.is_some()).await?;
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
-    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease };
+    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease, regions: args.regions };
     let running = app.engine_of_all(load).await?;
     let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, door, watch).await?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windrow_engine::SystemClock;
-use windrow_workloads::{Environment, experiment};
+use windrow_workloads::{Environment, experiment, operation};
 
 use super::execute::Signals;
 use crate::error::Result;
@@ -39,7 +39,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let server = link.url.clone();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
-    let own = [experiment::CAPABILITY.to_owned()];
+    let own = [experiment::CAPABILITY, operation::CAPABILITY].map(str::to_owned);
     let terms = Terms {
         name: args.name.unwrap_or_else(|| host.clone()),
         host,

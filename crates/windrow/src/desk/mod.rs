@@ -7,13 +7,14 @@ mod datasets;
 mod ingest;
 mod items;
 mod jobs;
+mod operations;
 mod results;
 mod steering;
 
 use std::pin::Pin;
 
 use crate::audited;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
 use crate::remote::Remote;
 use crate::site::Site;
@@ -49,17 +50,6 @@ impl Desk {
         match self {
             Desk::Folder(app) => Box::pin(audited::change(app, operation, resource, work)),
             Desk::Server(_) => Box::pin(work),
-        }
-    }
-
-    /// For what only works on a folder.
-    pub fn here(&self, what: &str) -> Result<&App> {
-        match self {
-            Desk::Folder(app) => Ok(app),
-            Desk::Server(_) => {
-                let remedy = "leave out `--server`, or unset WINDROW_SERVER";
-                Err(Error::new(format!("`windrow {what}` works on a folder only"), remedy).ending_with(Exit::Usage))
-            }
         }
     }
 

@@ -2,7 +2,7 @@
 
 use windrow_model::JobId;
 use windrow_model::record::RunLimits;
-use windrow_model::state::{Mode, RunEvent};
+use windrow_model::state::RunEvent;
 use windrow_model::store::Retention;
 use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
 use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
@@ -59,8 +59,7 @@ impl Desk {
         match self {
             Desk::Folder(app) => {
                 let (job, latest) = find::job(app, job).await?;
-                let mut request = start::of_run(app, &job, &latest, Mode::FailRetry).await?;
-                request.selection = retry::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
+                let request = retry::request(app, &job, &latest, &wish).await?;
                 Ok(start::submit(app, request).await?.to_string())
             }
             Desk::Server(remote) => Ok(remote.post::<Submitted>(&["jobs", job, "retry"], &wish).await?.run),

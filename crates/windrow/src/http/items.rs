@@ -81,5 +81,5 @@ pub async fn show(State(server): Shared, caller: Caller, Named(item): Named) -> 
     })?;
     let (job, detail) = caller.item(&server.app, ItemId(id)).await?;
     let run = server.app.store.run(detail.item.run).await?;
-    Ok(Json(ItemDetailView::of(&job.kind, run.mode, &detail)))
+    Ok(Json(ItemDetailView::of(&job.kind, &run, &detail)))
 }

@@ -32,6 +32,7 @@ mod live;
 mod logs;
 mod metrics;
 mod openapi;
+mod operations;
 mod origin;
 mod peer;
 pub mod rate_limit;
@@ -126,6 +127,9 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(start_run::append))
         .routes(routes!(start_run::rollback))
         .routes(routes!(start_run::clone))
+        .routes(routes!(operations::plan))
+        .routes(routes!(operations::approve))
+        .routes(routes!(operations::targets))
         .routes(routes!(schedules::set, schedules::unset))
         .routes(routes!(schedules::list))
         .routes(routes!(clean_up::clean_up))

@@ -25,6 +25,7 @@ const GUARDED: &[&str] = &[
     "cancel_job",
     "terminate_job",
     "drain_job",
+    "approve_wave",
     "delete_job",
     "schedule_job",
     "unschedule_job",

@@ -2,14 +2,11 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
-use windrow_model::store::Selection;
 use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
 use windrow_workloads::job_file::Depth;
-use windrow_workloads::kind;
 
 use super::caller::Caller;
 use super::extract::{Named, Sent};
@@ -18,7 +15,7 @@ use super::refusal::Refusal;
 use super::server::{Server, Shared};
 use super::submit;
 use crate::error::Code;
-use crate::{retry as choice, start};
+use crate::{operations, retry as choice, start};
 
 /// Try again what failed or was cancelled, and only that
 #[utoipa::path(post, operation_id = "retry_job", path = "/jobs/{job}/retry", tag = "jobs",
@@ -35,16 +32,14 @@ pub async fn retry(
 ) -> Result<Response, Refusal> {
     let wish: Retry = sent.json_or_default()?;
     let (job, latest) = caller.job(&server.app, &job).await?;
-    let selection = choice::selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
-    let nothing = selection.is_none() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
+    let nothing = wish == Retry::default() && latest.state.is_final() && !choice::has_work(&server.app, &job).await?;
     // A key seen before is to be answered with its run, also when that has left nothing to retry.
     let key = key.read()?;
     if nothing && key.is_none() {
         let detail = format!("{} has no item that failed or was cancelled", job.name);
         return Err(Refusal::new(Code::Conflict, detail, "there is nothing to do"));
     }
-    let mut request = start::of_run(&server.app, &job, &latest, Mode::FailRetry).await?;
-    request.selection = selection;
+    let mut request = choice::request(&server.app, &job, &latest, &wish).await?;
     request.idempotency_key = key;
     submit::answer(&server, &caller, request, Vec::new()).await
 }
@@ -120,13 +115,10 @@ pub async fn rollback(
 ) -> Result<Response, Refusal> {
     let wish: Rollback = sent.json_or_default()?;
     let (job, latest) = caller.job(&server.app, &job).await?;
-    if !kind::rolls_back(&job.kind) {
-        let detail = format!("{} is of kind {}, which changes nothing that could be undone", job.name, job.kind);
-        return Err(Refusal::new(Code::NothingToUndo, detail, "to be rid of its results, delete the job"));
+    if wish.wave.is_some_and(|wave| wave < 1) {
+        return Err(Refusal::bad("wave", "this is no wave", "they are counted from 1"));
     }
-    let mut request = start::of_run(&server.app, &job, &latest, Mode::Rollback).await?;
-    let items: Vec<ItemId> = wish.items.into_iter().map(ItemId).collect();
-    request.selection = (!items.is_empty()).then(|| Selection { items, ..Selection::of(Mode::Rollback) });
+    let mut request = operations::rollback(&server.app, &job, &latest, wish).await?;
     request.idempotency_key = key.read()?;
     submit::answer(&server, &caller, request, Vec::new()).await
 }

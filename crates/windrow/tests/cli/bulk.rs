@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::mock_connect::MockConnect;
-use crate::place::{Place, Said};
+use crate::place::{Place, Said, wait_until};
 
 /// `job.yaml` of these settings, on the connectors of the stand-in.
 pub fn write_job(place: &Place, connect: &MockConnect, action: &str, strategy: &str) {
@@ -58,7 +58,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
     assert_eq!(run(&place).ended_with(0).json()["run"]["status"], "success");
     let records = targets(&place);
     let waves: Vec<i64> = records.iter().map(|record| record["wave"].as_i64().unwrap()).collect();
-    assert_eq!(waves, [0, 1, 1, 1, 2, 2]);
+    assert_eq!(waves, [1, 2, 2, 2, 3, 3]);
     for record in &records {
         assert_eq!((&record["status"], &record["verified"]), (&json!("success"), &json!(true)), "{record}");
         assert_eq!(record["before"]["config"]["tasks.max"], "1");
@@ -131,6 +131,55 @@ fn too_many_failures_end_it_and_take_it_back() {
     let runs = place.windrow(&["jobs", "show", "change", "--json"]).ended_with(0).json();
     let failed = runs["runs"].as_array().unwrap().iter().map(|run| run["items"]["failed"].as_i64().unwrap_or(0)).max();
     assert_eq!(failed, Some(3), "{runs}");
+}
+
+/// B6: what runs finishes and then reads cancelled; what was done is known, and can be taken back.
+#[test]
+fn what_finishes_after_a_cancel_reads_cancelled() {
+    let place = Place::empty();
+    place.write(
+        "job.yaml",
+        "kind: operation\nname: change\ntargets: [a, b, c]\nconcurrency: 1\naction:\n  command:\n    \
+         read: { run: [sh, -c, \"test -e $WINDROW_TARGET && echo 1 || echo 0\"] }\n    \
+         apply: { run: [sh, -c, \"touch $WINDROW_TARGET; while [ ! -e go ]; do sleep 0.02; done\"] }\n    \
+         undo: { run: [sh, -c, \"rm $WINDROW_TARGET\"] }\n    done: \"now == 1\"\n",
+    );
+    let running = place.start(&["run", "job.yaml", "--json"]);
+    wait_until("the first to be at work", || place.path("a").exists());
+    place.windrow(&["jobs", "cancel", "change"]).ended_with(0);
+    place.write("go", "");
+    let result = running.finish().json();
+    assert_eq!((&result["run"]["status"], &result["items"]["succeeded"]), (&json!("cancel"), &json!(1)));
+    let records = targets(&place);
+    assert_eq!(records.iter().map(|record| record["status"].clone()).collect::<Vec<_>>(), ["cancel"; 3]);
+    assert_eq!((&records[0]["verified"], &records[1]["verified"]), (&json!(true), &json!(false)));
+    assert!(!place.path("b").exists(), "no new task starts");
+    place.windrow(&["jobs", "rollback", "change", "-q"]).ended_with(0);
+    assert!(!place.path("a").exists());
+}
+
+/// The pre-image of the first change stands, whatever happened on the way back.
+#[test]
+fn a_change_made_again_after_a_rollback_that_stuck_is_taken_back_to_the_first_image() {
+    let place = Place::empty();
+    place.write("a", "1");
+    place.write(
+        "job.yaml",
+        "kind: operation\nname: change\ntargets: [a]\nretry: { max: 0 }\naction:\n  command:\n    \
+         read: { run: [cat, a] }\n    apply: { run: [sh, -c, \"echo 2 > a\"] }\n    \
+         undo: { run: [sh, -c, \"if [ -e stuck ]; then echo 5 > a; exit 1; fi; echo {{ before }} > a\"] }\n    \
+         done: \"now == 2\"\n",
+    );
+    let content = || std::fs::read_to_string(place.path("a")).unwrap().trim().to_owned();
+    run(&place).ended_with(0);
+    place.write("stuck", "");
+    place.windrow(&["jobs", "rollback", "change", "-q"]).ended_with(4);
+    assert_eq!(content(), "5");
+    run(&place).ended_with(0);
+    assert_eq!((content(), &targets(&place)[0]["before"]), ("2".to_owned(), &json!(1)));
+    std::fs::remove_file(place.path("stuck")).unwrap();
+    place.windrow(&["jobs", "rollback", "change", "-q"]).ended_with(0);
+    assert_eq!(content(), "1");
 }
 
 #[test]

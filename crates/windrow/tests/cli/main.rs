@@ -9,6 +9,7 @@ mod broken_files;
 mod budgets;
 mod bulk;
 mod bulk_kills;
+mod bulk_server;
 mod caching;
 mod client;
 mod collector;

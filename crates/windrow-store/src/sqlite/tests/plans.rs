@@ -97,7 +97,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("zombies", vitals::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
         ("stalled", vitals::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
         ("steps of the stalled", vitals::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND priority=? AND due_at<?)"),
+        ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
         ("logged", vitals::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),

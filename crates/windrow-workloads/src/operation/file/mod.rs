@@ -61,8 +61,9 @@ pub fn load(
         false => RetryPolicy { max_retries: RETRIES, delays_ms: vec![0], ..policy },
     };
     let timeout_ms = if is_given("timeout") { header.timeout.ms } else { handler.timeout_ms() };
-    let spec =
-        OperationSpec { targets, action: action.component, health: strategy.health, timeout_ms, retry, force: false };
+    let worker = header.worker.clone();
+    let (action, health) = (action.component, strategy.health);
+    let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
     let (spec, spec_hash) = spec.freeze();
     let mut limits = header.limits();
     if !is_given("concurrency") {

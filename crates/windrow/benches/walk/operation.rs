@@ -1,0 +1,36 @@
+//! A bulk operation with the real binary over a service that answers at once, both on the same machine:
+//! every target is read, changed, read back and recorded.
+
+use std::path::Path;
+
+use crate::Figures;
+use crate::experiment::{Endpoint, Ran};
+use crate::walk::home;
+
+pub fn targets(n: u64) -> Figures {
+    let home = home();
+    let endpoint = Endpoint::start();
+    write_job(home.path(), n, &endpoint.url);
+    let ran = Ran::to_end(home.path(), &["run", "bench.yaml", "--json"]);
+    assert_eq!(ran.result["items"]["succeeded"], n, "every target was changed: {}", ran.result);
+    let back = Ran::to_end(home.path(), &["jobs", "rollback", "bench", "--json"]);
+    assert_eq!(back.result["items"]["succeeded"], n, "every target was restored: {}", back.result);
+    [
+        ("operation_http.items_per_s".to_owned(), n as f64 / ran.seconds),
+        ("operation_http.rollback_items_per_s".to_owned(), n as f64 / back.seconds),
+        ("operation_http.peak_mb".to_owned(), ran.peak_mb.max(back.peak_mb)),
+    ]
+    .into()
+}
+
+fn write_job(home: &Path, n: u64, url: &str) {
+    let targets: String = (0..n).map(|no| format!("target-{no}\n")).collect();
+    std::fs::write(home.join("targets.csv"), format!("name\n{targets}")).expect("targets");
+    let url = format!("{url}/targets/{{{{ target.name }}}}");
+    let job = format!(
+        "kind: operation\nname: bench\ntargets: targets.csv\naction:\n  http:\n    read: {{ url: \"{url}\" }}\n    \
+         apply: {{ method: PUT, url: \"{url}\", body: {{ size: 2 }} }}\n    \
+         undo: {{ method: PUT, url: \"{url}\", body: \"{{{{ before }}}}\" }}\n    after: {{ size: 2 }}\n"
+    );
+    std::fs::write(home.join("bench.yaml"), job).expect("a job file");
+}
