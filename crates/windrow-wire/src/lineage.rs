@@ -120,10 +120,10 @@ impl Lineage {
 
 impl SliceNode {
     /// `None` where the item is no slice of a plan. Shows so many batches of each run.
-    pub fn of(detail: &ItemDetail, mode: Mode, batches: usize) -> Option<Self> {
+    pub fn of(detail: &ItemDetail, run: &Run, batches: usize) -> Option<Self> {
         let ItemDetail { item, input, attempts, steps, .. } = detail;
         let slice: Slice = input.parse().ok()?;
-        let view = ItemView { state: item.state, attempt: item.attempt_state, mode, tried_before: item.tries > 1 };
+        let view = ItemView::of(item, run);
         let runs = attempts.iter().map(|attempt| {
             let own: Vec<&Step> = steps.iter().filter(|step| step.id.attempt() == attempt.id).collect();
             TaskRunNode::of(attempt, &own, batches)

@@ -1,12 +1,12 @@
 //! What may be known of a secret. There is no shape with a value in it: nothing ever answers with one.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::secret::SecretListing;
 
 use crate::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SecretView {
     pub name: String,
     pub workspace: String,
@@ -31,13 +31,13 @@ impl From<&SecretListing> for SecretView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SecretList {
     pub secrets: Vec<SecretView>,
 }
 
 /// What became of a value that was sent.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SecretSet {
     pub name: String,
     pub workspace: String,

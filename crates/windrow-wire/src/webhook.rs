@@ -7,7 +7,7 @@ use windrow_model::hook::{Delivery, DeliveryState, Hook, HookState, Try};
 
 use crate::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
     pub id: String,
     pub url: String,
@@ -48,19 +48,25 @@ impl From<&Hook> for Webhook {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookList {
     /// Newest first.
     pub webhooks: Vec<Webhook>,
 }
 
 /// A webhook with the secret that checks its signatures.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookSecret {
     #[serde(flatten)]
     pub webhook: Webhook,
     /// Shown this once.
     pub secret: String,
+}
+
+impl From<(Hook, String)> for WebhookSecret {
+    fn from((hook, secret): (Hook, String)) -> Self {
+        Self { webhook: Webhook::from(&hook), secret }
+    }
 }
 
 /// Who is to be told what.
@@ -91,7 +97,7 @@ pub struct RotateSecret {
     pub overlap_hours: Option<i64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TryView {
     pub at: Timestamp,
     /// What the endpoint answered; null when nothing came.
@@ -106,7 +112,7 @@ impl From<&Try> for TryView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryView {
     pub id: i64,
     pub webhook: String,
@@ -142,7 +148,7 @@ impl From<&Delivery> for DeliveryView {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DeliveryList {
     /// Newest first.
     pub deliveries: Vec<DeliveryView>,

@@ -34,6 +34,18 @@ impl Known {
         self.values.iter().fold(text.to_owned(), |text, (reference, value)| text.replace(reference.as_str(), value))
     }
 
+    /// In every text of it, so that a value with quotes in it stays one text.
+    pub fn fill_json(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.fill(text)),
+            Value::Array(list) => list.iter().map(|value| self.fill_json(value)).collect(),
+            Value::Object(fields) => {
+                fields.iter().map(|(name, value)| (self.fill(name), self.fill_json(value))).collect()
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
+        }
+    }
+
     /// All that must not be seen.
     pub fn secret(&self) -> Secret {
         Secret::new(self.values.iter().map(|(_, value)| value.clone()))
@@ -53,5 +65,14 @@ mod tests {
         assert_eq!(known.fill("Bearer ${env:TOKEN}"), "Bearer t0ken-value");
         assert_eq!(known.secret().redact("it was t0ken-value".to_owned()), "it was [redacted]");
         assert!(Known::of(&json!("${env:GONE}"), &environment).unwrap_err().message.contains("GONE"));
+    }
+
+    #[test]
+    fn a_value_with_quotes_stays_one_text_of_a_body() {
+        let environment = Environment::new(|_| Some(r#"a"b\c", "admin": "yes"#.to_owned()));
+        let body = json!({ "password": "${env:PASSWORD}", "list": ["${env:PASSWORD}", 1, null] });
+        let known = Known::of(&body, &environment).unwrap();
+        let value = r#"a"b\c", "admin": "yes"#;
+        assert_eq!(known.fill_json(&body), json!({ "password": value, "list": [value, 1, null] }));
     }
 }

@@ -5,12 +5,15 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use windrow_model::access::DEFAULT_WORKSPACE;
 
 use crate::error::{Error, Result};
 
 pub const DEFAULT: &str = ".windrow";
+/// An upload that has not grown for so long is nobody's.
+const FORSAKEN: Duration = Duration::from_secs(86_400);
 
 #[derive(Debug, Clone)]
 pub struct DataDir {
@@ -74,6 +77,25 @@ impl DataDir {
         self.path.join("uploads")
     }
 
+    /// Deletes what a process that was killed had begun to receive. Nobody writes to it any more after so long;
+    /// what is younger may be another server's on the same folder.
+    pub fn clear_uploads(&self, now: SystemTime) -> io::Result<usize> {
+        let found = match std::fs::read_dir(self.uploads()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            found => found?,
+        };
+        let mut cleared = 0;
+        for file in found {
+            let file = file?;
+            let age = now.duration_since(file.metadata()?.modified()?).unwrap_or_default();
+            if age > FORSAKEN {
+                std::fs::remove_file(file.path())?;
+                cleared += 1;
+            }
+        }
+        Ok(cleared)
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -92,6 +114,20 @@ fn folder_name(workspace: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn uploads_that_nobody_writes_to_are_cleared() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = DataDir { path: folder.path().to_owned() };
+        let now = SystemTime::now();
+        assert_eq!(dir.clear_uploads(now).unwrap(), 0, "there is no such folder yet");
+        std::fs::create_dir(dir.uploads()).unwrap();
+        std::fs::write(dir.uploads().join("arriving"), "").unwrap();
+        let forsaken = std::fs::File::create(dir.uploads().join("forsaken")).unwrap();
+        forsaken.set_modified(now - 2 * FORSAKEN).unwrap();
+        assert_eq!(dir.clear_uploads(now).unwrap(), 1);
+        assert!(dir.uploads().join("arriving").exists() && !dir.uploads().join("forsaken").exists());
+    }
 
     #[test]
     fn no_workspace_leads_into_the_files_of_another() {

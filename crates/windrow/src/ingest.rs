@@ -34,7 +34,7 @@ pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Line
         let items = items_of(app, job, run, after).await?;
         let is_last = items.len() < PAGE;
         for item in items {
-            let node = SliceNode::of(&app.store.item(item).await?, run.mode, wish.batches);
+            let node = SliceNode::of(&app.store.item(item).await?, run, wish.batches);
             after = Some(item);
             slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
             if slices.len() == wish.limit {

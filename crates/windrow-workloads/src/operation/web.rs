@@ -1,33 +1,14 @@
 //! HTTP as handlers use it. What matters about a failed exchange is whether it can have had an effect.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
 use crate::known::Known;
-use crate::wire::{self, Secret, failure};
-
-/// As it is recorded: references stand where secrets are.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub method: String,
-    pub url: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Value>,
-}
-
-impl Request {
-    pub fn new(method: &str, url: String, body: Option<Value>) -> Self {
-        Self { method: method.to_owned(), url, headers: BTreeMap::new(), body }
-    }
-}
+use crate::wire::{self, Request, Secret, failure};
 
 /// An exchange that brought no good answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +48,7 @@ impl Web {
             request.method.parse().map_err(|_| Miss::Unsent(wrong(format!("{:?} is not a method", request.method))))?;
         let mut call = self.client.request(method, url.clone()).headers(headers);
         if let Some(body) = &request.body {
-            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill(&body.to_string()));
+            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill_json(body).to_string());
         }
         let reply = match call.send().await {
             Ok(reply) => reply,

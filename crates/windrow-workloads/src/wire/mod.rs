@@ -5,6 +5,7 @@ mod body;
 mod client;
 pub mod failure;
 mod frames;
+mod request;
 mod retry_after;
 mod secret;
 mod span;
@@ -12,6 +13,7 @@ mod span;
 pub use body::{read_body, read_bytes};
 pub use client::{client, is_loopback, web_url};
 pub use frames::{Frames, Framing};
+pub use request::Request;
 pub use secret::Secret;
 pub use span::{TRACEPARENT, current_span, within};
 

@@ -8,7 +8,6 @@ use crate::api_key::{self, Wish};
 use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Make a key for the server. Its secret is shown only this once: it goes to stdout, alone.
 ///
@@ -31,10 +30,7 @@ pub struct Args {
 }
 
 pub async fn perform(at: At, args: Args) -> Result<Exit> {
-    let desk = match at.remote {
-        Some(remote) => Desk::Server(remote),
-        None => Desk::Folder(Box::new(App::create(&at.site).await?)),
-    };
+    let desk = Desk::create(&at.site, at.remote).await?;
     let name = args.name.clone();
     desk.change("keys create", name, create(&desk, args)).await
 }

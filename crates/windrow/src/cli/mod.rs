@@ -311,7 +311,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
         Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
-        Command::Secrets(command) => perform_on_secrets(&at.here("secrets")?, command).await,
+        Command::Secrets(command) => perform_on_secrets(at, command).await,
         Command::Keys(command) => perform_on_keys(at, command).await,
         Command::Audit(args) => audit::perform(&at.desk().await?, args).await,
         Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
@@ -319,7 +319,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
         Command::Ingest(command) => Box::pin(ingest::perform(at, command)).await,
-        Command::Webhooks(command) => webhooks::perform(&App::open(&at.here("webhooks")?).await?, command).await,
+        Command::Webhooks(command) => webhooks::perform(&at.desk().await?, command).await,
         Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,
     }
 }
@@ -380,16 +380,16 @@ async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
     }
 }
 
-async fn perform_on_secrets(site: &Site, command: Secrets) -> Result<Exit> {
+async fn perform_on_secrets(at: At, command: Secrets) -> Result<Exit> {
     match command {
-        Secrets::Set(args) => secrets_set::perform(site, args).await,
-        Secrets::List(args) => secrets_list::perform(&App::open(site).await?, args).await,
+        Secrets::Set(args) => secrets_set::perform(at, args).await,
+        Secrets::List(args) => secrets_list::perform(&at.desk().await?, args).await,
         Secrets::Delete(args) => {
-            let app = App::open(site).await?;
-            change(&app, "secrets delete", args.name.clone(), secrets_delete::perform(&app, args)).await
+            let desk = at.desk().await?;
+            desk.change("secrets delete", args.name.clone(), secrets_delete::perform(&desk, args)).await
         }
         Secrets::Rekey(args) => {
-            let app = App::open(site).await?;
+            let app = App::open(&at.here("secrets rekey")?).await?;
             change(&app, "secrets rekey", "", secrets_rekey::perform(&app, args)).await
         }
     }

@@ -3,16 +3,17 @@
 use serde::Serialize;
 
 use super::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Forget a secret. Runs that are at work keep the value they started with; others no longer start.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     pub name: String,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default`, or at a server that of the key, if not given
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
@@ -20,17 +21,16 @@ pub struct Args {
 #[derive(Serialize)]
 struct Deleted {
     name: String,
-    workspace: String,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    app.vault().delete(&args.workspace, &args.name).await?;
-    output::show(&Deleted { name: args.name, workspace: args.workspace }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    desk.delete_secret(args.workspace.as_deref(), &args.name).await?;
+    output::show(&Deleted { name: args.name }, args.json);
     Ok(Exit::Passed)
 }
 
 impl Show for Deleted {
     fn text(&self) -> String {
-        format!("{} of the workspace {} is forgotten", self.name, self.workspace)
+        format!("{} is forgotten", self.name)
     }
 }

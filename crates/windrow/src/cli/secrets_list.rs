@@ -1,24 +1,24 @@
 //! `windrow secrets list`
 
-use windrow_wire::{SecretList, SecretView};
+use windrow_wire::SecretList;
 
 use super::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// Names, who set them and when. Values are never shown.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default`, or at a server that of the key, if not given
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let secrets = app.vault().list(&args.workspace).await?.iter().map(SecretView::from).collect();
-    output::show(&SecretList { secrets }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.secrets(args.workspace.as_deref()).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -6,12 +6,11 @@ use std::path::PathBuf;
 use windrow_model::secret::MAX_BYTES;
 use windrow_wire::SecretSet;
 
+use super::At;
 use super::output::{self, Show};
-use crate::audited::change;
+use crate::desk::Desk;
 use crate::error::{Error, Result};
 use crate::exit::Exit;
-use crate::site::Site;
-use crate::wiring::{self, App};
 
 /// Keep a value under a name, for job files to name as ${secret:NAME}.
 ///
@@ -29,21 +28,21 @@ pub struct Args {
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]
     from_file: Option<PathBuf>,
-    #[arg(long, default_value = "default")]
-    workspace: String,
+    /// `default`, or at a server that of the key, if not given
+    #[arg(long)]
+    workspace: Option<String>,
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+pub async fn perform(at: At, args: Args) -> Result<Exit> {
     let value = value(&args)?;
-    let app = App::create(site).await?;
-    change(&app, "secrets set", args.name.clone(), set(&app, args, value)).await
+    let desk = Desk::create(&at.site, at.remote).await?;
+    desk.change("secrets set", args.name.clone(), set(&desk, args, value)).await
 }
 
-async fn set(app: &App, args: Args, value: String) -> Result<Exit> {
-    let created = app.vault().set(&args.workspace, &args.name, &value, &wiring::actor(), app.now()).await?;
-    output::show(&SecretSet { name: args.name, workspace: args.workspace, created }, args.json);
+async fn set(desk: &Desk, args: Args, value: String) -> Result<Exit> {
+    output::show(&desk.set_secret(args.workspace.as_deref(), &args.name, &value).await?, args.json);
     Ok(Exit::Passed)
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::extract::connect_info::Connected;
@@ -134,8 +134,14 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     exit
 }
 
-/// What an earlier process deleted and did not clear away.
+/// What an earlier process did not clear away: what it had deleted, and what it had begun to receive.
 fn sweep(server: Arc<Server>) {
+    let data = server.app.data().clone();
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = data.clear_uploads(SystemTime::now()) {
+            tracing::warn!(%error, "could not clear old uploads; the next start does it");
+        }
+    });
     tokio::spawn(async move {
         if let Err(error) = delete::sweep(&server.app).await {
             tracing::warn!(%error, "could not sweep deleted jobs; the next deletion does it");

@@ -9,7 +9,9 @@ mod items;
 mod jobs;
 mod operations;
 mod results;
+mod secrets;
 mod steering;
+mod webhooks;
 
 use std::pin::Pin;
 
@@ -36,6 +38,14 @@ impl Desk {
         match remote {
             Some(remote) => Ok(Desk::Server(remote)),
             None => Ok(Desk::Folder(Box::new(App::open(site).await?))),
+        }
+    }
+
+    /// The same on a folder that is made if need be.
+    pub async fn create(site: &Site, remote: Option<Remote>) -> Result<Self> {
+        match remote {
+            Some(remote) => Ok(Desk::Server(remote)),
+            None => Ok(Desk::Folder(Box::new(App::create(site).await?))),
         }
     }
 

@@ -9,6 +9,7 @@ use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submi
 
 use super::Desk;
 use crate::error::{Code, Result};
+use crate::remote::NOTHING;
 use crate::steer::{self, Wisher};
 use crate::{delete, find, retry, start, wiring};
 
@@ -90,7 +91,7 @@ impl Desk {
             }
             Desk::Server(remote) => {
                 let wish = ScheduleRequest { cron: cron.to_owned() };
-                Ok(remote.put::<ScheduledJob>(&["jobs", job, "schedule"], &wish).await?.schedule)
+                Ok(remote.put::<ScheduledJob>(&["jobs", job, "schedule"], NOTHING, &wish).await?.schedule)
             }
         }
     }
@@ -101,7 +102,7 @@ impl Desk {
                 let (job, _) = find::job(app, job).await?;
                 Ok(app.store.schedule(job.id, None, &wiring::actor(), app.now()).await?)
             }
-            Desk::Server(remote) => remote.delete_silently(&["jobs", job, "schedule"]).await,
+            Desk::Server(remote) => remote.delete_silently(&["jobs", job, "schedule"], NOTHING).await,
         }
     }
 
@@ -112,7 +113,7 @@ impl Desk {
                 app.store.delete_job(job.id).await?;
                 Ok(delete::sweep(app).await?)
             }
-            Desk::Server(remote) => remote.delete_silently(&["jobs", job]).await,
+            Desk::Server(remote) => remote.delete_silently(&["jobs", job], NOTHING).await,
         }
     }
 

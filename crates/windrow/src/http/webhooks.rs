@@ -32,7 +32,7 @@ pub async fn add(
 ) -> Result<(StatusCode, Json<WebhookSecret>), Refusal> {
     let wish: NewWebhook = sent.json_only()?;
     let made = webhooks::register(&server.app, wish, caller.workspace.as_deref(), &caller.actor).await?;
-    Ok((StatusCode::CREATED, with_secret(made)))
+    Ok((StatusCode::CREATED, Json(made.into())))
 }
 
 /// One webhook
@@ -81,7 +81,7 @@ pub async fn rotate(
 ) -> Result<Json<WebhookSecret>, Refusal> {
     let wish: RotateSecret = sent.json_or_default()?;
     let hook = find(&server, &caller, &id).await?;
-    Ok(with_secret(webhooks::rotate(&server.app, hook.id, wish.overlap_hours, &caller.actor).await?))
+    Ok(Json(webhooks::rotate(&server.app, hook.id, wish.overlap_hours, &caller.actor).await?.into()))
 }
 
 /// Send a ping at once and say what came of it
@@ -97,10 +97,6 @@ async fn change(server: &Server, caller: &Caller, id: &str, change: HookChange) 
     let hook = find(server, caller, id).await?;
     let changed = server.app.hooks.change_hook(hook.id, change, server.app.now()).await?;
     Ok(Json(Webhook::from(&changed)))
-}
-
-fn with_secret((hook, secret): (Hook, String)) -> Json<WebhookSecret> {
-    Json(WebhookSecret { webhook: Webhook::from(&hook), secret })
 }
 
 /// What is another workspace's is answered as what does not exist.

@@ -64,9 +64,14 @@ impl Remote {
         self.ask(self.request(Method::POST, path, NOTHING).header(CONTENT_TYPE, JSON).body(body)).await
     }
 
-    pub async fn put<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T> {
+    pub async fn put<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &(impl Serialize + ?Sized),
+        body: &impl Serialize,
+    ) -> Result<T> {
         let body = serde_json::to_vec(body).expect("requests serialise to JSON");
-        self.ask(self.request(Method::PUT, path, NOTHING).header(CONTENT_TYPE, JSON).body(body)).await
+        self.ask(self.request(Method::PUT, path, query).header(CONTENT_TYPE, JSON).body(body)).await
     }
 
     /// One JSON object per line.
@@ -85,8 +90,8 @@ impl Remote {
     }
 
     /// Where the answer is no more than that it was done.
-    pub async fn delete_silently(&self, path: &[&str]) -> Result<()> {
-        self.send(self.request(Method::DELETE, path, NOTHING).timeout(PATIENCE)).await.map(drop)
+    pub async fn delete_silently(&self, path: &[&str], query: &(impl Serialize + ?Sized)) -> Result<()> {
+        self.send(self.request(Method::DELETE, path, query).timeout(PATIENCE)).await.map(drop)
     }
 
     /// An answer that is read piece by piece.

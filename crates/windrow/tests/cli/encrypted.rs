@@ -9,6 +9,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use crate::client::{Reply, Served};
+use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
 /// Writes a new certificate for this machine, signed by itself.
@@ -19,8 +20,9 @@ fn certify(place: &Place) -> CertificateDer<'static> {
     made.cert.der().clone()
 }
 
-fn start(place: &Place) -> Served {
-    let process = place.start(&["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem"]);
+fn start(place: &Place, more: &[&str]) -> Served {
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
+    let process = place.start(&[&serve, more].concat());
     let address = process.first_line().strip_prefix("https://").unwrap().to_owned();
     Served::at(address, process)
 }
@@ -54,7 +56,7 @@ fn get(server: &Served, trusted: &CertificateDer<'static>, path: &str) -> std::i
 fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let place = Place::empty();
     let certificate = certify(&place);
-    let server = start(&place);
+    let server = start(&place, &[]);
     assert_eq!(
         get(&server, &certificate, "/api/v1/jobs").unwrap().with_status(200).json()["jobs"],
         serde_json::json!([])
@@ -82,7 +84,7 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
 fn a_renewed_certificate_is_taken_without_a_restart() {
     let place = Place::empty();
     let old = certify(&place);
-    let server = start(&place);
+    let server = start(&place, &[]);
     get(&server, &old, "/healthz").unwrap().with_status(200);
     let new = certify(&place);
     server.signal(Signal::HUP);
@@ -104,4 +106,25 @@ fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
     assert!(said.stderr.contains("cert.pem cannot be used for TLS"), "{}", said.stderr);
     place.windrow(&["serve", "--tls-cert", "cert.pem"]).ended_with(2);
     assert!(!place.data().exists(), "something was stored");
+}
+
+#[test]
+fn a_worker_comes_over_tls_with_its_key() {
+    let (place, endpoint) = (Place::empty(), Endpoint::open());
+    certify(&place);
+    let key = place.windrow(&["keys", "create", "barn", "--role", "operator"]).ended_with(0).stdout;
+    let server = start(&place, &["--workers", "0"]);
+    let url = server.address.replace("127.0.0.1", "https://localhost");
+    let there = ["--server", &url, "--ca", "cert.pem"];
+    place.write_job("job.yaml", "counted", &endpoint, 20, 4);
+
+    let refused = place.windrow(&[&["worker"], &there[..]].concat()).ended_with(1);
+    assert!(refused.stderr.contains("API key"), "{}", refused.stderr);
+    let keyed = [("WINDROW_API_KEY", key.trim())];
+    let worker = place.start_with(&keyed, &[&["worker"], &there[..]].concat());
+    assert!(worker.first_line().contains("works for"));
+    place.windrow_with(&keyed, &[&["run", "job.yaml", "-q"], &there[..]].concat()).ended_with(0);
+    assert_eq!(endpoint.calls(), 20);
+    worker.signal(Signal::TERM);
+    worker.finish().ended_with(0);
 }

@@ -46,6 +46,7 @@ mod receiver;
 mod remote_reading;
 mod remote_refusals;
 mod remote_running;
+mod remote_settings;
 mod reports;
 mod rescoring;
 mod retrying;

@@ -13,11 +13,10 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
+use super::file::Read;
 use super::record::{Record, Rejected};
 use super::spec::Component;
 use crate::environment::Environment;
-use crate::job_file::{Base, Section};
-use crate::report::Problems;
 
 /// What is committed together.
 #[derive(Debug)]
@@ -62,12 +61,14 @@ pub trait Destination: Send + Sync {
     }
 }
 
+/// Opens it. May block.
+pub type Build = fn(Value, &Environment) -> Result<Arc<dyn Destination>, Failure>;
+
 pub struct DestinationKind {
     pub name: &'static str,
     /// Reads and checks its section.
-    pub read: fn(&Section, Base<'_>, &mut Problems) -> Option<Value>,
-    /// Opens it. May block.
-    pub build: fn(Value, &Environment) -> Result<Arc<dyn Destination>, Failure>,
+    pub read: Read,
+    pub build: Build,
 }
 
 pub const DESTINATIONS: &[DestinationKind] = &[sqlite::KIND, folder::JSONL, folder::PARQUET];

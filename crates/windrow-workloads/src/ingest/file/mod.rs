@@ -95,7 +95,8 @@ pub fn load(
     })
 }
 
-type Read = fn(&Section, Base<'_>, &mut Problems) -> Option<Value>;
+/// Reads and checks the section of one kind of source or destination; gives its configuration.
+pub type Read = fn(&Section, Base<'_>, &mut Problems) -> Option<Value>;
 
 /// `source` and `destination` name one of several kinds.
 fn component(

@@ -17,11 +17,10 @@ use windrow_model::ingest::{Checkpoint, Slice};
 use windrow_model::retry::RetryPolicy;
 use windrow_model::workload::{Halt, Journal};
 
+use super::file::Read;
 use super::record::Table;
 use super::spec::Component;
 use crate::environment::Environment;
-use crate::job_file::{Base, Section};
-use crate::report::Problems;
 
 #[async_trait]
 pub trait Source: Send + Sync {
@@ -62,11 +61,13 @@ pub struct Means<'a> {
     pub retry: &'a RetryPolicy,
 }
 
+pub type Build = fn(Value, &Means<'_>) -> Result<Arc<dyn Source>, Failure>;
+
 pub struct SourceKind {
     pub name: &'static str,
     /// Reads and checks its section.
-    pub read: fn(&Section, Base<'_>, &mut Problems) -> Option<Value>,
-    pub build: fn(Value, &Means<'_>) -> Result<Arc<dyn Source>, Failure>,
+    pub read: Read,
+    pub build: Build,
     /// Where the data is from, for the lineage.
     pub provenance: fn(&Value) -> String,
 }

@@ -15,8 +15,9 @@ use crate::job_file::{Base, Content, Section};
 use crate::known::Known;
 use crate::operation::handler::Handler;
 use crate::operation::target::Target;
-use crate::operation::web::{Miss, Request, Web};
+use crate::operation::web::{Miss, Web};
 use crate::report::Problems;
+use crate::wire::Request;
 
 /// They are kept in the definition, so there is an end to it.
 const MOST: usize = 100_000;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use windrow_model::{ErrorClass, Failure};
 
 use crate::operation::handler::Next;
-use crate::operation::web::{Miss, Request, Web};
+use crate::operation::web::{Miss, Web};
+use crate::wire::Request;
 
 pub const STOPPED: &str = "STOPPED";
 pub const RUNNING: &str = "RUNNING";

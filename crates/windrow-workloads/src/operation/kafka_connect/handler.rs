@@ -16,9 +16,10 @@ use crate::environment::Environment;
 use crate::known::Known;
 use crate::operation::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
 use crate::operation::target::Target;
-use crate::operation::web::{Miss, Request, Web};
+use crate::operation::web::{Miss, Web};
 use crate::template::TemplateError;
 use crate::templated::Templated;
+use crate::wire::Request;
 
 /// Connect itself gives up after 90 s.
 const TIMEOUT: Duration = Duration::from_secs(95);

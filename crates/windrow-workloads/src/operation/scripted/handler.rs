@@ -15,9 +15,10 @@ use crate::environment::Environment;
 use crate::known::Known;
 use crate::operation::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
 use crate::operation::target::Target;
-use crate::operation::web::{Miss, Request, Web};
+use crate::operation::web::{Miss, Web};
 use crate::template::{Template, TemplateError};
 use crate::templated::Templated;
+use crate::wire::Request;
 
 /// For one exchange; the target's own limit is above it.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -11,8 +11,9 @@ use super::config::{CallConfig, condition};
 use crate::environment::Environment;
 use crate::known::Known;
 use crate::operation::handler::{Trouble, thaw};
-use crate::operation::web::{Request, Web};
+use crate::operation::web::Web;
 use crate::template::Template;
+use crate::wire::Request;
 use crate::wire::failure::shorten;
 
 const TIMEOUT: Duration = Duration::from_secs(30);

@@ -1,13 +1,12 @@
 //! `windrow webhooks add`
 
 use serde::Serialize;
-use windrow_wire::{NewWebhook, Webhook, WebhookSecret};
+use windrow_wire::{NewWebhook, WebhookSecret};
 
 use crate::cli::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::webhooks;
-use crate::wiring::{self, App};
 
 /// Have events sent to a URL, signed, at least once each.
 ///
@@ -17,7 +16,7 @@ use crate::wiring::{self, App};
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Where to
-    url: String,
+    pub url: String,
     /// Which events; several with commas
     #[arg(long, value_delimiter = ',', default_value = "*")]
     events: Vec<String>,
@@ -46,13 +45,13 @@ pub struct Made {
 }
 
 impl Made {
-    pub fn new(app: &App, (hook, secret): (windrow_model::hook::Hook, String)) -> Self {
-        let hint = app.command(&format!("webhooks test {}", hook.id));
-        Self { made: WebhookSecret { webhook: Webhook::from(&hook), secret }, hint }
+    pub fn new(desk: &Desk, made: WebhookSecret) -> Self {
+        let hint = desk.command(&format!("webhooks test {}", made.webhook.id));
+        Self { made, hint }
     }
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let wish = NewWebhook {
         url: args.url,
         events: Some(args.events),
@@ -61,8 +60,7 @@ pub async fn perform(app: &App, args: Args) -> Result<Exit> {
         batch: args.batch,
         timeout_seconds: args.timeout,
     };
-    let made = webhooks::register(app, wish, None, &wiring::actor()).await?;
-    output::show(&Made::new(app, made), args.json);
+    output::show(&Made::new(desk, desk.add_webhook(wish).await?), args.json);
     Ok(Exit::Passed)
 }
 

@@ -2,12 +2,12 @@
 
 use windrow_model::HookId;
 use windrow_model::hook::{DeliveryFilter, DeliveryState};
-use windrow_wire::{DeliveryList, DeliveryView};
+use windrow_wire::DeliveryList;
 
 use crate::cli::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// What was sent to a webhook, what waits, and what came of it, the newest first.
 #[derive(Debug, clap::Args)]
@@ -31,21 +31,19 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 pub struct RedeliverArgs {
     /// Number of the delivery
-    delivery: i64,
+    pub delivery: i64,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
     let Args { webhook, state, limit, before, json } = args;
-    let hook = app.hooks.hook(webhook).await?;
-    let found = app.hooks.deliveries(DeliveryFilter { hook: Some(hook.id), state, before, limit }).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|delivery| delivery.id);
-    output::show(&DeliveryList { deliveries: found.iter().map(DeliveryView::from).collect(), next }, json);
+    let filter = DeliveryFilter { hook: Some(webhook), state, before, limit };
+    output::show(&desk.deliveries(webhook, filter).await?, json);
     Ok(Exit::Passed)
 }
 
-pub async fn redeliver(app: &App, args: RedeliverArgs) -> Result<Exit> {
-    let again = app.hooks.redeliver(args.delivery, app.now()).await?;
-    output::print(&format!("delivery {} is to be sent again as {}", again.id, again.message_id()));
+pub async fn redeliver(desk: &Desk, args: RedeliverArgs) -> Result<Exit> {
+    let again = desk.redeliver(args.delivery).await?;
+    output::print(&format!("delivery {} is to be sent again as {}", again.id, again.message));
     Ok(Exit::Passed)
 }
 

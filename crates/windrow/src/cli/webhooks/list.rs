@@ -1,11 +1,11 @@
 //! `windrow webhooks list`
 
-use windrow_wire::{Webhook, WebhookList};
+use windrow_wire::WebhookList;
 
 use crate::cli::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 /// All webhooks and how they stand, the newest first.
 #[derive(Debug, clap::Args)]
@@ -14,9 +14,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let webhooks = app.hooks.hooks().await?.iter().map(Webhook::from).collect();
-    output::show(&WebhookList { webhooks }, args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    output::show(&desk.webhooks().await?, args.json);
     Ok(Exit::Passed)
 }
 

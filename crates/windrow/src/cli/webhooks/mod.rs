@@ -1,5 +1,5 @@
-//! `windrow webhooks`: who is told of events over HTTP. The server sends them; these commands work on the same
-//! data folder, whether it runs or not.
+//! `windrow webhooks`: who is told of events over HTTP. A server sends them; on its data folder these commands
+//! work whether it runs or not.
 
 mod add;
 mod deliveries;
@@ -10,9 +10,9 @@ mod test;
 use clap::Subcommand;
 use windrow_model::HookId;
 
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring::App;
 
 #[derive(Debug, Subcommand)]
 pub enum Webhooks {
@@ -42,16 +42,26 @@ pub struct Named {
     webhook: HookId,
 }
 
-pub async fn perform(app: &App, command: Webhooks) -> Result<Exit> {
+pub async fn perform(desk: &Desk, command: Webhooks) -> Result<Exit> {
     match command {
-        Webhooks::Add(args) => add::perform(app, args).await,
-        Webhooks::List(args) => list::perform(app, args).await,
-        Webhooks::Test(args) => Box::pin(test::perform(app, args)).await,
-        Webhooks::Pause(named) => steer::pause(app, named.webhook).await,
-        Webhooks::Resume(named) => steer::resume(app, named.webhook).await,
-        Webhooks::Rotate(args) => steer::rotate(app, args).await,
-        Webhooks::Delete(named) => steer::delete(app, named.webhook).await,
-        Webhooks::Deliveries(args) => deliveries::perform(app, args).await,
-        Webhooks::Redeliver(args) => deliveries::redeliver(app, args).await,
+        Webhooks::Add(args) => desk.change("webhooks add", args.url.clone(), add::perform(desk, args)).await,
+        Webhooks::List(args) => list::perform(desk, args).await,
+        Webhooks::Test(args) => test::perform(desk, args).await,
+        Webhooks::Pause(Named { webhook }) => {
+            desk.change("webhooks pause", webhook.to_string(), steer::pause(desk, webhook)).await
+        }
+        Webhooks::Resume(Named { webhook }) => {
+            desk.change("webhooks resume", webhook.to_string(), steer::resume(desk, webhook)).await
+        }
+        Webhooks::Rotate(args) => {
+            desk.change("webhooks rotate", args.webhook.to_string(), steer::rotate(desk, args)).await
+        }
+        Webhooks::Delete(Named { webhook }) => {
+            desk.change("webhooks delete", webhook.to_string(), steer::delete(desk, webhook)).await
+        }
+        Webhooks::Deliveries(args) => deliveries::perform(desk, args).await,
+        Webhooks::Redeliver(args) => {
+            desk.change("webhooks redeliver", args.delivery.to_string(), deliveries::redeliver(desk, args)).await
+        }
     }
 }

@@ -4,10 +4,9 @@ use windrow_model::HookId;
 use windrow_wire::TryView;
 
 use crate::cli::output::{self, Show};
+use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::webhooks;
-use crate::wiring::App;
 
 /// Send a signed `ping` now and say what the endpoint answered. Exit code 1 when it did not take it.
 #[derive(Debug, clap::Args)]
@@ -18,10 +17,9 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let hook = app.hooks.hook(args.webhook).await?;
-    let tried = webhooks::ping(app, &hook).await?;
-    output::show(&TryView::from(&tried), args.json);
+pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+    let tried = desk.ping_webhook(args.webhook).await?;
+    output::show(&tried, args.json);
     Ok(if tried.error.is_none() { Exit::Passed } else { Exit::Error })
 }
 

@@ -8,7 +8,7 @@ use windrow_model::Failure;
 use windrow_model::step::ContentKey;
 
 use super::config::CallbackConfig;
-use super::exchange::{Exchange, Reply, Request};
+use super::exchange::{Exchange, Reply};
 use super::handed_in::HandedIn;
 use super::listener::Listener;
 use super::poll::{Condition, rejected};
@@ -17,6 +17,7 @@ use super::slot::Expected;
 use super::{template, untemplated, wrong};
 use crate::experiment::target::Collected;
 use crate::template::Template;
+use crate::wire::Request;
 
 /// Stand in the recorded request for what depends on the key, which is the hash of that request.
 pub const TOKEN: &str = "<windrow:token>";

@@ -1,12 +1,10 @@
 //! One HTTP exchange. What is recorded holds references where a secret is; they are filled in here,
 //! on the way out, and taken out of everything that comes back.
 
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Method, Url};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use windrow_model::step::ContentKey;
@@ -16,18 +14,7 @@ use super::config::HttpConfig;
 use super::wrong;
 use crate::duration::Duration;
 use crate::environment::{Environment, has_reference};
-use crate::wire::{self, Secret, failure, ms_since};
-
-/// As it is recorded.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    pub method: String,
-    pub url: String,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub headers: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Value>,
-}
+use crate::wire::{self, Request, Secret, failure, ms_since};
 
 pub struct Reply {
     pub status: u16,

@@ -9,13 +9,14 @@ use minijinja::value::Serde;
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::config::PollConfig;
-use super::exchange::{Exchange, Reply, Request};
+use super::exchange::{Exchange, Reply};
 use super::handed_in::HandedIn;
 use super::reading::Reading;
 use super::{template, untemplated, wrong};
 use crate::experiment::evaluator::condition_template;
 use crate::experiment::target::Collected;
 use crate::template::Template;
+use crate::wire::Request;
 use crate::wire::failure::{retry_after_ms, shorten};
 
 pub struct Poll {
