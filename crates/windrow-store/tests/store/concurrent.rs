@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
+use windrow_model::bell::Bell;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::RunLimits;
@@ -174,4 +176,20 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices() {
         place.cut();
         assert_eq!(place.store.run(ticket.run).await.unwrap().counters.running, now);
     }
+}
+
+/// B2: what one node does wakes the others up, and not itself.
+#[tokio::test]
+async fn nodes_are_woken_by_what_another_did() {
+    let database = databases::postgres().await;
+    let (one, two) = (&database.store, database.another().await);
+    let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
+    let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
+    // Whoever begins to listen looks once.
+    soon(ours.clone()).await.expect("to begin");
+    soon(theirs.clone()).await.expect("to begin");
+    one.submit(submission(100, "a"), T0).await.unwrap();
+    soon(theirs).await.expect("the other node to be woken");
+    let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
+    assert!(itself.is_err(), "nobody needs to be woken by himself");
 }
