@@ -3,6 +3,7 @@
 
 pub mod memory;
 mod meters;
+mod mysql;
 mod postgres;
 mod server;
 pub mod sql;

@@ -8,11 +8,13 @@ use std::sync::Arc;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
 
-use super::cells;
-use crate::sql::db::{Bound, Dialect, Error, Place, Result, Row, Translated, translate};
+use super::{cells, set};
+use crate::sql::db::{Bound, Cell, Dialect, Error, Place, Result, Row, Translated, translate};
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
-const STATEMENTS: usize = 512;
+pub(super) const STATEMENTS: usize = 512;
+/// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
+const LARGEST: usize = 256;
 
 pub(crate) struct Link {
     conn: RefCell<Conn>,
@@ -22,6 +24,8 @@ pub(crate) struct Link {
 pub(crate) struct Prepared {
     statement: Statement,
     places: Vec<Place>,
+    /// It changes rows that are there already, which the server counts twice.
+    upserts: bool,
 }
 
 impl Link {
@@ -36,23 +40,36 @@ impl Link {
     }
 
     pub fn prepare(&self, sql: &str) -> Result<Arc<Prepared>> {
-        if let Some(known) = self.prepared.borrow().get(sql) {
+        self.keep(sql, || {
+            let Translated { sql, places } = translate(sql, Dialect::MySql);
+            (sql, places)
+        })
+    }
+
+    /// What is prepared under this name, made if it is not there.
+    fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<Place>)) -> Result<Arc<Prepared>> {
+        if let Some(known) = self.prepared.borrow().get(name) {
             return Ok(Arc::clone(known));
         }
-        let Translated { sql: text, places } = translate(sql, Dialect::MySql);
+        let (text, places) = made();
         let statement = self.conn.borrow_mut().prep(&text)?;
-        let prepared = Arc::new(Prepared { statement, places });
+        let prepared = Arc::new(Prepared { statement, places, upserts: text.contains(" ON DUPLICATE KEY UPDATE ") });
         let mut known = self.prepared.borrow_mut();
         if known.len() >= STATEMENTS {
             known.clear();
         }
-        known.insert(sql.to_owned(), Arc::clone(&prepared));
+        known.insert(name.to_owned(), Arc::clone(&prepared));
         Ok(prepared)
     }
 
     pub fn execute(&self, prepared: &Prepared, bound: Bound) -> Result<usize> {
-        let values = prepared.values(bound)?;
-        Ok(self.conn.borrow_mut().exec_iter(&prepared.statement, values)?.affected_rows() as usize)
+        let changed = self.run(prepared, prepared.values(bound)?)?;
+        Ok(if prepared.upserts { changed.min(1) } else { changed })
+    }
+
+    fn run(&self, prepared: &Prepared, values: Vec<Value>) -> Result<usize> {
+        let mut conn = self.conn.borrow_mut();
+        Ok(conn.exec_iter(&prepared.statement, positional(values))?.affected_rows() as usize)
     }
 
     pub fn last_insert_id(&self) -> i64 {
@@ -67,7 +84,7 @@ impl Link {
     ) -> std::result::Result<(), E> {
         let values = prepared.values(bound)?;
         let mut conn = self.conn.borrow_mut();
-        let rows = conn.exec_iter(&prepared.statement, values).map_err(Error::from)?;
+        let rows = conn.exec_iter(&prepared.statement, positional(values)).map_err(Error::from)?;
         for row in rows {
             if each(&Row::MySql(&row.map_err(Error::from)?))?.is_break() {
                 break;
@@ -77,8 +94,61 @@ impl Link {
     }
 }
 
+impl Link {
+    pub fn execute_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        if sql.starts_with("INSERT") {
+            return self.insert_many(sql, rows);
+        }
+        let kinds = set::kinds(rows);
+        let prepared = self.keep(&format!("{kinds:?} for many: {sql}"), || (set::change(sql, &kinds), Vec::new()))?;
+        self.run(&prepared, vec![Value::from(set::document(rows))])
+    }
+
+    fn insert_many<const N: usize>(&self, sql: &str, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        let mut changed = 0;
+        while !rows.is_empty() {
+            let now;
+            (now, rows) = rows.split_at(1 << rows.len().min(LARGEST).ilog2());
+            let prepared = self.keep(&format!("{} of {sql}", now.len()), || set::insert(sql, now.len()))?;
+            let values: Result<Vec<Value>> =
+                now.iter().flat_map(|row| prepared.places.iter().map(|place| of_row(row, place))).collect();
+            let inserted = self.run(&prepared, values?)?;
+            changed += if prepared.upserts { now.len() } else { inserted };
+        }
+        Ok(changed)
+    }
+
+    pub fn query_many<const N: usize>(
+        &self,
+        sql: &str,
+        rows: &[[Cell<'_>; N]],
+        mut each: impl FnMut(usize, &Row) -> Result<()>,
+    ) -> Result<()> {
+        let kinds = set::kinds(rows);
+        let prepared = self.keep(&format!("{kinds:?} of many: {sql}"), || (set::question(sql, &kinds), Vec::new()))?;
+        let mut conn = self.conn.borrow_mut();
+        for row in conn.exec_iter(&prepared.statement, (set::document(rows),))? {
+            let row = row?;
+            let (row, last) = (Row::MySql(&row), row.len() - 1);
+            each(row.get::<i64>(last)? as usize - 1, &row)?;
+        }
+        Ok(())
+    }
+}
+
+fn positional(values: Vec<Value>) -> Params {
+    if values.is_empty() { Params::Empty } else { Params::Positional(values) }
+}
+
+fn of_row(row: &[Cell], place: &Place) -> Result<Value> {
+    match place {
+        Place::Number(n) => cells::value(row.get(n - 1).copied().unwrap_or(Cell::Null)),
+        Place::Name(name) => Err(Error::Strange { column: 0, why: format!("a row has no {name}") }),
+    }
+}
+
 impl Prepared {
-    fn values(&self, bound: Bound) -> Result<Params> {
+    fn values(&self, bound: Bound) -> Result<Vec<Value>> {
         let missing = |place: &Place| Error::Strange { column: 0, why: format!("nothing is bound to {place:?}") };
         let value = |place: &Place| match (place, &bound) {
             (Place::Number(n), Bound::Numbered(values)) => values.get(n - 1).map(|value| cells::value(value.cell())),
@@ -87,11 +157,6 @@ impl Prepared {
             }
             _ => None,
         };
-        let values: Result<Vec<Value>> =
-            self.places.iter().map(|place| value(place).unwrap_or_else(|| Err(missing(place)))).collect();
-        Ok(match values? {
-            none if none.is_empty() => Params::Empty,
-            some => Params::Positional(some),
-        })
+        self.places.iter().map(|place| value(place).unwrap_or_else(|| Err(missing(place)))).collect()
     }
 }

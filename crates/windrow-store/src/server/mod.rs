@@ -1,8 +1,10 @@
 //! What the databases that are servers have in common: threads with a connection each, and what happens when a
 //! transaction does not go through.
 
+mod address;
 mod commit_meter;
 mod lanes;
 
+pub(crate) use address::Address;
 pub(crate) use commit_meter::CommitMeter;
 pub(crate) use lanes::{Connect, Lanes};

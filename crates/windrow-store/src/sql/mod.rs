@@ -80,8 +80,7 @@ use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::meters::Meters;
-use crate::postgres;
-use crate::server::{CommitMeter, Connect, Lanes};
+use crate::server::{Address, CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
 
@@ -111,9 +110,9 @@ impl SqlStore {
         Ok(Self { place: Place::File { writer, readers: Readers::new(path.to_owned()) }, meters: Meters::default() })
     }
 
-    /// Reaches a server by its URL (`postgres://…`) and brings its schema up to date.
+    /// Reaches a server by its URL (`postgres://…`, `mysql://…`) and brings its schema up to date.
     pub async fn connect(url: &str) -> Result<Self> {
-        let address = postgres::Address::parse(url)?;
+        let address = Address::parse(url)?;
         let migrating = address.clone();
         tokio::task::spawn_blocking(move || migrating.migrate())
             .await
@@ -122,8 +121,8 @@ impl SqlStore {
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
-        let connect: Arc<Connect> = Arc::new(move || address.connect());
-        let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let reading = address.begin_reading();
+        let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
         Ok(Self { place: Place::Server { writers, readers, meter }, meters: Meters::default() })
     }

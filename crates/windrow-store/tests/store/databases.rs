@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use windrow_store::SqlStore;
 
+use crate::mariadb::Tables;
+
 /// A fresh store in an SQL database, and what must live as long as it.
 pub struct Database {
     pub store: Arc<SqlStore>,
@@ -16,6 +18,7 @@ pub struct Database {
 enum Place {
     Folder(tempfile::TempDir),
     Schema(Schema),
+    Tables(Tables),
 }
 
 impl Database {
@@ -38,6 +41,7 @@ impl Database {
                  END $$",
                 schema.name
             )),
+            Place::Tables(tables) => tables.empty(),
         }
     }
 
@@ -49,6 +53,7 @@ impl Database {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
                 schema.name
             )),
+            Place::Tables(tables) => tables.cut(),
         }
     }
 
@@ -57,6 +62,7 @@ impl Database {
         match &self.place {
             Place::Folder(home) => SqlStore::open(&home.path().join("windrow.db")).expect("the same file"),
             Place::Schema(schema) => SqlStore::connect(&schema.url()).await.expect("the same schema"),
+            Place::Tables(tables) => SqlStore::connect(&tables.url()).await.expect("the same tables"),
         }
     }
 }
@@ -71,6 +77,12 @@ pub async fn postgres() -> Database {
     let schema = Schema { server: url("WINDROW_TEST_POSTGRES"), name: unique("t") };
     let store = SqlStore::connect(&schema.url()).await.expect("a new schema");
     Database { store: Arc::new(store), place: Place::Schema(schema) }
+}
+
+pub async fn mariadb() -> Database {
+    let tables = Tables::new(&url("WINDROW_TEST_MARIADB"), unique("t"));
+    let store = SqlStore::connect(&tables.url()).await.expect("a new database");
+    Database { store: Arc::new(store), place: Place::Tables(tables) }
 }
 
 /// The tables of one test; they go with it.

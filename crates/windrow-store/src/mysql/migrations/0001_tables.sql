@@ -1,7 +1,9 @@
 -- The same tables as in every other database. What is a partial index elsewhere is an index that begins with what the
--- part is chosen by, and a unique one is over a column that is null outside of the part.
+-- part is chosen by, and a unique one is over a column that is null outside of the part. Text is compared by its bytes; the
+-- collation that does so has another name in MySQL (`migrate.rs`). A table is made if it is not there: neither server
+-- undoes what an interrupted migration has made.
 
-CREATE TABLE `sessions` (
+CREATE TABLE IF NOT EXISTS `sessions` (
     `id` BIGINT NOT NULL,
     `host` LONGTEXT NOT NULL,
     `pid` BIGINT NOT NULL,
@@ -12,9 +14,9 @@ CREATE TABLE `sessions` (
     `remote` LONGTEXT,
     PRIMARY KEY (`id`),
     KEY sessions_open (ended_at, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `jobs` (
+CREATE TABLE IF NOT EXISTS `jobs` (
     `id` BIGINT NOT NULL,
     `workspace` VARCHAR(255) NOT NULL,
     `name` VARCHAR(255) NOT NULL,
@@ -30,15 +32,15 @@ CREATE TABLE `jobs` (
     PRIMARY KEY (`id`),
     UNIQUE KEY (`workspace`, `name`),
     KEY jobs_due (next_at)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `specs` (
+CREATE TABLE IF NOT EXISTS `specs` (
     `hash` VARCHAR(255) NOT NULL,
     `body` LONGTEXT NOT NULL,
     PRIMARY KEY (`hash`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `runs` (
+CREATE TABLE IF NOT EXISTS `runs` (
     `id` BIGINT NOT NULL,
     `job_id` BIGINT NOT NULL,
     `workspace` VARCHAR(255) NOT NULL,
@@ -78,13 +80,14 @@ CREATE TABLE `runs` (
     `spent_tokens_out` BIGINT NOT NULL DEFAULT 0,
     `spent_cost_nanos` BIGINT NOT NULL DEFAULT 0,
     `moved_at` BIGINT NOT NULL DEFAULT 0,
+    `cancelled_at` BIGINT,
     `max_failed` BIGINT,
     `rollout` LONGTEXT,
     `wave` BIGINT NOT NULL DEFAULT 0,
     `wave_settled_at` BIGINT,
     `wave_approved` BIGINT NOT NULL DEFAULT 0,
     `halted` BIGINT NOT NULL DEFAULT 0,
-    live_job BIGINT AS (IF(ended_at IS NULL, job_id, NULL)) VIRTUAL,
+    live_job BIGINT AS (IF(ended_at IS NULL, job_id, NULL)) STORED,
     PRIMARY KEY (`id`),
     UNIQUE KEY (`job_id`, `no`),
     UNIQUE KEY runs_one_live_per_job (live_job),
@@ -92,15 +95,15 @@ CREATE TABLE `runs` (
     KEY runs_coordinated (coordinator),
     UNIQUE KEY runs_idempotency (workspace, idempotency_key),
     KEY runs_by_spec (spec_hash)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `sequences` (
+CREATE TABLE IF NOT EXISTS `sequences` (
     `name` VARCHAR(255) NOT NULL,
     `last` BIGINT NOT NULL,
     PRIMARY KEY (`name`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `items` (
+CREATE TABLE IF NOT EXISTS `items` (
     `id` BIGINT NOT NULL,
     `job_id` BIGINT NOT NULL,
     `run_id` BIGINT NOT NULL,
@@ -124,15 +127,15 @@ CREATE TABLE `items` (
     KEY items_by_job (job_id, id),
     KEY items_not_good (job_id, state, id),
     KEY items_by_group (job_id, group_key, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `inputs` (
+CREATE TABLE IF NOT EXISTS `inputs` (
     `item_id` BIGINT NOT NULL,
     `body` LONGTEXT NOT NULL,
     PRIMARY KEY (`item_id`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `attempts` (
+CREATE TABLE IF NOT EXISTS `attempts` (
     `id` BIGINT NOT NULL,
     `run_id` BIGINT NOT NULL,
     `state` SMALLINT NOT NULL,
@@ -142,7 +145,7 @@ CREATE TABLE `attempts` (
     `due_at` BIGINT NOT NULL,
     `fence` BIGINT NOT NULL DEFAULT 0,
     `owner` BIGINT,
-    `resource` VARCHAR(255),
+    `resource` VARCHAR(700),
     `retries` INTEGER NOT NULL DEFAULT 0,
     `losses` INTEGER NOT NULL DEFAULT 0,
     `error_class` SMALLINT,
@@ -155,7 +158,7 @@ CREATE TABLE `attempts` (
     `cost_nanos` BIGINT NOT NULL DEFAULT 0,
     `throttled` INTEGER NOT NULL DEFAULT 0,
     `wave` INTEGER NOT NULL DEFAULT 0,
-    holding VARCHAR(255) AS (IF(state = 2, resource, NULL)) VIRTUAL,
+    holding VARCHAR(700) AS (IF(state = 2, resource, NULL)) STORED,
     PRIMARY KEY (`id`),
     KEY attempts_queued (run_id, state, wave, priority, due_at, id),
     KEY attempts_blocked (state, resource, run_id, id),
@@ -163,9 +166,9 @@ CREATE TABLE `attempts` (
     UNIQUE KEY attempts_holding (holding),
     KEY attempts_logged (run_id, state, id),
     KEY attempts_errors (run_id, error_class)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `steps` (
+CREATE TABLE IF NOT EXISTS `steps` (
     `id` BIGINT NOT NULL,
     `key` VARBINARY(64) NOT NULL,
     `kind` LONGTEXT NOT NULL,
@@ -186,21 +189,21 @@ CREATE TABLE `steps` (
     `started_at` BIGINT NOT NULL,
     `ended_at` BIGINT,
     PRIMARY KEY (`id`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `scores` (
+CREATE TABLE IF NOT EXISTS `scores` (
     `attempt_id` BIGINT NOT NULL,
     `part` SMALLINT NOT NULL,
     `turn` INTEGER NOT NULL,
-    `name` VARCHAR(255) NOT NULL,
+    `name` VARCHAR(700) NOT NULL,
     `verdict` SMALLINT NOT NULL,
     `value` DOUBLE,
     `reason` LONGTEXT NOT NULL,
     `version` VARCHAR(255) NOT NULL DEFAULT '',
     PRIMARY KEY (`attempt_id`, `part`, `turn`, `name`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `outbox` (
+CREATE TABLE IF NOT EXISTS `outbox` (
     `id` BIGINT NOT NULL,
     `at` BIGINT NOT NULL,
     `job_id` BIGINT NOT NULL,
@@ -209,9 +212,9 @@ CREATE TABLE `outbox` (
     `body` LONGTEXT NOT NULL,
     PRIMARY KEY (`id`),
     KEY outbox_by_job (job_id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `log` (
+CREATE TABLE IF NOT EXISTS `log` (
     `id` BIGINT NOT NULL AUTO_INCREMENT,
     `at` BIGINT NOT NULL,
     `job_id` BIGINT NOT NULL,
@@ -223,9 +226,9 @@ CREATE TABLE `log` (
     `message` LONGTEXT NOT NULL,
     PRIMARY KEY (`id`),
     KEY log_by_job (job_id, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `datasets` (
+CREATE TABLE IF NOT EXISTS `datasets` (
     `id` BIGINT NOT NULL,
     `workspace` VARCHAR(255) NOT NULL,
     `name` VARCHAR(255) NOT NULL,
@@ -233,9 +236,9 @@ CREATE TABLE `datasets` (
     `created_at` BIGINT NOT NULL,
     PRIMARY KEY (`id`),
     UNIQUE KEY (`workspace`, `name`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `dataset_versions` (
+CREATE TABLE IF NOT EXISTS `dataset_versions` (
     `id` BIGINT NOT NULL,
     `dataset_id` BIGINT NOT NULL,
     `state` VARCHAR(255) NOT NULL,
@@ -244,53 +247,53 @@ CREATE TABLE `dataset_versions` (
     `bytes` BIGINT NOT NULL DEFAULT 0,
     `digest` VARBINARY(64) NOT NULL,
     `schema` LONGTEXT,
-    `profile` LONGTEXT NOT NULL DEFAULT '{}',
+    `profile` LONGTEXT NOT NULL DEFAULT ('{}'),
     `source` LONGTEXT NOT NULL,
     `actor` LONGTEXT NOT NULL,
     `created_at` BIGINT NOT NULL,
-    ready_version BIGINT AS (IF(state = 'ready', version, NULL)) VIRTUAL,
-    draft_of BIGINT AS (IF(state = 'draft', dataset_id, NULL)) VIRTUAL,
+    ready_version BIGINT AS (IF(state = 'ready', version, NULL)) STORED,
+    draft_of BIGINT AS (IF(state = 'draft', dataset_id, NULL)) STORED,
     PRIMARY KEY (`id`),
     KEY dataset_versions_all (dataset_id),
     UNIQUE KEY dataset_versions_ready (dataset_id, ready_version),
     UNIQUE KEY dataset_versions_draft (draft_of),
     KEY dataset_versions_dropped (state, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `dataset_rows` (
+CREATE TABLE IF NOT EXISTS `dataset_rows` (
     `id` BIGINT NOT NULL AUTO_INCREMENT,
     `dataset_id` BIGINT NOT NULL,
     `key` VARBINARY(64) NOT NULL,
     `body` LONGTEXT NOT NULL,
     PRIMARY KEY (`id`),
     UNIQUE KEY dataset_rows_by_key (dataset_id, `key`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `dataset_entries` (
+CREATE TABLE IF NOT EXISTS `dataset_entries` (
     `version_id` BIGINT NOT NULL,
     `ordinal` BIGINT NOT NULL,
     `row_id` BIGINT NOT NULL,
     PRIMARY KEY (`version_id`, `ordinal`),
     KEY dataset_entries_by_row (version_id, row_id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `waits` (
+CREATE TABLE IF NOT EXISTS `waits` (
     `session_id` BIGINT NOT NULL,
     `run_id` BIGINT NOT NULL,
-    `resource` VARCHAR(255) NOT NULL,
+    `resource` VARCHAR(700) NOT NULL,
     `items` BIGINT NOT NULL,
     `hold` LONGTEXT NOT NULL,
     `until` BIGINT,
     PRIMARY KEY (`run_id`, `session_id`, `resource`),
     KEY waits_by_session (session_id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `doomed_jobs` (
+CREATE TABLE IF NOT EXISTS `doomed_jobs` (
     `job_id` BIGINT NOT NULL,
     PRIMARY KEY (`job_id`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `secrets` (
+CREATE TABLE IF NOT EXISTS `secrets` (
     `workspace` VARCHAR(255) NOT NULL,
     `name` VARCHAR(255) NOT NULL,
     `key_id` VARCHAR(255) NOT NULL,
@@ -300,9 +303,9 @@ CREATE TABLE `secrets` (
     `created_at` BIGINT NOT NULL,
     `set_at` BIGINT NOT NULL,
     PRIMARY KEY (`workspace`, `name`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `webhooks` (
+CREATE TABLE IF NOT EXISTS `webhooks` (
     `id` BIGINT NOT NULL,
     `workspace` VARCHAR(255),
     `job_id` BIGINT,
@@ -321,9 +324,9 @@ CREATE TABLE `webhooks` (
     `actor` LONGTEXT NOT NULL,
     `created_at` BIGINT NOT NULL,
     PRIMARY KEY (`id`)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `deliveries` (
+CREATE TABLE IF NOT EXISTS `deliveries` (
     `id` BIGINT NOT NULL AUTO_INCREMENT,
     `webhook_id` BIGINT NOT NULL,
     `topic` LONGTEXT NOT NULL,
@@ -331,15 +334,15 @@ CREATE TABLE `deliveries` (
     `state` VARCHAR(255) NOT NULL,
     `tries` BIGINT NOT NULL DEFAULT 0,
     `due_at` BIGINT NOT NULL,
-    `log` LONGTEXT NOT NULL DEFAULT '[]',
+    `log` LONGTEXT NOT NULL DEFAULT ('[]'),
     `created_at` BIGINT NOT NULL,
     `ended_at` BIGINT,
     PRIMARY KEY (`id`),
     KEY deliveries_pending (webhook_id, state, due_at, id),
     KEY deliveries_by_webhook (webhook_id, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `api_keys` (
+CREATE TABLE IF NOT EXISTS `api_keys` (
     `id` BIGINT NOT NULL,
     `name` VARCHAR(255) NOT NULL,
     `role` LONGTEXT NOT NULL,
@@ -350,12 +353,12 @@ CREATE TABLE `api_keys` (
     `expires_at` BIGINT,
     `revoked_at` BIGINT,
     `used_at` BIGINT,
-    live_name VARCHAR(255) AS (IF(revoked_at IS NULL, name, NULL)) VIRTUAL,
+    live_name VARCHAR(255) AS (IF(revoked_at IS NULL, name, NULL)) STORED,
     PRIMARY KEY (`id`),
     UNIQUE KEY api_keys_by_name (live_name)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `audit` (
+CREATE TABLE IF NOT EXISTS `audit` (
     `id` BIGINT NOT NULL AUTO_INCREMENT,
     `at` BIGINT NOT NULL,
     `actor` LONGTEXT NOT NULL,
@@ -366,20 +369,20 @@ CREATE TABLE `audit` (
     `address` LONGTEXT,
     `request` LONGTEXT,
     `verdict` LONGTEXT,
-    `detail` LONGTEXT NOT NULL DEFAULT '',
+    `detail` LONGTEXT NOT NULL DEFAULT (''),
     PRIMARY KEY (`id`),
     KEY audit_by_workspace (workspace, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `shared_steps` (
+CREATE TABLE IF NOT EXISTS `shared_steps` (
     `workspace` VARCHAR(255) NOT NULL,
     `key` VARBINARY(64) NOT NULL,
     `step_id` BIGINT NOT NULL,
     PRIMARY KEY (`workspace`, `key`),
     KEY shared_steps_by_step (step_id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
-CREATE TABLE `alerts` (
+CREATE TABLE IF NOT EXISTS `alerts` (
     `id` BIGINT NOT NULL,
     `rule` LONGTEXT NOT NULL,
     `severity` LONGTEXT NOT NULL,
@@ -394,12 +397,12 @@ CREATE TABLE `alerts` (
     `cleared_at` BIGINT,
     PRIMARY KEY (`id`),
     KEY alerts_active (cleared_at, id)
-);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
 
 -- Rows that are only there to be locked, for what has no row of its own (`sql/lock.rs`).
-CREATE TABLE stripes (
+CREATE TABLE IF NOT EXISTS stripes (
     id BIGINT NOT NULL PRIMARY KEY
-);
-INSERT INTO stripes (id) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15), (16), (17), (18), (19), (20), (21), (22), (23), (24), (25), (26), (27), (28), (29), (30), (31), (32), (33), (34), (35), (36), (37), (38), (39), (40), (41), (42), (43), (44), (45), (46), (47), (48), (49), (50), (51), (52), (53), (54), (55), (56), (57), (58), (59), (60), (61), (62), (63), (64), (65);
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
+INSERT IGNORE INTO stripes (id) VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15), (16), (17), (18), (19), (20), (21), (22), (23), (24), (25), (26), (27), (28), (29), (30), (31), (32), (33), (34), (35), (36), (37), (38), (39), (40), (41), (42), (43), (44), (45), (46), (47), (48), (49), (50), (51), (52), (53), (54), (55), (56), (57), (58), (59), (60), (61), (62), (63), (64), (65);
 
-INSERT INTO sequences (name, last) VALUES ('items', 0), ('outbox', 0), ('outbox_forgotten', 0);
+INSERT IGNORE INTO sequences (name, last) VALUES ('items', 0), ('outbox', 0), ('outbox_forgotten', 0);

@@ -2,9 +2,21 @@
 //! read too; what differs is replaced here, once per statement and connection. Keywords are written in capitals
 //! and names in small letters, so that the two are never taken for each other.
 
+use crate::mysql;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Postgres,
+    /// MySQL and MariaDB.
+    MySql,
+    /// The same, about rows of a set that is called `u`.
+    MySqlSet,
+}
+
+impl Dialect {
+    fn is_mysql(self) -> bool {
+        self != Dialect::Postgres
+    }
 }
 
 /// What stands in a place of the statement: the value of this number, or of this name.
@@ -22,8 +34,9 @@ pub(crate) struct Translated {
 }
 
 pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
+    let sql = if dialect.is_mysql() { mysql::when_there_already(sql) } else { sql.into() };
     let mut out = Translated { sql: String::with_capacity(sql.len() + 16), places: Vec::new() };
-    let mut rest = sql;
+    let mut rest: &str = &sql;
     let mut bare = 0;
     while let Some(at) = rest.find(['?', ':', '\'']) {
         out.words(&rest[..at], dialect);
@@ -67,6 +80,14 @@ impl Translated {
                 });
                 self.sql.push_str(&format!("${}", at + 1));
             }
+            Dialect::MySql => {
+                self.sql.push('?');
+                self.places.push(place);
+            }
+            Dialect::MySqlSet => match place {
+                Place::Number(n) => self.sql.push_str(&mysql::column(n)),
+                Place::Name(name) => unreachable!("rows have no names: {name}"),
+            },
         }
     }
 
@@ -74,6 +95,7 @@ impl Translated {
         let replaced = match dialect {
             // SQLite keeps to the order of a cross join; PostgreSQL finds one by itself, and wants no condition there.
             Dialect::Postgres => text.replace("CROSS JOIN", "JOIN").replace("instr(", "strpos("),
+            Dialect::MySql | Dialect::MySqlSet => mysql::words(text),
         };
         self.sql.push_str(&replaced);
     }
@@ -88,6 +110,13 @@ mod tests {
         let found = translate("UPDATE t SET a = ?2 WHERE id = ?1 AND a <> ?2 AND b = 'why?'", Dialect::Postgres);
         assert_eq!(found.sql, "UPDATE t SET a = $1 WHERE id = $2 AND a <> $1 AND b = 'why?'");
         assert_eq!(found.places, [Place::Number(2), Place::Number(1)]);
+    }
+
+    #[test]
+    fn mysql_binds_a_value_wherever_it_stands() {
+        let found = translate("UPDATE t SET rank = ?2 WHERE id = :id AND b = 'a key?' AND rank <> ?2", Dialect::MySql);
+        assert_eq!(found.sql, "UPDATE t SET `rank` = ? WHERE id = ? AND b = 'a key?' AND `rank` <> ?");
+        assert_eq!(found.places, [Place::Number(2), Place::Name(":id".into()), Place::Number(2)]);
     }
 
     #[test]
