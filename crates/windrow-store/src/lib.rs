@@ -6,6 +6,9 @@ mod meters;
 mod mysql;
 mod postgres;
 mod server;
+#[cfg(test)]
+#[path = "../tests/store/services.rs"]
+mod services;
 pub mod sql;
 pub mod sqlite;
 

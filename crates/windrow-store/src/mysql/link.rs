@@ -101,10 +101,15 @@ impl Link {
         }
         let kinds = set::kinds(rows);
         let prepared = self.keep(&format!("{kinds:?} for many: {sql}"), || (set::change(sql, &kinds), Vec::new()))?;
-        self.run(&prepared, vec![Value::from(set::document(rows))])
+        set::portions(rows)
+            .try_fold(0, |changed, some| Ok(changed + self.run(&prepared, vec![Value::from(set::document(some))])?))
     }
 
-    fn insert_many<const N: usize>(&self, sql: &str, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
+    fn insert_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        set::portions(rows).try_fold(0, |changed, some| Ok(changed + self.insert_portion(sql, some)?))
+    }
+
+    fn insert_portion<const N: usize>(&self, sql: &str, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
         let mut changed = 0;
         while !rows.is_empty() {
             let now;

@@ -6,6 +6,8 @@ mod cells;
 mod fault;
 mod link;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod set;
 mod words;
 
@@ -14,4 +16,4 @@ pub(crate) use cells::cell;
 pub(crate) use fault::{is_conflict, is_lost};
 pub(crate) use link::{Link, Prepared};
 pub(crate) use set::column;
-pub(crate) use words::{when_there_already, words};
+pub(crate) use words::{by_key, when_there_already, words};

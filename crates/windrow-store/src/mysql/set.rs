@@ -85,6 +85,33 @@ fn source(kinds: &[Kind]) -> String {
     format!("JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY{})) AS u", columns.collect::<String>())
 }
 
+/// What the servers take at once by default is four times as much; a row is never divided.
+const PORTION_BYTES: usize = 4 << 20;
+
+/// The rows in as many parts as their size demands.
+pub(super) fn portions<'r, 'c, const N: usize>(
+    mut rows: &'r [[Cell<'c>; N]],
+) -> impl Iterator<Item = &'r [[Cell<'c>; N]]> {
+    std::iter::from_fn(move || {
+        let mut bytes = 0;
+        let fits = rows.iter().take_while(|row| {
+            bytes += row.iter().map(bytes_of).sum::<usize>();
+            bytes <= PORTION_BYTES
+        });
+        let (portion, rest) = rows.split_at(fits.count().max(1).min(rows.len()));
+        rows = rest;
+        (!portion.is_empty()).then_some(portion)
+    })
+}
+
+fn bytes_of(cell: &Cell) -> usize {
+    match cell {
+        Cell::Text(text) => text.len(),
+        Cell::Blob(blob) => 2 * blob.len(),
+        _ => 8,
+    }
+}
+
 /// The rows as the table reads them.
 pub(super) fn document<const N: usize>(rows: &[[Cell; N]]) -> String {
     let mut json = String::with_capacity(rows.len() * N * 16);
@@ -141,6 +168,15 @@ mod tests {
         let (sql, places) = insert("INSERT INTO t (a, b) VALUES (?1, lower(?2)) ON CONFLICT (a) DO NOTHING", 2);
         assert_eq!(sql, "INSERT IGNORE INTO t (a, b) VALUES (?, lower(?)), (?, lower(?)) ");
         assert_eq!(places, [Place::Number(1), Place::Number(2)]);
+    }
+
+    #[test]
+    fn large_rows_are_sent_in_portions() {
+        let large = "x".repeat(PORTION_BYTES - 100);
+        let rows = [Cell::Text("a"), Cell::Text(&large), Cell::Text(&large), Cell::Text("b")].map(|cell| [cell]);
+        assert_eq!(portions(&rows).map(<[_]>::len).collect::<Vec<_>>(), [2, 2]);
+        let larger = "x".repeat(PORTION_BYTES + 1);
+        assert_eq!(portions(&[[Cell::Text(&larger)], [Cell::Null]]).count(), 2);
     }
 
     #[test]

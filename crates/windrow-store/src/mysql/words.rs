@@ -14,6 +14,17 @@ pub(crate) fn when_there_already(sql: &str) -> Cow<'_, str> {
     }
 }
 
+/// One row that is named by its key is reached by it, whatever else is said of it: a row that is found by another index is
+/// locked there as well, and in another order than others lock it.
+pub(crate) fn by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
+    match sql.strip_prefix("UPDATE ").and_then(|rest| rest.split_once(" SET ")) {
+        Some((table, changes)) if changes.contains(" WHERE id = ") => {
+            format!("UPDATE {table} FORCE INDEX (PRIMARY) SET {changes}").into()
+        }
+        _ => sql,
+    }
+}
+
 /// Of a piece of a statement without places and quoted text.
 pub(crate) fn words(text: &str) -> String {
     let text = text
@@ -33,6 +44,7 @@ pub(crate) fn words(text: &str) -> String {
                 out.push_str(&format!("VALUES({})", quoted(column)));
                 rest = tail;
             }
+            _ if out.ends_with('`') => out.push_str(name),
             _ => out.push_str(&quoted(name)),
         }
     }
@@ -63,6 +75,16 @@ mod tests {
     fn names_that_are_words_are_quoted_and_only_those() {
         assert_eq!(words("SELECT i.key, key_id FROM a CROSS JOIN b"), "SELECT i.`key`, key_id FROM a STRAIGHT_JOIN b");
         assert_eq!(words("CAST(x AS BIGINT), ORDER BY rank"), "CAST(x AS SIGNED), ORDER BY `rank`");
+    }
+
+    #[test]
+    fn a_row_is_updated_by_its_key() {
+        let by_key = |sql: &'static str| by_key(sql.into());
+        assert_eq!(
+            by_key("UPDATE t SET a = 1 WHERE id = ?1"),
+            "UPDATE t FORCE INDEX (PRIMARY) SET a = 1 WHERE id = ?1"
+        );
+        assert_eq!(by_key("UPDATE t SET a = 1 WHERE b = ?1"), "UPDATE t SET a = 1 WHERE b = ?1");
     }
 
     #[test]

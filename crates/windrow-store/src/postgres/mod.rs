@@ -4,6 +4,8 @@ mod address;
 mod cells;
 mod link;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod set;
 
 pub(crate) use address::Address;

@@ -3,6 +3,8 @@
 
 mod address;
 mod commit_meter;
+#[cfg(test)]
+pub(crate) mod hot;
 mod lanes;
 
 pub(crate) use address::Address;

@@ -4,10 +4,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use windrow_model::state::{STEP, StepEvent};
 use windrow_model::store::{Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
 use super::attempts::{self, Thin};
+use super::cells::Cells;
 use super::db::{Cell, Connection};
 use super::fault::{Result, expect_rows};
 use super::{ending, scores, shared, steps};
@@ -21,6 +23,8 @@ pub(crate) struct Deferred<'a> {
     pub thin: HashMap<AttemptId, Thin>,
     /// Steps whose intent stands without a result, by their attempt.
     open: HashMap<AttemptId, HashSet<StepId>>,
+    /// Steps that were lost sight of; a result that comes after all is taken.
+    unknown: HashSet<StepId>,
     known: HashSet<StepId>,
     begun: Vec<StepRow<'a>>,
     finished: Vec<[Cell<'a>; 6]>,
@@ -44,8 +48,13 @@ impl<'a> Deferred<'a> {
         })?;
         let ranges: Vec<[Cell; 2]> =
             attempts.iter().map(|id| [Cell::Int(id.first_step().0), Cell::Int(id.last_step().0)]).collect();
-        tx.query_many(&steps::OPEN, &ranges, |n, row| {
-            deferred.open.entry(attempts[n]).or_default().insert(StepId(row.get(0)?));
+        tx.query_many(&steps::UNSETTLED, &ranges, |n, row| {
+            let mut c = Cells::of(row);
+            let (id, state) = (StepId(c.get()?), c.coded()?);
+            match STEP.allows(state, StepEvent::LoseSight) {
+                true => deferred.open.entry(attempts[n]).or_default().insert(id),
+                false => deferred.unknown.insert(id),
+            };
             Ok(())
         })?;
         let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
@@ -70,7 +79,8 @@ impl<'a> Deferred<'a> {
     }
 
     pub fn finish(&mut self, attempt: AttemptId, id: StepId, row: [Cell<'a>; 6], failed: bool) -> usize {
-        if !self.open.get_mut(&attempt).is_some_and(|open| open.remove(&id)) {
+        let was_open = self.open.get_mut(&attempt).is_some_and(|open| open.remove(&id));
+        if !was_open && !self.unknown.remove(&id) {
             return 0;
         }
         if failed { &mut self.failed } else { &mut self.finished }.push(row);

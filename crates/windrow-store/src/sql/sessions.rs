@@ -18,11 +18,11 @@ pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 A
 pub(crate) static LEASED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
-        "SELECT a.id FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard} \
+        "SELECT a.id FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard} \
          WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2"
     )
 });
-static EXPIRE: Sql = Sql::new(|| {
+pub(crate) static EXPIRE: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!("UPDATE attempts SET due_at = ?3 WHERE id = ?1 AND owner = ?2 AND due_at > ?3 AND {guard}")
 });
@@ -32,7 +32,7 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
         "SELECT id, host, pid, regions, remote, (
-             SELECT count(*) FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
+             SELECT count(*) FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard}
              WHERE r.ended_at IS NULL AND a.owner = sessions.id),
          started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id"
     )

@@ -38,6 +38,11 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&STEP, StepEvent::LoseSight);
     format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
+/// Of those that may still be finished, which are open and which were lost sight of.
+pub(crate) static UNSETTLED: Sql = Sql::new(|| {
+    let guard = guard(&STEP, StepEvent::Finish);
+    format!("SELECT id, state FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
+});
 pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&STEP, StepEvent::LoseSight), guard(&STEP, StepEvent::LoseSight));
     format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")

@@ -40,5 +40,6 @@ mod mariadb;
 mod rollout;
 mod searching;
 mod secrets;
+mod services;
 mod steering;
 mod vitals;

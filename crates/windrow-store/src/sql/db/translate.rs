@@ -13,12 +13,6 @@ pub(crate) enum Dialect {
     MySqlSet,
 }
 
-impl Dialect {
-    fn is_mysql(self) -> bool {
-        self != Dialect::Postgres
-    }
-}
-
 /// What stands in a place of the statement: the value of this number, or of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Place {
@@ -34,7 +28,11 @@ pub(crate) struct Translated {
 }
 
 pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
-    let sql = if dialect.is_mysql() { mysql::when_there_already(sql) } else { sql.into() };
+    let sql = match dialect {
+        Dialect::Postgres => sql.into(),
+        Dialect::MySql => mysql::by_key(mysql::when_there_already(sql)),
+        Dialect::MySqlSet => mysql::when_there_already(sql),
+    };
     let mut out = Translated { sql: String::with_capacity(sql.len() + 16), places: Vec::new() };
     let mut rest: &str = &sql;
     let mut bare = 0;
@@ -69,6 +67,18 @@ fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
+/// Where a table is to be read by an index of this name.
+fn indexed_by(text: &str, said: impl Fn(&str) -> String) -> String {
+    let mut parts = text.split(" INDEXED BY ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (index, rest) = split_while(part, |c| c.is_ascii_alphanumeric() || c == '_');
+        out.push_str(&said(index));
+        out.push_str(rest);
+    }
+    out
+}
+
 impl Translated {
     fn place(&mut self, place: Place, dialect: Dialect) {
         match dialect {
@@ -94,8 +104,13 @@ impl Translated {
     fn words(&mut self, text: &str, dialect: Dialect) {
         let replaced = match dialect {
             // SQLite keeps to the order of a cross join; PostgreSQL finds one by itself, and wants no condition there.
-            Dialect::Postgres => text.replace("CROSS JOIN", "JOIN").replace("instr(", "strpos("),
-            Dialect::MySql | Dialect::MySqlSet => mysql::words(text),
+            // Its indexes for what is hot are partial, and it sees by itself which one it is.
+            Dialect::Postgres => {
+                indexed_by(text, |_| String::new()).replace("CROSS JOIN", "JOIN").replace("instr(", "strpos(")
+            }
+            Dialect::MySql | Dialect::MySqlSet => {
+                mysql::words(&indexed_by(text, |index| format!(" FORCE INDEX ({index})")))
+            }
         };
         self.sql.push_str(&replaced);
     }
@@ -113,9 +128,16 @@ mod tests {
     }
 
     #[test]
+    fn an_index_is_named_as_each_database_does() {
+        let sql = "SELECT a.id FROM t a INDEXED BY t_hot WHERE a.x = 1";
+        assert_eq!(translate(sql, Dialect::Postgres).sql, "SELECT a.id FROM t a WHERE a.x = 1");
+        assert_eq!(translate(sql, Dialect::MySql).sql, "SELECT a.id FROM t a FORCE INDEX (t_hot) WHERE a.x = 1");
+    }
+
+    #[test]
     fn mysql_binds_a_value_wherever_it_stands() {
-        let found = translate("UPDATE t SET rank = ?2 WHERE id = :id AND b = 'a key?' AND rank <> ?2", Dialect::MySql);
-        assert_eq!(found.sql, "UPDATE t SET `rank` = ? WHERE id = ? AND b = 'a key?' AND `rank` <> ?");
+        let found = translate("UPDATE t SET rank = ?2 WHERE at = :id AND b = 'a key?' AND rank <> ?2", Dialect::MySql);
+        assert_eq!(found.sql, "UPDATE t SET `rank` = ? WHERE at = ? AND b = 'a key?' AND `rank` <> ?");
         assert_eq!(found.places, [Place::Number(2), Place::Name(":id".into()), Place::Number(2)]);
     }
 
