@@ -3,8 +3,12 @@
 
 pub mod memory;
 mod meters;
+mod mysql;
 mod postgres;
 mod server;
+#[cfg(test)]
+#[path = "../tests/store/services.rs"]
+mod services;
 pub mod sql;
 pub mod sqlite;
 

@@ -5,6 +5,8 @@ mod bell;
 mod cells;
 mod link;
 mod migrate;
+#[cfg(test)]
+mod plans;
 mod set;
 
 pub(crate) use address::Address;

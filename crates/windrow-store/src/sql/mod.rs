@@ -81,8 +81,7 @@ use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::meters::Meters;
-use crate::postgres;
-use crate::server::{CommitMeter, Connect, Lanes};
+use crate::server::{Address, CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
 
@@ -117,9 +116,9 @@ impl SqlStore {
         })
     }
 
-    /// Reaches a server by its URL (`postgres://…`) and brings its schema up to date.
+    /// Reaches a server by its URL (`postgres://…`, `mysql://…`) and brings its schema up to date.
     pub async fn connect(url: &str) -> Result<Self> {
-        let address = postgres::Address::parse(url)?;
+        let address = Address::parse(url)?;
         let migrating = address.clone();
         tokio::task::spawn_blocking(move || migrating.migrate())
             .await
@@ -128,12 +127,11 @@ impl SqlStore {
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
-        let bell = postgres::Listening::start(&address)?;
-        let connect: Arc<Connect> = Arc::new(move || address.connect());
-        let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let (reading, bell) = (address.begin_reading(), address.bell()?);
+        let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
         let place = Place::Server { writers, readers, meter };
-        Ok(Self { place, meters: Meters::default(), bell: Some(Arc::new(bell)) })
+        Ok(Self { place, meters: Meters::default(), bell })
     }
 
     /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.

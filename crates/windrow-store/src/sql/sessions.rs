@@ -8,20 +8,23 @@ use windrow_model::{Json, RunId, SessionId, Ticket, Time};
 
 use super::cells::Cells;
 use super::codes::{Sql, guard};
-use super::db::{self, Connection, OptionalExtension, params};
+use super::db::{self, Cell, Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
 use super::{lock, runs, waits};
 
 pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
 
 /// Live runs first, then their leases: both are short lists, and no finished attempt is touched.
-pub(crate) static EXPIRE: Sql = Sql::new(|| {
+pub(crate) static LEASED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
-        "UPDATE attempts SET due_at = ?2 WHERE {guard} AND id IN (SELECT id FROM (
-             SELECT a.id FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
-             WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2) AS expiring)"
+        "SELECT a.id FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard} \
+         WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2"
     )
+});
+pub(crate) static EXPIRE: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
+    format!("UPDATE attempts SET due_at = ?3 WHERE id = ?1 AND owner = ?2 AND due_at > ?3 AND {guard}")
 });
 
 /// Leases are counted over live runs only, so that no finished attempt is touched.
@@ -29,7 +32,7 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
         "SELECT id, host, pid, regions, node, remote, (
-             SELECT count(*) FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
+             SELECT count(*) FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard}
              WHERE r.ended_at IS NULL AND a.owner = sessions.id),
          started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id"
     )
@@ -130,7 +133,10 @@ pub(crate) fn bury(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
     for run in held_runs(tx, id)? {
         runs::set_coordinator(tx, run, None, Time(0))?;
     }
-    tx.prepare_cached(&EXPIRE)?.execute(params![id.0, now.0])?;
+    let mut stmt = tx.prepare_cached(&LEASED)?;
+    let leased: Vec<i64> = stmt.query_map([id.0, now.0], |row| row.get(0))?.collect::<db::Result<_>>()?;
+    let row = |attempt: &i64| [*attempt, id.0, now.0].map(Cell::Int);
+    tx.execute_many(&EXPIRE, &leased.iter().map(row).collect::<Vec<_>>())?;
     waits::forget(tx, id)?;
     Ok(())
 }

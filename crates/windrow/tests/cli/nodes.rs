@@ -10,6 +10,23 @@ use crate::services;
 
 const URL: &str = "WINDROW_DATABASE_URL";
 
+macro_rules! cases {
+    ($($case:ident),* $(,)?) => {
+        mod postgres {
+            $(#[test] fn $case() { super::$case(crate::services::postgres()) })*
+        }
+        mod mariadb {
+            $(#[test] fn $case() { super::$case(crate::services::mariadb()) })*
+        }
+    };
+}
+
+cases! {
+    a_run_is_done_by_all_workers_whoever_coordinates_it,
+    a_drained_node_hands_its_run_over_and_ends,
+    a_paused_run_starts_nothing_on_any_node,
+}
+
 /// A server of this place, on the shared database.
 fn node(place: &Place, url: &str, arguments: &[&str]) -> Served {
     Served::of(place.start_with(&[(URL, url)], &[&["serve", "--listen", "127.0.0.1:0"], arguments].concat()))
@@ -23,10 +40,9 @@ fn at_work(server: &Served) -> Vec<i64> {
     listed(server).iter().map(|node| node["at_work"].as_i64().unwrap()).collect()
 }
 
-#[test]
-fn a_run_is_done_by_all_workers_whoever_coordinates_it() {
+fn a_run_is_done_by_all_workers_whoever_coordinates_it(url: String) {
     let endpoint = Endpoint::gated(0);
-    let (place, url) = (Place::empty(), services::postgres());
+    let place = Place::empty();
     let job = place.served_job("counted", &endpoint, 120, 24);
     let front = node(&place, &url, &["--roles", "api"]);
     let _head = node(&place, &url, &["--roles", "scheduler"]);
@@ -52,10 +68,9 @@ fn a_node_that_does_not_answer_for_others_still_says_how_it_is() {
     worker.get("/api/v1/jobs").with_status(404);
 }
 
-#[test]
-fn a_drained_node_hands_its_run_over_and_ends() {
+fn a_drained_node_hands_its_run_over_and_ends(url: String) {
     let endpoint = Endpoint::gated(10);
-    let (place, url) = (Place::empty(), services::postgres());
+    let place = Place::empty();
     let job = place.served_job("counted", &endpoint, 60, 8);
     let one = node(&place, &url, &[]);
     one.submit(&job).with_status(201);
@@ -73,10 +88,9 @@ fn a_drained_node_hands_its_run_over_and_ends() {
     assert_eq!(said.json()["nodes"].as_array().unwrap().len(), 1, "{}", said.stdout);
 }
 
-#[test]
-fn a_paused_run_starts_nothing_on_any_node() {
+fn a_paused_run_starts_nothing_on_any_node(url: String) {
     let endpoint = Endpoint::gated(0);
-    let (place, url) = (Place::empty(), services::postgres());
+    let place = Place::empty();
     let job = place.served_job("counted", &endpoint, 100, 32);
     let one = node(&place, &url, &["--workers", "4"]);
     let two = node(&place, &url, &["--workers", "4"]);
