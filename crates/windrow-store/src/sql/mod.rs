@@ -120,7 +120,7 @@ impl SqlStore {
     pub async fn connect(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
         let migrating = address.clone();
-        tokio::task::spawn_blocking(move || migrating.migrate())
+        tokio::task::spawn_blocking(move || migrating.make_ready())
             .await
             .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
         let meter = Arc::new(CommitMeter::default());

@@ -71,6 +71,7 @@ mod sharing;
 mod socket;
 mod steering;
 mod torture;
+mod torture_nodes;
 mod tracing;
 mod watching;
 mod workers;
