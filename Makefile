@@ -4,11 +4,12 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops test check docs sim bench bench-ops bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-ops bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
 	@echo "make demo-ops      change 200 connectors in waves, kill it half way, go on, take it back"
+	@echo "make demo-ingest   pull 50,000 records from an API, kill it twice, go on at the page"
 	@echo "make test          all tests: unit, conformance, simulation, command line, torture"
 	@echo "make check         formatting, lints, generated docs up to date"
 	@echo "make docs          write the generated docs"
@@ -24,6 +25,10 @@ demo:
 demo-ops:
 	cargo build --locked -p windrow
 	python3 scripts/demo_ops.py
+
+demo-ingest:
+	cargo build --locked -p windrow
+	python3 scripts/demo_ingest.py
 
 test: nextest python-env promtool
 	@scripts/services run cargo nextest run --workspace --locked

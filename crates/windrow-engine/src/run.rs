@@ -77,7 +77,7 @@ async fn run_item(bench: &Bench, task: Task) {
     } else {
         match journal(bench, &order, flag, trace.clone()).await {
             Ok(journal) => {
-                let item = work_item(claimed, order.mode);
+                let item = work_item(&order);
                 let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
                 let shielded = AssertUnwindSafe(program.execute(&item, &journal)).catch_unwind();
                 tokio::select! {
@@ -146,8 +146,10 @@ fn tried(claimed: &Claimed) -> Tried {
     Tried { retries: claimed.retries, throttled: claimed.throttled }
 }
 
-fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
+fn work_item(order: &Order) -> WorkItem {
+    let (claimed, mode) = (&order.claimed, order.mode);
     WorkItem {
+        run: claimed.lease.run,
         attempt: claimed.lease.attempt,
         ordinal: claimed.ordinal,
         key: claimed.key,
@@ -156,6 +158,7 @@ fn work_item(claimed: &Claimed, mode: Mode) -> WorkItem {
         first_try: first_try(claimed),
         rescore: mode == Mode::Rescore,
         retry_from: (mode == Mode::FailRetry).then(|| first_try(claimed)),
+        fresh: order.fresh,
         rollback: mode == Mode::Rollback,
     }
 }

@@ -36,11 +36,11 @@ pub async fn start_due(node: Arc<Node>) {
     }
 }
 
-/// Rows that are new in the job's source join it, under the definition of its last run. Whoever asks
+/// What there is to do now, under the definition of its last run. Whoever asks
 /// for the same job and time gets the same run.
 pub async fn request(store: &dyn Store, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
     let last = store.run(job.latest_run).await?;
-    let mut request = Request::of_run(store, job, &last, Mode::Append, actor).await?;
+    let mut request = Request::of_run(store, job, &last, Mode::scheduled(&job.kind), actor).await?;
     request.idempotency_key = Some(format!("schedule {} {}", job.id, at.0));
     Ok(request)
 }

@@ -21,6 +21,7 @@ pub mod gate;
 pub mod health;
 pub mod hook;
 pub mod ids;
+pub mod ingest;
 pub mod item_query;
 pub mod json;
 pub mod limit;

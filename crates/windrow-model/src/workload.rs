@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::failure::{ErrorClass, Failure};
-use crate::ids::{AttemptId, StepId};
+use crate::ids::{AttemptId, RunId, StepId};
 use crate::json::Json;
 use crate::limit::{Demand, Permit};
 use crate::record::Step;
@@ -95,6 +95,7 @@ pub struct Column {
 /// The item as its worker sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkItem {
+    pub run: RunId,
     pub attempt: AttemptId,
     pub ordinal: i64,
     pub key: ContentKey,
@@ -107,6 +108,8 @@ pub struct WorkItem {
     /// In a retry: the number of its first attempt at the item. What could not be judged under lower
     /// ones is judged again.
     pub retry_from: Option<u32>,
+    /// Nothing done before the run is taken over.
+    pub fresh: bool,
     /// True in a rollback run: undo instead of do.
     pub rollback: bool,
 }

@@ -14,6 +14,7 @@ pub mod grpc;
 pub mod health;
 pub mod item;
 mod job;
+mod lineage;
 pub mod log;
 mod operation;
 pub mod problem;
@@ -38,6 +39,7 @@ pub use dataset::{
 pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
+pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
 pub use log::LogLine;
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
 pub use problem::{PlacedProblem, Problem};

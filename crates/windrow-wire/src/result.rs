@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
 use windrow_model::compare::Comparison;
 use windrow_model::gate::Judged;
+use windrow_model::ingest::Stats;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
@@ -43,6 +44,9 @@ pub struct RunResult {
     pub judges: Vec<String>,
     /// From the run's first item to its end, pauses and downtime included.
     pub duration_ms: Option<i64>,
+    /// What its batches did, where it is one of a plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ingest: Option<Stats>,
     /// An unfinished run was continued.
     pub resumed: bool,
     pub exit_code: u8,
@@ -139,6 +143,7 @@ impl RunResult {
             failed: found.failed,
             judges: found.judges,
             duration_ms: run::duration_ms(run),
+            ingest: None,
             resumed,
             exit_code,
         }

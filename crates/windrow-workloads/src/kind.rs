@@ -8,6 +8,7 @@ use crate::LoadedJob;
 use crate::dataset::Library;
 use crate::environment::Environment;
 use crate::experiment::{self, ExperimentWorkload};
+use crate::ingest::{self, IngestWorkload};
 use crate::job_file::{Base, Section};
 use crate::operation::{self, OperationWorkload};
 use crate::report::Problems;
@@ -17,16 +18,15 @@ pub type Loader = fn(Base<'_>, Section, &Environment, Option<&Library>, &mut Pro
 
 pub struct Kind {
     pub name: &'static str,
-    /// `None`: the name is taken, but this version cannot run it.
-    pub load: Option<Loader>,
+    pub load: Loader,
     /// What its items do can be undone.
     pub rolls_back: bool,
 }
 
 pub const KINDS: &[Kind] = &[
-    Kind { name: experiment::KIND, load: Some(experiment::file::load), rolls_back: false },
-    Kind { name: operation::KIND, load: Some(operation::file::load), rolls_back: true },
-    Kind { name: "ingest", load: None, rolls_back: false },
+    Kind { name: experiment::KIND, load: experiment::file::load, rolls_back: false },
+    Kind { name: operation::KIND, load: operation::file::load, rolls_back: true },
+    Kind { name: ingest::KIND, load: ingest::file::load, rolls_back: false },
 ];
 
 /// Whether jobs of this kind change something that can be undone (B5).
@@ -43,6 +43,7 @@ pub fn workloads_of_worker(environment: Environment) -> Vec<Arc<dyn Workload>> {
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
     vec![
         Arc::new(ExperimentWorkload::new(environment.clone()).with_library(library)),
-        Arc::new(OperationWorkload::new(environment)),
+        Arc::new(OperationWorkload::new(environment.clone())),
+        Arc::new(IngestWorkload::new(environment)),
     ]
 }

@@ -13,6 +13,7 @@ use windrow_wire::{BadRow, BaselineHead, Findings, GateList, ItemRow, RunResult}
 use crate::baseline;
 use crate::error::{Code, Error, Result};
 use crate::exit::Exit;
+use crate::ingest;
 use crate::wiring::App;
 
 /// Rows listed that flipped either way.
@@ -85,10 +86,14 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
 
 /// What is to be said of a run: of one that is not over its numbers so far.
 pub async fn result(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<RunResult> {
-    match run.state.is_final() {
-        true => Ok(assess(app, run, wish).await?.result(false)),
-        false => so_far(app, job, run).await,
+    let mut result = match run.state.is_final() {
+        true => assess(app, run, wish).await?.result(false),
+        false => so_far(app, job, run).await?,
+    };
+    if job.kind == windrow_workloads::ingest::KIND {
+        result.ingest = Some(ingest::stats(app, job, run).await?);
     }
+    Ok(result)
 }
 
 /// The gates of a run that is over, judged once more.

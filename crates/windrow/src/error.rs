@@ -1,6 +1,7 @@
 //! What a command or a request says when it cannot do what it was asked: one line what, one line what
 //! to do, and a word for programs.
 
+use windrow_model::Failure;
 use windrow_model::store::StoreError;
 use windrow_workloads::Report;
 
@@ -129,6 +130,13 @@ impl From<StoreError> for Error {
             StoreError::Corrupt(_) => (Code::Failed, "use the newest windrow, or another folder with `--data DIR`"),
         };
         Error::new(error.to_string(), remedy).coded(code)
+    }
+}
+
+/// Of work that is done on the spot.
+impl From<Failure> for Error {
+    fn from(failure: Failure) -> Self {
+        Error::new(failure.message, "put it right and try again").coded(Code::BadRequest)
     }
 }
 

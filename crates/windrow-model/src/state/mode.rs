@@ -22,6 +22,15 @@ impl Mode {
         matches!(self, Mode::Submit | Mode::Append)
     }
 
+    /// How a job of this kind starts by itself: rows that are new join an experiment, while a plan reads its
+    /// slices again, each from its own checkpoint.
+    pub fn scheduled(kind: &str) -> Self {
+        match kind {
+            "ingest" => Mode::Submit,
+            _ => Mode::Append,
+        }
+    }
+
     /// Whether scores of earlier runs stay beside the ones that are computed now.
     pub fn keeps_columns(self) -> bool {
         matches!(self, Mode::Rescore | Mode::FailRetry)

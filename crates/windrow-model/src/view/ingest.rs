@@ -168,9 +168,11 @@ impl RunStatus {
 }
 
 impl BatchStatus {
-    pub fn of(step: StepState) -> Self {
+    /// `skipped`: a rule left everything of it out.
+    pub fn of(step: StepState, skipped: bool) -> Self {
         match step {
             StepState::Intent => Self::Running,
+            StepState::Done if skipped => Self::Skipped,
             StepState::Done => Self::Succeeded,
             StepState::Failed | StepState::Unknown => Self::Failed,
             StepState::Reused => Self::Skipped,

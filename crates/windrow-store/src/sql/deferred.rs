@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use windrow_model::state::{STEP, StepEvent};
+use windrow_model::state::{STEP, StepEvent, StepState};
 use windrow_model::store::{Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
@@ -21,10 +21,8 @@ pub(crate) type ScoreKey<'a> = (AttemptId, i64, i64, &'a str);
 pub(crate) struct Deferred<'a> {
     /// The attempts as they stand, with what this batch did to them.
     pub thin: HashMap<AttemptId, Thin>,
-    /// Steps whose intent stands without a result, by their attempt.
-    open: HashMap<AttemptId, HashSet<StepId>>,
-    /// Steps that were lost sight of; a result that comes after all is taken.
-    unknown: HashSet<StepId>,
+    /// Steps without a result, by their attempt.
+    unsettled: HashMap<AttemptId, HashMap<StepId, StepState>>,
     known: HashSet<StepId>,
     begun: Vec<StepRow<'a>>,
     finished: Vec<[Cell<'a>; 6]>,
@@ -50,11 +48,7 @@ impl<'a> Deferred<'a> {
             attempts.iter().map(|id| [Cell::Int(id.first_step().0), Cell::Int(id.last_step().0)]).collect();
         tx.query_many(&steps::UNSETTLED, &ranges, |n, row| {
             let mut c = Cells::of(row);
-            let (id, state) = (StepId(c.get()?), c.coded()?);
-            match STEP.allows(state, StepEvent::LoseSight) {
-                true => deferred.open.entry(attempts[n]).or_default().insert(id),
-                false => deferred.unknown.insert(id),
-            };
+            deferred.unsettled.entry(attempts[n]).or_default().insert(StepId(c.get()?), c.coded()?);
             Ok(())
         })?;
         let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
@@ -67,29 +61,27 @@ impl<'a> Deferred<'a> {
     }
 
     /// Returns how many rows that makes: none if the step is there already.
-    pub fn begin(&mut self, attempt: AttemptId, id: StepId, is_open: bool, row: StepRow<'a>) -> usize {
+    pub fn begin(&mut self, attempt: AttemptId, id: StepId, state: StepState, row: StepRow<'a>) -> usize {
         if !self.known.insert(id) {
             return 0;
         }
-        if is_open {
-            self.open.entry(attempt).or_default().insert(id);
+        if STEP.allows(state, StepEvent::Finish) {
+            self.unsettled.entry(attempt).or_default().insert(id, state);
         }
         self.begun.push(row);
         1
     }
 
     pub fn finish(&mut self, attempt: AttemptId, id: StepId, row: [Cell<'a>; 6], failed: bool) -> usize {
-        let was_open = self.open.get_mut(&attempt).is_some_and(|open| open.remove(&id));
-        if !was_open && !self.unknown.remove(&id) {
-            return 0;
-        }
+        let Some(_) = self.unsettled.get_mut(&attempt).and_then(|steps| steps.remove(&id)) else { return 0 };
         if failed { &mut self.failed } else { &mut self.finished }.push(row);
         1
     }
 
     pub fn lose_sight(&mut self, attempt: AttemptId) {
-        let open = self.open.remove(&attempt).unwrap_or_default();
-        self.lost.extend(open.into_iter().map(|id| [Cell::Int(id.0)]));
+        let unsettled = self.unsettled.remove(&attempt).unwrap_or_default();
+        let open = unsettled.into_iter().filter(|(_, state)| STEP.allows(*state, StepEvent::LoseSight));
+        self.lost.extend(open.map(|(id, _)| [Cell::Int(id.0)]));
     }
 
     /// Sends what was gathered, each kind in one statement.

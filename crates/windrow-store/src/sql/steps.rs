@@ -38,7 +38,7 @@ pub(crate) static OPEN: Sql = Sql::new(|| {
     let guard = guard(&STEP, StepEvent::LoseSight);
     format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
-/// Of those that may still be finished, which are open and which were lost sight of.
+/// Those that a result can still reach, a lost one among them.
 pub(crate) static UNSETTLED: Sql = Sql::new(|| {
     let guard = guard(&STEP, StepEvent::Finish);
     format!("SELECT id, state FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
@@ -132,7 +132,7 @@ fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begu
         int(ended_at),
     ];
     match &mut batch.deferred {
-        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state == StepState::Intent, row)),
+        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state, row)),
         None => Ok(batch.begin_step.on(tx)?.execute(row)?),
     }
 }

@@ -27,7 +27,7 @@ cases![
     a_repeated_hand_in_is_recognised,
     a_terminating_run_lets_no_step_begin,
     steps_left_open_are_unknown_after_a_loss,
-    a_step_lost_sight_of_can_still_be_finished,
+    a_step_lost_sight_of_takes_its_result_when_it_comes,
     an_item_lost_too_often_is_given_up,
     a_retry_keeps_the_earlier_attempt,
     a_partial_hand_in_shows_in_the_snapshot,
@@ -234,22 +234,6 @@ async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
     assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done], "what was paid is kept");
 }
 
-/// The same attempt is claimed again, and finds out what became of its call.
-async fn a_step_lost_sight_of_can_still_be_finished(store: &dyn Store) {
-    let ticket = planned(store, "a", vec![new_item(1)]).await;
-    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
-    let begin = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
-    report(store, lease, begin, Ending::GiveBack, T0).await.accepted();
-    let again = claim(store, ticket.run, 1, T0).await[0].lease;
-    assert_eq!(again.attempt, lease.attempt);
-    assert_eq!(store.history(again.attempt).await.unwrap()[0].state, StepState::Unknown);
-    let finish = vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }];
-    report(store, again, finish.clone(), Ending::None, T0).await.accepted();
-    assert_eq!(store.history(again.attempt).await.unwrap()[0].state, StepState::Done);
-    report(store, again, finish, Ending::None, T0).await.accepted();
-    assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 1, "paid once");
-}
-
 /// Design rule 4.
 async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
@@ -266,6 +250,20 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     let history = store.history(next.lease.attempt).await.unwrap();
     assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done, StepState::Unknown]);
     assert_eq!(history[0].output, Some(Json::of("paid")));
+}
+
+/// Design rule 4: the answer that arrives late was paid for all the same.
+async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let begin = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
+    report(store, lease, begin, Ending::GiveBack, T0).await.accepted();
+    let again = claim(store, ticket.run, 1, T0).await[0].lease;
+    let finish = || vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }];
+    report(store, again, finish(), Ending::None, T0).await.accepted();
+    report(store, again, finish(), Ending::None, T0).await.accepted();
+    assert_eq!(store.history(again.attempt).await.unwrap()[0].state, StepState::Done);
+    assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 1, "once");
 }
 
 /// E12: one poison item never fails a run.

@@ -123,11 +123,5 @@ fn read_job(
         problems.add(kind.node.span, format!("there is no kind {given}"), help);
         return None;
     };
-    let Some(load) = found.load else {
-        let ready: Vec<_> = KINDS.iter().filter(|kind| kind.load.is_some()).map(|kind| kind.name).collect();
-        let message = format!("`kind: {}` is not available in this version", found.name);
-        problems.add(kind.node.span, message, format!("available now: {}", ready.join(", ")));
-        return None;
-    };
-    load(base, root, environment, library, problems)
+    (found.load)(base, root, environment, library, problems)
 }

@@ -8,7 +8,6 @@ pub(crate) mod file;
 mod handler;
 mod image;
 mod kafka_connect;
-mod known;
 mod preview;
 mod program;
 mod record;

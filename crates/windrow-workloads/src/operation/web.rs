@@ -7,7 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
-use super::known::Known;
+use crate::known::Known;
 use crate::wire::{self, Request, Secret, failure};
 
 /// An exchange that brought no good answer.

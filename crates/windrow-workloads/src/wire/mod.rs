@@ -10,7 +10,7 @@ mod retry_after;
 mod secret;
 mod span;
 
-pub use body::read_body;
+pub use body::{read_body, read_bytes};
 pub use client::{client, is_loopback, web_url};
 pub use frames::{Frames, Framing};
 pub use request::Request;

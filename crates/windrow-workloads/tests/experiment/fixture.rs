@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use windrow_model::retry::Tried;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, WorkItem, Workload};
-use windrow_model::{AttemptId, Failure, ItemId, Json};
+use windrow_model::{AttemptId, Failure, ItemId, Json, RunId};
 use windrow_workloads::experiment::ExperimentWorkload;
 use windrow_workloads::job_file::load_in;
 use windrow_workloads::{Environment, LoadedJob, Report};
@@ -81,6 +81,7 @@ pub async fn items(program: &dyn Program) -> Vec<WorkItem> {
 
 pub fn work_item(no: usize, new: NewItem) -> WorkItem {
     WorkItem {
+        run: RunId(1),
         attempt: AttemptId::new(ItemId(no as i64 + 1), 1),
         ordinal: no as i64,
         key: new.key,
@@ -89,6 +90,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         first_try: 1,
         rescore: false,
         retry_from: None,
+        fresh: false,
         rollback: false,
     }
 }

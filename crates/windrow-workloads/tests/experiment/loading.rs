@@ -140,11 +140,7 @@ fn all_problems_come_in_one_report() {
 }
 
 #[test]
-fn kinds_that_are_planned_and_kinds_that_are_not_are_told_apart() {
-    assert_says(
-        &folder("kind: ingest\n").report(),
-        &["job.yaml:1: `kind: ingest` is not available in this version", "available now: experiment, operation"],
-    );
+fn an_unknown_kind_is_told_which_there_are() {
     assert_says(
         &folder("kind: experimnt\n").report(),
         &["there is no kind \"experimnt\"", "did you mean `experiment`?", "experiment, operation, ingest"],

@@ -21,6 +21,7 @@ mod experience;
 mod far_stream;
 mod follow;
 mod gates;
+mod ingest;
 mod item_show;
 mod job_text;
 mod jobs_approve;
@@ -46,6 +47,7 @@ mod keys_list;
 mod keys_revoke;
 mod mock_connect;
 mod mock_model;
+mod mock_source;
 mod online;
 mod output;
 mod plan;
@@ -147,6 +149,9 @@ enum Command {
     Keys(Keys),
     /// Who changed what, and what was turned away
     Audit(audit::Args),
+    /// Where ingested data came from, and the checkpoints of plans
+    #[command(subcommand, arg_required_else_help = true)]
+    Ingest(ingest::Ingest),
     /// Do items for a server, on this machine
     Worker(worker::Args),
     /// Have events sent to URLs, signed
@@ -154,6 +159,8 @@ enum Command {
     Webhooks(webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
     MockModel(mock_model::Args),
+    /// An API with pages of records on this machine, for examples and tests of ingest
+    MockSource(mock_source::Args),
     /// A stand-in for Kafka Connect on this machine, for examples and tests
     MockConnect(mock_connect::Args),
     /// Keep datasets under a name, in versions that never change
@@ -290,6 +297,10 @@ pub async fn perform(started: Started) -> Result<Exit> {
             at.here("mock-model")?;
             mock_model::perform(args).await
         }
+        Command::MockSource(args) => {
+            at.here("mock-source")?;
+            mock_source::perform(args).await
+        }
         Command::MockConnect(args) => {
             at.here("mock-connect")?;
             mock_connect::perform(args).await
@@ -307,6 +318,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
         Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
+        Command::Ingest(command) => Box::pin(ingest::perform(at, command)).await,
         Command::Webhooks(command) => webhooks::perform(&at.desk().await?, command).await,
         Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,
     }

@@ -133,6 +133,12 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     let others = [(counters.failed, "failed"), (counters.cancelled, "cancelled"), (counters.skipped, "skipped")];
     parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
     let mut facts = vec![("items", format!("{}: {}", text::count(counters.total), parts.join(", ")))];
+    if let Some(stats) = &result.ingest {
+        let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
+        let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "put aside")];
+        parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
+        facts.push(("records", format!("{} in {}", parts.join(", "), text::plural(stats.pages, "page"))));
+    }
     if let Some(reason) = &result.run.reason {
         facts.push(("reason", reason.clone()));
     }

@@ -141,6 +141,18 @@ async fn ending(desk: &Desk, started: &Started, args: &Args) -> Result<Ending> {
 }
 
 impl Args {
+    /// What was asked for that means nothing elsewhere.
+    pub fn only_for_experiments(&self) -> Option<&'static str> {
+        let How { rescore, online, .. } = self.how;
+        let flags = [
+            (self.dry_run, "--dry-run"),
+            (self.first.is_some(), "--first"),
+            (rescore, "--rescore"),
+            (online, "--online"),
+        ];
+        flags.iter().find(|(given, _)| *given).map(|(_, flag)| *flag)
+    }
+
     /// The command that goes on where this one stopped.
     fn again(&self) -> String {
         let How { append, rescore, online, .. } = self.how;

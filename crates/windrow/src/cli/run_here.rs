@@ -71,6 +71,10 @@ async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
 /// The file as it is to be run, with what there is to warn of said.
 pub async fn job(site: &Site, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
     let mut job = load(site, args.file.clone(), app).await?;
+    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != experiment::KIND) {
+        let what = format!("`{flag}` is for experiments, and {} is of kind {}", args.file.display(), job.kind);
+        return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
+    }
     if let Some(rows) = args.first {
         job = experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;

@@ -4,6 +4,7 @@
 
 mod access;
 mod datasets;
+mod ingest;
 mod items;
 mod jobs;
 mod operations;

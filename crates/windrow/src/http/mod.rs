@@ -27,6 +27,7 @@ mod items;
 mod jobs;
 mod keyring;
 mod keys;
+mod lineage;
 mod live;
 mod logs;
 mod metrics;
@@ -135,6 +136,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(runs::list))
         .routes(routes!(runs::show))
         .routes(routes!(results::result))
+        .routes(routes!(lineage::show))
         .routes(routes!(results::gates))
         .routes(routes!(results::report))
         .routes(routes!(results::compare))

@@ -19,7 +19,8 @@ mod stats;
 mod stream;
 mod words;
 
-pub use fault::Faults;
+pub use fault::{Fault, Faults};
+pub use gate::Gate;
 pub use log::Log;
 pub use phase::Phases;
 pub use script::Script;

@@ -11,7 +11,10 @@ use crate::error::{Error, Result};
 /// In the order of the docs.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let of_server = [gauges::METRICS, http::METRICS, streams::METRICS, otlp::METRICS];
-    [windrow_engine::METRICS, windrow_store::METRICS].into_iter().chain(of_server).flatten()
+    [windrow_engine::METRICS, windrow_store::METRICS, windrow_workloads::ingest::METRICS]
+        .into_iter()
+        .chain(of_server)
+        .flatten()
 }
 
 /// Where everything measured in this process is gathered.

@@ -38,6 +38,13 @@ pub fn writer(format: Format, out: Out, profile: &Profile) -> Result<Box<dyn Row
     }
 }
 
+/// A whole Parquet file of rows that are at hand.
+pub fn parquet_of(out: Out, profile: &Profile, rows: Vec<Fields>) -> io::Result<()> {
+    let mut table = parquet::ParquetTable::begin(out, profile).map_err(io::Error::other)?;
+    rows.into_iter().try_for_each(|row| table.push(row))?;
+    Box::new(table).finish()
+}
+
 struct JsonLines(Out);
 
 impl RowWriter for JsonLines {

@@ -50,6 +50,14 @@ impl ParquetTable {
         Ok(Self { file, columns, rows: Vec::new(), bytes: 0 })
     }
 
+    pub fn push(&mut self, row: Fields) -> io::Result<()> {
+        self.rows.push(row);
+        if self.rows.len() >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
+            self.write_group()?;
+        }
+        Ok(())
+    }
+
     fn write_group(&mut self) -> io::Result<()> {
         let rows = std::mem::take(&mut self.rows);
         self.bytes = 0;
@@ -74,11 +82,7 @@ impl ParquetTable {
 impl RowWriter for ParquetTable {
     fn write(&mut self, row: &Json) -> io::Result<()> {
         self.bytes += row.as_str().len();
-        self.rows.push(row.parse()?);
-        if self.rows.len() >= GROUP_ROWS || self.bytes >= GROUP_BYTES {
-            self.write_group()?;
-        }
-        Ok(())
+        self.push(row.parse()?)
     }
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {

@@ -15,7 +15,7 @@ use serde::Serialize;
 use windrow_model::retry::Tried;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Halt, Program, WorkItem};
-use windrow_model::{AttemptId, ErrorClass, Failure, ItemId};
+use windrow_model::{AttemptId, ErrorClass, Failure, ItemId, RunId};
 
 use super::program::Experiment;
 use super::rehearsal::Rehearsal;
@@ -138,6 +138,7 @@ async fn spread(program: &dyn Program, items: u64) -> Result<Vec<NewItem>, Failu
 
 fn work(no: usize, item: NewItem) -> WorkItem {
     WorkItem {
+        run: RunId(1),
         attempt: AttemptId::new(ItemId(no as i64 + 1), 1),
         ordinal: no as i64,
         key: item.key,
@@ -146,6 +147,7 @@ fn work(no: usize, item: NewItem) -> WorkItem {
         first_try: 1,
         rescore: false,
         retry_from: None,
+        fresh: false,
         rollback: false,
     }
 }

@@ -9,8 +9,8 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 use windrow_model::{ErrorClass, Failure};
 
+use crate::known::Known;
 use crate::operation::handler::Trouble;
-use crate::operation::known::Known;
 use crate::wire::failure::shorten;
 
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG"];

@@ -1,0 +1,15 @@
+//! The nouns of ingest beside the kernel's: what a slice is, where a pass over it stands, and what one
+//! batch did. A plan is a job, a slice and its task an item, a task run an attempt, a batch a step; the
+//! five machines (I1) are views over those ([`crate::view::ingest`]).
+
+mod batch;
+mod checkpoint;
+mod ledger;
+mod slice;
+mod stats;
+
+pub use batch::{BatchIntent, BatchRecord};
+pub use checkpoint::{Checkpoint, Resume, resume};
+pub use ledger::{Cause, Entry};
+pub use slice::{Origin, Slice, Span};
+pub use stats::Stats;

@@ -1,0 +1,191 @@
+//! Where data came from (I8): schedule instance → plan → slice → task → run → batch, each level in the
+//! words of its own machine.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use windrow_model::Json;
+use windrow_model::ingest::{BatchIntent, BatchRecord, Origin, Slice, Stats};
+use windrow_model::record::{Attempt, ItemDetail, Job, Run, Step};
+use windrow_model::state::Mode;
+use windrow_model::view::ItemView;
+use windrow_model::view::ingest::{BatchStatus, RunStatus, SliceStatus, TaskStatus};
+
+use crate::item::ErrorView;
+use crate::{Timestamp, status};
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Lineage {
+    pub schedule_instance: ScheduleNode,
+    pub plan: PlanNode,
+    /// Those that were asked for.
+    pub slices: Vec<SliceNode>,
+    /// Continue behind this one.
+    pub next: Option<i64>,
+}
+
+/// What set it off: one run of the job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduleNode {
+    pub run: String,
+    pub no: i64,
+    pub mode: Mode,
+    /// Of a scheduled start it names the job and the time.
+    pub idempotency_key: Option<String>,
+    pub created_at: Timestamp,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct PlanNode {
+    pub job: String,
+    pub name: String,
+    pub status: String,
+    /// Of the frozen definition.
+    pub spec_hash: String,
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SliceNode {
+    pub name: String,
+    pub status: SliceStatus,
+    #[serde(flatten)]
+    pub origin: Origin,
+    pub task: TaskNode,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskNode {
+    pub item: String,
+    pub status: TaskStatus,
+    pub idempotent_key: String,
+    pub runs: Vec<TaskRunNode>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TaskRunNode {
+    pub run: String,
+    pub attempt_no: u32,
+    pub status: RunStatus,
+    /// Where the next one begins, as the last committed batch says.
+    #[schema(value_type = Json)]
+    pub checkpoint: Option<serde_json::Value>,
+    pub stats: Stats,
+    pub error: Option<ErrorView>,
+    pub started_at: Option<Timestamp>,
+    pub ended_at: Option<Timestamp>,
+    pub batch_count: usize,
+    /// The newest, as many as were asked for.
+    pub batches: Vec<BatchNode>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BatchNode {
+    pub batch_no: i64,
+    pub status: BatchStatus,
+    #[schema(value_type = Json)]
+    pub before: Option<serde_json::Value>,
+    #[schema(value_type = Json)]
+    pub after: Option<serde_json::Value>,
+    pub idempotent_key: String,
+    pub record_count: i64,
+    pub committed_at: Option<Timestamp>,
+    pub stats: Stats,
+    #[serde(flatten)]
+    pub origin: Origin,
+}
+
+impl Lineage {
+    pub fn of(job: &Job, run: &Run, origin: Origin, slices: Vec<SliceNode>, next: Option<i64>) -> Self {
+        Self {
+            schedule_instance: ScheduleNode {
+                run: run.id.to_string(),
+                no: run.no,
+                mode: run.mode,
+                idempotency_key: run.idempotency_key.clone(),
+                created_at: run.created_at.into(),
+            },
+            plan: PlanNode {
+                job: job.id.to_string(),
+                name: job.name.clone(),
+                status: status::of_run(&job.kind, run).to_owned(),
+                spec_hash: run.spec_hash.clone(),
+                origin,
+            },
+            slices,
+            next,
+        }
+    }
+}
+
+impl SliceNode {
+    /// `None` where the item is no slice of a plan. Shows so many batches of each run.
+    pub fn of(detail: &ItemDetail, run: &Run, batches: usize) -> Option<Self> {
+        let ItemDetail { item, input, attempts, steps, .. } = detail;
+        let slice: Slice = input.parse().ok()?;
+        let view = ItemView::of(item, run);
+        let runs = attempts.iter().map(|attempt| {
+            let own: Vec<&Step> = steps.iter().filter(|step| step.id.attempt() == attempt.id).collect();
+            TaskRunNode::of(attempt, &own, batches)
+        });
+        Some(Self {
+            name: slice.name,
+            status: SliceStatus::of(&view),
+            origin: slice.origin,
+            task: TaskNode {
+                item: item.id.to_string(),
+                status: TaskStatus::of(&view),
+                idempotent_key: item.key.to_string(),
+                runs: runs.collect(),
+            },
+        })
+    }
+
+    /// Of the attempts that one run has made.
+    pub fn stats_of(&self, run: &str) -> Stats {
+        let mut sum = Stats::default();
+        self.task.runs.iter().filter(|attempt| attempt.run == run).for_each(|attempt| sum += attempt.stats);
+        sum
+    }
+}
+
+impl TaskRunNode {
+    fn of(attempt: &Attempt, steps: &[&Step], batches: usize) -> Self {
+        let last = steps.iter().rev().find_map(|step| record_of(step));
+        let shown = steps.iter().skip(steps.len().saturating_sub(batches)).filter_map(|step| BatchNode::of(step));
+        Self {
+            run: attempt.run.to_string(),
+            attempt_no: attempt.id.no(),
+            status: RunStatus::of(attempt.state, attempt.outcome),
+            checkpoint: last.as_ref().and_then(|record| record.after.clone()),
+            stats: last.map(|record| record.total).unwrap_or_default(),
+            error: attempt.error.as_ref().map(Into::into),
+            started_at: attempt.started_at.map(Into::into),
+            ended_at: attempt.ended_at.map(Into::into),
+            batch_count: steps.len(),
+            batches: shown.collect(),
+        }
+    }
+}
+
+fn record_of(step: &Step) -> Option<BatchRecord> {
+    step.output.as_ref().and_then(|output: &Json| output.parse().ok())
+}
+
+impl BatchNode {
+    fn of(step: &Step) -> Option<Self> {
+        let intent: BatchIntent = step.input.parse().ok()?;
+        let record = record_of(step);
+        Some(Self {
+            batch_no: intent.batch_no,
+            status: BatchStatus::of(step.state, record.as_ref().is_some_and(|record| record.skipped)),
+            before: intent.before,
+            after: record.as_ref().and_then(|record| record.after.clone()),
+            idempotent_key: intent.idempotent_key,
+            record_count: record.as_ref().map_or(0, |record| record.record_count),
+            committed_at: record.as_ref().map(|record| record.committed_at.into()),
+            stats: record.map(|record| record.stats).unwrap_or_default(),
+            origin: intent.origin,
+        })
+    }
+}

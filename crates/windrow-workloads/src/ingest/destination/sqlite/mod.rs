@@ -1,0 +1,148 @@
+//! Tables in an SQLite file. Data, dead letters and ledger are one transaction. Writes of all slices go
+//! through one connection on a blocking thread, because SQLite has one writer anyway.
+
+mod ledger;
+mod table;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windrow_model::ingest::Entry;
+use windrow_model::{ErrorClass, Failure};
+
+use self::table::Table;
+use super::{Batch, Committed, Destination, DestinationKind};
+use crate::environment::Environment;
+use crate::ingest::unfit;
+use crate::job_file::{Base, Section};
+use crate::report::Problems;
+
+pub const KIND: DestinationKind = DestinationKind { name: "sqlite", read, build };
+
+const BUSY: std::time::Duration = std::time::Duration::from_secs(30);
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Config {
+    path: PathBuf,
+}
+
+fn read(section: &Section, base: Base<'_>, problems: &mut Problems) -> Option<Value> {
+    let config: Config = section.read(&[], problems)?;
+    let given = config.path.display().to_string();
+    let Some(path) = base.locate(&given) else {
+        let message = format!("{given} lies outside of the folder for files");
+        problems.add(section.span_of("path"), message, "name a file below it");
+        return None;
+    };
+    Some(serde_json::to_value(Config { path }).expect("a configuration serialises to JSON"))
+}
+
+fn build(config: Value, _environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
+    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
+    if let Some(folder) = config.path.parent() {
+        std::fs::create_dir_all(folder).map_err(|error| unfit(format!("{}: {error}", folder.display())))?;
+    }
+    let open = || {
+        let connection = Connection::open(&config.path)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        connection.set_prepared_statement_cache_capacity(64);
+        ledger::create(&connection)?;
+        Ok::<_, rusqlite::Error>(connection)
+    };
+    let connection = open().map_err(|error| unfit(format!("{}: {error}", config.path.display())))?;
+    Ok(Arc::new(Sqlite { inner: Arc::new(Mutex::new(Inner { connection, tables: BTreeMap::new() })) }))
+}
+
+struct Sqlite {
+    inner: Arc<Mutex<Inner>>,
+}
+
+struct Inner {
+    connection: Connection,
+    tables: BTreeMap<String, Table>,
+}
+
+impl Sqlite {
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Inner) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let inner = self.inner.clone();
+        let done = tokio::task::spawn_blocking(move || work(&mut inner.lock().unwrap_or_else(PoisonError::into_inner)));
+        let done =
+            done.await.map_err(|error| Failure::new(ErrorClass::Handler, format!("the destination: {error}")))?;
+        done.map_err(|error| {
+            // A full disk or a long lock may pass; a malformed file does not.
+            let class = match error.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => ErrorClass::Timeout,
+                Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure) => ErrorClass::Server,
+                _ => ErrorClass::Handler,
+            };
+            Failure::new(class, format!("the destination: {error}"))
+        })
+    }
+}
+
+#[async_trait]
+impl Destination for Sqlite {
+    async fn last(&self, scope: &str) -> Result<Option<Entry>, Failure> {
+        Ok(self.history(scope, None, 1).await?.pop())
+    }
+
+    async fn commit(&self, batch: Batch) -> Result<Committed, Failure> {
+        self.with(|inner| inner.commit(batch)).await
+    }
+
+    async fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
+        let scope = scope.to_owned();
+        self.with(move |inner| ledger::history(&inner.connection, &scope, below, limit)).await
+    }
+}
+
+impl Inner {
+    fn commit(&mut self, batch: Batch) -> rusqlite::Result<Committed> {
+        // In WAL mode one commit that waits for the disk makes all before it durable too.
+        let level = if batch.entry.checkpoint.done { "full" } else { "normal" };
+        self.connection.pragma_update(None, "synchronous", level)?;
+        let result = self.commit_once(batch);
+        if !matches!(result, Ok(Committed::Done { .. })) {
+            // Columns that were added or widened are gone with the transaction.
+            self.tables.clear();
+        }
+        result
+    }
+
+    fn commit_once(&mut self, batch: Batch) -> rusqlite::Result<Committed> {
+        let Inner { connection, tables } = self;
+        let tx = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        if !ledger::append(&tx, &batch.scope, &batch.entry)? {
+            return Ok(Committed::Taken);
+        }
+        let (mut upserted, mut bytes_out, mut refused) = (0, 0, 0);
+        for part in batch.tables {
+            let table = match tables.entry(part.name) {
+                std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
+                std::collections::btree_map::Entry::Vacant(new) => {
+                    let table = Table::open(&tx, new.key(), &part.key)?;
+                    new.insert(table)
+                }
+            };
+            let written = table.write(&tx, part.records)?;
+            upserted += written.rows;
+            bytes_out += written.bytes;
+            refused += written.rejected.len() as i64;
+            ledger::put_aside(&tx, &batch.scope, &batch.entry, &written.rejected)?;
+        }
+        ledger::put_aside(&tx, &batch.scope, &batch.entry, &batch.rejected)?;
+        tx.commit()?;
+        Ok(Committed::Done { upserted, bytes_out, rejected: refused })
+    }
+}

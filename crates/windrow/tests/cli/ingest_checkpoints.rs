@@ -1,0 +1,95 @@
+//! Lineage and the history of checkpoints: looked at, compared, gone back to, written by hand, and who did it.
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+use crate::ingest::{BY_TOKEN, holds_exactly, number, run, write_plan};
+use crate::mock_source::MockSource;
+use crate::place::Place;
+
+fn ingested(records: &str) -> (Place, MockSource) {
+    let place = Place::empty();
+    let source = MockSource::start(&place, &["--records", records, "--page-size", "100"]);
+    write_plan(&place, &source, "records", BY_TOKEN, "");
+    run(&place).ended_with(0);
+    (place, source)
+}
+
+fn checkpoints(place: &Place) -> Vec<Value> {
+    let shown = place.windrow(&["ingest", "checkpoints", "orders", "--json", "--limit", "100"]).ended_with(0).json();
+    shown.as_array().unwrap().clone()
+}
+
+/// I8.
+#[test]
+fn every_level_of_the_lineage_says_where_it_is_from() {
+    let (place, _source) = ingested("1000");
+    let lineage = place.windrow(&["ingest", "lineage", "orders", "--json", "--batches", "100"]).ended_with(0).json();
+    let (plan, slice) = (&lineage["plan"], &lineage["slices"][0]);
+    let attempt = &slice["task"]["runs"][0];
+    let states = json!([plan["status"], slice["status"], slice["task"]["status"], attempt["status"]]);
+    assert_eq!(states, json!(["COMPLETED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED"]));
+    let batches = attempt["batches"].as_array().unwrap();
+    assert_eq!((batches.len(), &attempt["stats"]["upserted"]), (10, &json!(1000)));
+    for level in [plan, slice].into_iter().chain(batches) {
+        for field in ["provenance", "operation", "exprHash"] {
+            assert_eq!(level[field], plan[field], "{level}");
+            assert!(level[field].as_str().is_some_and(|text| !text.is_empty()), "{level}");
+        }
+    }
+    let numbers: Vec<i64> = batches.iter().map(|batch| batch["batch_no"].as_i64().unwrap()).collect();
+    assert_eq!(numbers, (1..=10).collect::<Vec<i64>>());
+    assert!(batches.iter().all(|batch| batch["status"] == "SUCCEEDED" && batch["record_count"] == 100));
+
+    let server = Served::start(&place, &[]);
+    let over_http = server.get("/api/v1/runs/orders/lineage?batches=100").with_status(200).json();
+    assert_eq!(over_http, lineage);
+    let told = place.windrow_at(&server, &["ingest", "lineage", "orders", "--json", "--batches", "100"]).ended_with(0);
+    assert_eq!(told.json(), lineage);
+}
+
+#[test]
+fn an_earlier_checkpoint_is_gone_back_to_and_everything_is_kept() {
+    let (place, source) = ingested("1000");
+    let before = checkpoints(&place);
+    assert_eq!(before.len(), 10);
+    assert!(before.iter().all(|entry| entry["cause"] == "batch"));
+    let differences = place.windrow(&["ingest", "diff", "orders", "3", "4"]).ended_with(0).stdout;
+    assert!(differences.contains("position") && differences.contains("batches"), "{differences}");
+
+    place.windrow(&["ingest", "restore", "orders", "7"]).ended_with(0);
+    let after = checkpoints(&place);
+    assert_eq!((&after[0]["cause"], &after[0]["actor"], after.len()), (&json!("restore"), &json!("tester"), 11));
+    assert_eq!(after[0]["checkpoint"]["position"], before[3]["checkpoint"]["position"]);
+    let pages = source.pages();
+    run(&place).ended_with(0);
+    assert_eq!(source.pages() - pages, 3, "the pages behind the seventh, and no others");
+    holds_exactly(&place, 1000);
+    assert_eq!(number(&place, "SELECT count(*) FROM _windrow_ledger"), 14);
+
+    let first = before[9]["checkpoint"]["position"].to_string();
+    place.windrow(&["ingest", "edit", "orders", "--position", &first]).ended_with(0);
+    let pages = source.pages();
+    run(&place).ended_with(0);
+    assert_eq!(source.pages() - pages, 9);
+    let audit = place.windrow(&["audit", "--json"]).ended_with(0).stdout;
+    assert!(audit.contains("ingest restore") && audit.contains("ingest edit"), "{audit}");
+
+    let refused = place.windrow(&["ingest", "restore", "orders", "99"]);
+    assert!(refused.code != 0 && refused.stderr.contains("no checkpoint with version 99"), "{}", refused.stderr);
+}
+
+#[test]
+fn a_range_is_read_again_and_nothing_else() {
+    let place = Place::empty();
+    let source = MockSource::start(&place, &["--records", "5000", "--page-size", "100"]);
+    let params = "    params: { from: \"{{ slice.from }}\", to: \"{{ slice.to }}\" }\n";
+    let slices = "slices: { keys: { from: 1, to: 5001, every: 1000 } }\n";
+    write_plan(&place, &source, "records", &format!("{BY_TOKEN}{params}"), slices);
+    run(&place).ended_with(0);
+    let pages = source.pages();
+    let range = ["ingest", "backfill", "orders", "--from", "1500", "--to", "3001", "--quiet", "--json"];
+    assert_eq!(place.windrow(&range).ended_with(0).json()["items"]["total"], 2);
+    assert_eq!(source.pages() - pages, 20);
+    holds_exactly(&place, 5000);
+}
