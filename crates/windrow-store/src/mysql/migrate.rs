@@ -10,8 +10,8 @@ use crate::sql::fault;
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
 
 /// One installation per database. The name of a lock is short and of the whole server.
-const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', md5(database())), 600), 0)";
-const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', md5(database())))";
+const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";
+const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', left(sha2(database(), 256), 40)))";
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {
     Ok(under_lock(conn)?)
