@@ -11,8 +11,10 @@ mod server;
 mod services;
 pub mod sql;
 pub mod sqlite;
+mod transfer;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
 pub use sql::SqlStore;
 pub use sqlite::SqliteStore;
+pub use transfer::{Moved, transfer};

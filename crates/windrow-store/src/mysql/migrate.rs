@@ -1,9 +1,10 @@
 //! Numbered, forward-only migrations, under a lock of the connection. Nodes that start at the same time wait for the
-//! first of them; a schema from a newer program is refused, not guessed at. Tables are not made in a transaction here, so
-//! that a migration must bear being run again from its beginning.
+//! first of them. Tables are not made in a transaction here, so that a migration must bear being run again from its
+//! beginning.
 
 use windrow_model::store::{Result, StoreError};
 
+use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
@@ -45,18 +46,10 @@ fn collation(conn: &Connection) -> fault::Result<&'static str> {
 }
 
 fn apply(conn: &Connection, collation: &str) -> fault::Result<()> {
-    conn.perform("CREATE TABLE IF NOT EXISTS migrations (version BIGINT NOT NULL PRIMARY KEY) ENGINE = InnoDB")?;
-    let found: i64 = conn.query_row("SELECT coalesce(max(version), 0) FROM migrations", (), |row| row.get(0))?;
-    let known = MIGRATIONS.len() as i64;
-    if found > known {
-        return Err(StoreError::Corrupt(format!(
-            "its schema has version {found}, and this program knows versions up to {known}; use a newer windrow"
-        ))
-        .into());
-    }
-    for (no, sql) in MIGRATIONS.iter().enumerate().skip(found as usize) {
+    conn.perform(&format!("{} ENGINE = InnoDB", schema_version::TABLE))?;
+    for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
         conn.perform(&sql.replace("utf8mb4_nopad_bin", collation))?;
-        conn.prepare_cached("INSERT INTO migrations (version) VALUES (?1)")?.execute([no as i64 + 1])?;
+        schema_version::note(conn, no + 1)?;
     }
     Ok(())
 }

@@ -1,9 +1,13 @@
 //! Where a server is and of which kind, from its URL.
 
+use std::sync::Arc;
+
+use windrow_model::bell::Bell;
 use windrow_model::store::{Result, StoreError};
 
 use crate::sql::db::{self, Connection};
-use crate::{mysql, postgres};
+use crate::sql::fault::Fault;
+use crate::{mysql, postgres, transfer};
 
 #[derive(Clone)]
 pub(crate) enum Address {
@@ -30,6 +34,13 @@ impl Address {
         }
     }
 
+    /// The same, for work on it.
+    pub fn make_ready(&self) -> Result<()> {
+        self.migrate()?;
+        let conn = self.connect_reader().map_err(Fault::from)?;
+        Ok(transfer::refuse_half(&conn)?)
+    }
+
     pub fn connect_writer(&self) -> db::Result<Connection> {
         match self {
             Address::Postgres(address) => address.connect_writer(),
@@ -41,6 +52,14 @@ impl Address {
         match self {
             Address::Postgres(address) => address.connect(),
             Address::MySql(address) => address.connect_reader(),
+        }
+    }
+
+    /// How nodes that share it wake each other up, where it can do that.
+    pub fn bell(&self) -> Result<Option<Arc<dyn Bell>>> {
+        match self {
+            Address::Postgres(address) => Ok(Some(Arc::new(postgres::Listening::start(address)?))),
+            Address::MySql(_) => Ok(None),
         }
     }
 

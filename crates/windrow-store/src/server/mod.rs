@@ -6,6 +6,7 @@ mod commit_meter;
 #[cfg(test)]
 pub(crate) mod hot;
 mod lanes;
+pub(crate) mod schema_version;
 
 pub(crate) use address::Address;
 pub(crate) use commit_meter::CommitMeter;

@@ -69,7 +69,7 @@ pub(crate) fn limits(c: &mut Cells) -> db::Result<RunLimits> {
     })
 }
 
-fn from_row(row: &Row) -> db::Result<Run> {
+pub(crate) fn from_row(row: &Row) -> db::Result<Run> {
     from_cells(&mut Cells::of(row))
 }
 

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
+use windrow_model::bell::Bell;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::RunLimits;
@@ -15,6 +17,7 @@ use windrow_store::SqlStore;
 
 use crate::databases::{self, Database};
 use crate::fixture::*;
+use crate::services;
 
 const NODES: i64 = 3;
 const ITEMS: u64 = 300;
@@ -184,6 +187,19 @@ async fn a_connection_that_was_cut_is_made_anew_on_mariadb() {
     a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::mariadb().await).await;
 }
 
+/// A wrong password is no damage.
+#[tokio::test]
+async fn who_is_not_let_in_hears_why() {
+    for (name, database) in [("WINDROW_TEST_POSTGRES", "postgres"), ("WINDROW_TEST_MARIADB", "windrow")] {
+        let url = services::url(name);
+        let (scheme, place) = (url.split_once("://").unwrap().0, url.rsplit_once('@').unwrap().1);
+        let server = place.split_once('/').unwrap().0;
+        let stranger = format!("{scheme}://windrow:guessed@{server}/{database}?sslmode=disable");
+        let refused = SqlStore::connect(&stranger).await.err().expect("refused");
+        assert!(matches!(&refused, StoreError::Unavailable(why) if !why.contains("guessed")), "{refused:?}");
+    }
+}
+
 async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Database) {
     let ticket = planned(&*place.store, "cut", (0..4).map(new_item).collect()).await;
     for now in 1..=3 {
@@ -193,5 +209,33 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Datab
         assert_eq!(succeed(&*place.store, claimed[0].lease, T0 + now).await, Receipt::Accepted);
         place.cut();
         assert_eq!(place.store.run(ticket.run).await.unwrap().counters.running, now);
+    }
+}
+
+/// B2: what one node does wakes the others up, and not itself.
+#[tokio::test]
+async fn nodes_are_woken_by_what_another_did() {
+    let database = databases::postgres().await;
+    let (one, two) = (&database.store, database.another().await);
+    let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
+    let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
+    // Whoever begins to listen looks once.
+    soon(ours.clone()).await.expect("to begin");
+    soon(theirs.clone()).await.expect("to begin");
+    one.submit(submission(100, "a"), T0).await.unwrap();
+    soon(theirs).await.expect("the other node to be woken");
+    let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
+    assert!(itself.is_err(), "nobody needs to be woken by himself");
+}
+
+/// While nodes are replaced one after the other, old ones work on tables that a newer one has added to.
+#[tokio::test]
+async fn newer_tables_are_used_if_they_say_that_one_can() {
+    for database in [databases::postgres().await, databases::mariadb().await] {
+        database.perform("INSERT INTO migrations (version, works_since) VALUES (98, 1)");
+        database.another().await.sessions().await.expect("it works with them");
+        database.perform("INSERT INTO migrations (version, works_since) VALUES (99, 99)");
+        let refused = SqlStore::connect(&database.url()).await.err().expect("refused").to_string();
+        assert!(refused.contains("need a program that knows version 99"), "{refused}");
     }
 }

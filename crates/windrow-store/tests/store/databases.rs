@@ -43,6 +43,23 @@ impl Database {
         }
     }
 
+    /// Does something to its tables behind the back of its stores.
+    pub fn perform(&self, sql: &str) {
+        match &self.place {
+            Place::Folder(_) => unreachable!("only servers have several programs at a time"),
+            Place::Schema(schema) => schema.perform(format!("SET search_path TO {}; {sql}", schema.name)),
+            Place::Tables(tables) => tables.query(sql.to_owned()),
+        }
+    }
+
+    pub fn url(&self) -> String {
+        match &self.place {
+            Place::Folder(_) => unreachable!("a file has a path"),
+            Place::Schema(schema) => schema.url(),
+            Place::Tables(tables) => tables.url(),
+        }
+    }
+
     /// Cuts every connection of its stores, as a restart of the server does.
     pub fn cut(&self) {
         match &self.place {

@@ -50,6 +50,14 @@ impl Tables {
         });
     }
 
+    pub fn query(&self, sql: String) {
+        let name = self.name.clone();
+        self.perform(move |conn| {
+            conn.select_db(&name)?;
+            conn.query_drop(sql)
+        });
+    }
+
     fn perform(&self, task: impl FnOnce(&mut Conn) -> mysql::Result<()> + Send + 'static) {
         let server = self.server.clone();
         // The driver blocks, which a thread of the runtime must not.

@@ -11,6 +11,7 @@ CREATE TABLE IF NOT EXISTS `sessions` (
     `started_at` BIGINT NOT NULL,
     `beat_at` BIGINT NOT NULL,
     `ended_at` BIGINT,
+    `node` LONGTEXT,
     `remote` LONGTEXT,
     PRIMARY KEY (`id`),
     KEY sessions_open (ended_at, id)
