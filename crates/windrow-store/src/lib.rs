@@ -4,11 +4,13 @@
 pub mod memory;
 mod meters;
 mod postgres;
+pub mod redis;
 mod server;
 pub mod sql;
 pub mod sqlite;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
+pub use redis::RedisLimits;
 pub use sql::SqlStore;
 pub use sqlite::SqliteStore;

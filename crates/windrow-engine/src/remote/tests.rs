@@ -88,6 +88,7 @@ impl World {
             workloads: vec![Arc::new(AfarWorkload)],
             clock: Arc::new(SystemClock),
             tracer: None,
+            shared_limits: None,
             seed: 1,
             session: session(1, None),
         };

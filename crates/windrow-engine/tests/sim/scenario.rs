@@ -196,6 +196,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             seed: chance.u64(..),
             session: session.clone(),
             tracer: None,
+            shared_limits: None,
         };
         let engine = Engine::start(parts, settings).await.expect("sessions open without faults");
         let life = Duration::from_secs(chance.u64(5..600));

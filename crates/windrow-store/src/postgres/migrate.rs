@@ -6,7 +6,8 @@ use windrow_model::store::{Result, StoreError};
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
 
 /// Any number, the same for all nodes.
 const LOCK: i32 = 7769;

@@ -36,5 +36,6 @@ mod hooks;
 mod rollout;
 mod searching;
 mod secrets;
+mod shared_limits;
 mod steering;
 mod vitals;

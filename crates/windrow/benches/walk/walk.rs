@@ -106,8 +106,15 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         beat_at: now,
         ended_at: None,
     };
-    let parts =
-        Parts { store, workloads: vec![Arc::new(work)], clock: Arc::new(SystemClock), seed: 1, session, tracer: None };
+    let parts = Parts {
+        store,
+        workloads: vec![Arc::new(work)],
+        clock: Arc::new(SystemClock),
+        seed: 1,
+        session,
+        tracer: None,
+        shared_limits: None,
+    };
     Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
 }
 

@@ -66,6 +66,7 @@ mod server_submit;
 mod server_webhooks;
 mod services;
 mod shared_database;
+mod shared_limits;
 mod sharing;
 mod socket;
 mod steering;

@@ -10,6 +10,11 @@ pub fn postgres() -> String {
     format!("{}?sslmode=disable&schema=cli_{process}_{n}", url("WINDROW_TEST_POSTGRES"))
 }
 
+/// One for all tests: what a node keeps in it has a name of its own.
+pub fn redis() -> String {
+    url("WINDROW_TEST_REDIS")
+}
+
 /// From the environment, or from what `scripts/services up` left behind.
 fn url(name: &str) -> String {
     let left_behind = || {
