@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-ops bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-ops bench-queues bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -49,6 +49,9 @@ bench:
 
 bench-ops:
 	cargo bench --locked -p windrow --bench walk -- operation_http
+
+bench-queues:
+	scripts/services run benches/queues/run.py
 
 bench-serve:
 	cargo bench --locked -p windrow --bench serve

@@ -3,9 +3,13 @@
 
 pub mod memory;
 mod meters;
+mod mysql;
 mod postgres;
 pub mod redis;
 mod server;
+#[cfg(test)]
+#[path = "../tests/store/services.rs"]
+mod services;
 pub mod sql;
 pub mod sqlite;
 

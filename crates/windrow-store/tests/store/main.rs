@@ -20,6 +20,9 @@ macro_rules! cases_of_databases {
         mod postgres {
             $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::postgres().await.store).await } )+
         }
+        mod mariadb {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::mariadb().await.store).await } )+
+        }
     };
 }
 use cases_of_databases;
@@ -33,9 +36,11 @@ mod datasets;
 mod differential;
 mod fixture;
 mod hooks;
+mod mariadb;
 mod rollout;
 mod searching;
 mod secrets;
+mod services;
 mod shared_limits;
 mod steering;
 mod vitals;

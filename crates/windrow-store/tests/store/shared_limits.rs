@@ -14,6 +14,7 @@ use windrow_store::redis::Link;
 
 use crate::databases::{self, Database};
 use crate::fixture::T0;
+use crate::services;
 
 const NODES: i64 = 3;
 const NONE: Limits = Limits { requests_per_minute: None, tokens_per_minute: None, concurrency: None };
@@ -115,6 +116,12 @@ async fn three_nodes_keep_a_limit_together_by_postgres() {
     check_three(nodes_of(&database).await).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn three_nodes_keep_a_limit_together_by_mariadb() {
+    let database = databases::mariadb().await;
+    check_three(nodes_of(&database).await).await;
+}
+
 /// A Redis of the test alone, which can be killed.
 struct Redis {
     process: Child,
@@ -178,7 +185,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 async fn redis_nodes(database: &Database, redis: &Redis, clock: Arc<dyn Clock>) -> Vec<Arc<RedisLimits>> {
     let mut nodes = Vec::new();
     for n in 0..NODES {
-        let (store, name) = (Arc::new(database.another().await), databases::unique(&format!("n{n}")));
+        let (store, name) = (Arc::new(database.another().await), services::unique(&format!("n{n}")));
         nodes.push(RedisLimits::trusting(store, redis.link(), name, clock.clone(), Duration::from_secs(2)));
     }
     until("Redis", || nodes.iter().all(|node| node.is_by_redis())).await;

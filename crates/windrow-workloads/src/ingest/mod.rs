@@ -26,7 +26,7 @@ use program::Ingest;
 use spec::IngestSpec;
 
 pub use ledger::{Edit, Ledger, origin_of};
-pub use meters::METRICS;
+pub use meters::{METRICS, announce};
 
 pub const KIND: &str = "ingest";
 

@@ -35,6 +35,7 @@ mod mock_connect;
 mod mock_model;
 mod mock_model_answers;
 mod mock_source;
+mod nodes;
 mod online;
 mod parrot;
 mod place;

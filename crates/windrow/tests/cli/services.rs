@@ -5,9 +5,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// PostgreSQL, in a schema that nobody else has.
 pub fn postgres() -> String {
+    format!("{}?sslmode=disable&schema={}", url("WINDROW_TEST_POSTGRES"), unique())
+}
+
+/// MariaDB, in a database that nobody else has.
+pub fn mariadb() -> String {
+    let url = url("WINDROW_TEST_MARIADB");
+    let (server, _) = url.rsplit_once('/').expect("a URL with a database");
+    format!("{server}/{}?sslmode=disable", unique())
+}
+
+fn unique() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let (process, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    format!("{}?sslmode=disable&schema=cli_{process}_{n}", url("WINDROW_TEST_POSTGRES"))
+    format!("cli_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// One for all tests: what a node keeps in it has a name of its own.
