@@ -8,7 +8,7 @@ use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
 
 /// One installation per database. The name of a lock is short and of the whole server.
 const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";

@@ -67,6 +67,7 @@ mod server_submit;
 mod server_webhooks;
 mod services;
 mod shared_database;
+mod shared_limits;
 mod sharing;
 mod socket;
 mod steering;
