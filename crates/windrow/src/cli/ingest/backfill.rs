@@ -60,7 +60,7 @@ async fn chosen(app: &App, job: &Job, args: &Args) -> Result<Vec<ItemId>> {
         let filter = ItemFilter { job: job.id, run: None, state: None, after, limit: PAGE };
         let items = app.store.items(filter).await?;
         for item in &items {
-            let input = app.store.item(item.id).await?.input;
+            let input = app.store.outline(item.id).await?.input;
             if let Ok(slice) = input.parse::<Slice>()
                 && args.means(&slice)
             {
