@@ -14,6 +14,7 @@ mod record;
 mod slicing;
 mod source;
 mod spec;
+mod sql;
 
 use std::sync::Arc;
 
