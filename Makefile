@@ -1,4 +1,5 @@
 # The menu. Each entry does its own set-up on a machine with Rust, git, make and Python 3.
+# Tests need PostgreSQL, MariaDB and Redis, which scripts/services installs and starts.
 
 SEEDS ?= 5000
 
@@ -30,7 +31,7 @@ demo-ingest:
 	python3 scripts/demo_ingest.py
 
 test: nextest python-env promtool
-	cargo nextest run --workspace --locked
+	@scripts/services run cargo nextest run --workspace --locked
 
 check: nextest
 	cargo fmt --all --check

@@ -3,8 +3,12 @@
 
 pub mod memory;
 mod meters;
+mod postgres;
+mod server;
+pub mod sql;
 pub mod sqlite;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
+pub use sql::SqlStore;
 pub use sqlite::SqliteStore;

@@ -31,6 +31,11 @@ impl Drop for SessionLock {
     }
 }
 
+/// Whether the session was opened from this folder, and has left its trace there.
+pub fn is_of(folder: &Path, session: SessionId) -> bool {
+    path_of(folder, session).is_file()
+}
+
 /// Whether the session's process is gone. In doubt it lives: then its leases expire by themselves.
 pub fn is_dead(folder: &Path, session: SessionId) -> bool {
     let file = match File::open(path_of(folder, session)) {

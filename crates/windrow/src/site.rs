@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use windrow_model::store::Quota;
 use windrow_workloads::{Environment, forbidden, prices};
 
+use crate::error::{Error, Result};
 use crate::observe::LogFormat;
 use crate::secrets::KeySource;
 use crate::{config, data_dir};
@@ -18,6 +19,9 @@ pub struct Site {
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,
+    /// Database that nodes share, like postgres://user:password@host/name; a file in the data folder if not given
+    #[arg(long, global = true, value_name = "URL", env = "WINDROW_DATABASE_URL", hide_env_values = true)]
+    pub database: Option<String>,
     /// Runs of one workspace at work at the same time, like 3, or 3,team-a=10; all of them if not given
     #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
     pub quota: Option<Quota>,
@@ -48,12 +52,23 @@ impl Site {
         Environment::process().with_variables(given.collect())
     }
 
+    /// For what is done to the file of the embedded database.
+    pub fn must_be_embedded(&self, what: &str) -> Result<()> {
+        match &self.database {
+            None => Ok(()),
+            Some(_) => Err(Error::new(
+                format!("{what} is of the embedded database, and this one is a server's"),
+                "use the server's own tools (pg_dump, pg_restore), or leave --database and WINDROW_DATABASE_URL out",
+            )),
+        }
+    }
+
     pub fn key_source(&self) -> KeySource {
         KeySource::of(self.master_key_file.as_deref(), &self.data)
     }
 }
 
-fn quota(text: &str) -> Result<Quota, String> {
+fn quota(text: &str) -> std::result::Result<Quota, String> {
     let wrong = || format!("{text:?} is no quota; write a number from 1 on, also of one workspace: 3,team-a=10");
     let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong);
     let mut quota = Quota::default();

@@ -17,7 +17,7 @@ use windrow_model::secret::SecretStore;
 use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
-use windrow_store::sqlite::SqliteStore;
+use windrow_store::SqlStore;
 use windrow_workloads::Environment;
 use windrow_workloads::dataset::Library;
 
@@ -72,7 +72,15 @@ pub struct Load {
 impl App {
     /// On a folder that exists: for commands that look or change something.
     pub async fn open(site: &Site) -> Result<Self> {
-        Self::on(site, DataDir::existing(&site.data)?).await
+        Self::on(site, Self::folder_of(site)?).await
+    }
+
+    /// Beside a server's database the folder only holds what is this node's own, and is made when it is needed.
+    fn folder_of(site: &Site) -> Result<DataDir> {
+        match site.database {
+            Some(_) => DataDir::create(&site.data),
+            None => DataDir::existing(&site.data),
+        }
     }
 
     /// On a folder made if need be: for commands that start something.
@@ -81,7 +89,10 @@ impl App {
     }
 
     async fn on(site: &Site, data: DataDir) -> Result<Self> {
-        let store = Arc::new(SqliteStore::open(&data.database())?);
+        let store = Arc::new(match &site.database {
+            Some(url) => SqlStore::connect(url).await?,
+            None => SqlStore::open(&data.database())?,
+        });
         let app = Self {
             site: site.clone(),
             data,
@@ -109,7 +120,7 @@ impl App {
 
     /// As [`open`](Self::open), where there may be nothing yet.
     pub async fn open_if_there(site: &Site) -> Result<Option<Self>> {
-        match DataDir::existing(&site.data) {
+        match Self::folder_of(site) {
             Ok(data) => Self::on(site, data).await.map(Some),
             Err(_) => Ok(None),
         }
@@ -122,6 +133,11 @@ impl App {
 
     pub fn data(&self) -> &DataDir {
         &self.data
+    }
+
+    /// Which keys seal secrets, and how many each.
+    pub async fn secret_keys(&self) -> Result<Vec<(String, i64)>> {
+        Ok(self.secrets.secret_keys().await?)
     }
 
     /// How many secrets there are, of all workspaces.
@@ -185,8 +201,12 @@ impl App {
     /// Releases at once what processes that were killed still hold.
     async fn bury_the_dead(&self) -> Result<()> {
         for session in self.store.sessions().await? {
-            // A worker elsewhere has no lock here; it is known by its signs of life alone.
-            if session.remote.is_none() && session_lock::is_dead(&self.data.sessions(), session.id) {
+            // A worker or a node elsewhere has no lock here; it is known by its signs of life alone.
+            let elsewhere = match self.site.database {
+                Some(_) => !session_lock::is_of(&self.data.sessions(), session.id),
+                None => session.remote.is_some(),
+            };
+            if !elsewhere && session_lock::is_dead(&self.data.sessions(), session.id) {
                 self.store.bury(session.id, self.now()).await?;
                 session_lock::forget(&self.data.sessions(), session.id);
             }

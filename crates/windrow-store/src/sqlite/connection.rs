@@ -8,8 +8,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use windrow_model::store::StoreError;
 
-use super::fault::Result;
 use super::migrate;
+use crate::sql::fault::Result;
 
 /// How long another process may hold the file before we give up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -21,7 +21,7 @@ const READER_CACHE_KIB: i64 = 4 * 1024;
 const CHECKPOINT_PAGES: i64 = 4_000;
 const STATEMENTS: usize = 128;
 
-pub(super) fn open_writer(path: &Path) -> Result<Connection> {
+pub(crate) fn open_writer(path: &Path) -> Result<Connection> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         std::fs::create_dir_all(folder)
             .map_err(|error| StoreError::Unavailable(format!("cannot create {}: {error}", folder.display())))?;
@@ -58,7 +58,7 @@ fn enter_wal_mode(conn: &Connection) -> Result<()> {
     }
 }
 
-pub(super) fn open_reader(path: &Path) -> Result<Connection> {
+pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(BUSY_TIMEOUT)?;

@@ -6,7 +6,7 @@ use std::path::Path;
 use windrow_model::store::{Result, StoreError};
 
 use super::connection;
-use super::fault;
+use crate::sql::fault;
 
 /// Writes the copy to `target`, which must not exist yet.
 pub fn copy(source: &Path, target: &Path) -> Result<()> {

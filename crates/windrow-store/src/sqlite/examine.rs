@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
 use windrow_model::record::Session;
 use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::{Result, StoreError};
 use windrow_model::{RunId, Time};
 
-use super::codes::guard;
+use super::connection;
 use super::migrate::MIGRATIONS;
-use super::{connection, fault, sessions};
+use crate::sql::codes::guard;
+use crate::sql::db::{self, Connection};
+use crate::sql::{fault, secrets, sessions};
 
 /// A run that is not over and that no living coordinator holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +47,8 @@ impl Examination {
 /// `expired_before`: leases are taken back a moment after they ran out, and only older ones are missed.
 pub fn examine(path: &Path, now: Time, expired_before: Time) -> Result<Examination> {
     let examined: fault::Result<Examination> = connection::open_reader(path).and_then(|conn| {
-        let version = conn.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        let conn = Connection::Sqlite(conn);
+        let version = conn.query_row("PRAGMA user_version", (), |row| row.get(0))?;
         let damage = damage(&conn)?;
         let found = Examination { version, known: MIGRATIONS.len() as i64, damage, ..Examination::default() };
         match found.is_current() && found.damage.is_empty() {
@@ -58,8 +60,8 @@ pub fn examine(path: &Path, now: Time, expired_before: Time) -> Result<Examinati
 }
 
 fn damage(conn: &Connection) -> fault::Result<Vec<String>> {
-    let mut stmt = conn.prepare("PRAGMA quick_check(10)")?;
-    let lines = stmt.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut stmt = conn.prepare_cached("PRAGMA quick_check(10)")?;
+    let lines = stmt.query_map((), |row| row.get::<String>(0))?.collect::<db::Result<Vec<_>>>()?;
     Ok(lines.into_iter().filter(|line| line != "ok").collect())
 }
 
@@ -73,24 +75,24 @@ fn look(conn: &Connection, found: Examination, now: Time, expired_before: Time) 
         open_sessions: sessions::sessions(conn)?,
         orphans: orphans(conn, now)?,
         expired_leases: conn.query_row(&leases, [expired_before.0], |row| row.get(0))?,
-        outbox: conn.query_row("SELECT count(*) FROM outbox", [], |row| row.get(0))?,
+        outbox: conn.query_row("SELECT count(*) FROM outbox", (), |row| row.get(0))?,
         newest: conn.query_row(
             "SELECT max((SELECT coalesce(max(beat_at), 0) FROM sessions),
                         (SELECT coalesce((SELECT at FROM log ORDER BY id DESC LIMIT 1), 0)))",
-            [],
-            |row| row.get::<_, i64>(0).map(|at| Some(Time(at)).filter(|time| time.0 > 0)),
+            (),
+            |row| row.get::<i64>(0).map(|at| Some(Time(at)).filter(|time| time.0 > 0)),
         )?,
-        secret_keys: super::secrets::keys(conn)?,
+        secret_keys: secrets::keys(conn)?,
         ..found
     })
 }
 
 fn orphans(conn: &Connection, now: Time) -> fault::Result<Vec<Orphan>> {
-    let mut stmt = conn.prepare(
+    let mut stmt = conn.prepare_cached(
         "SELECT r.id, j.name, r.state FROM runs r JOIN jobs j ON j.id = r.job_id
          WHERE r.ended_at IS NULL AND (r.coordinator IS NULL OR r.coordinator_until < ?1) ORDER BY r.id LIMIT 100",
     )?;
-    let rows = stmt.query_map([now.0], |row| Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?)))?;
+    let rows = stmt.query_map([now.0], |row| Ok((row.get(0)?, row.get(1)?, row.get::<String>(2)?)))?;
     let mut found = Vec::new();
     for row in rows {
         let (run, job, state) = row?;

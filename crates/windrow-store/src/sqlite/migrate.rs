@@ -4,9 +4,9 @@
 use rusqlite::{Connection, TransactionBehavior};
 use windrow_model::store::StoreError;
 
-use super::fault::Result;
+use crate::sql::fault::Result;
 
-pub(super) const MIGRATIONS: &[&str] = &[
+pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_tables.sql"),
     include_str!("migrations/0002_datasets.sql"),
     include_str!("migrations/0003_waits.sql"),
@@ -20,9 +20,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_vitals.sql"),
     include_str!("migrations/0012_waves.sql"),
     include_str!("migrations/0013_cancelled_at.sql"),
+    include_str!("migrations/0014_event_numbers.sql"),
 ];
 
-pub(super) fn migrate(conn: &Connection) -> Result<()> {
+pub(crate) fn migrate(conn: &Connection) -> Result<()> {
     if version(conn)? == MIGRATIONS.len() as i64 {
         return Ok(());
     }

@@ -7,7 +7,7 @@ use metrics::Histogram;
 
 use crate::meters::{COMMIT_SECONDS, COMMIT_VERBS};
 
-pub(super) struct Pulse {
+pub(crate) struct Pulse {
     born: Instant,
     commits: AtomicU64,
     /// When the group under way began, in microseconds since birth; 0 while there is none.
@@ -18,7 +18,7 @@ pub(super) struct Pulse {
 }
 
 /// One group under way.
-pub(super) struct Beat(Instant);
+pub(crate) struct Beat(Instant);
 
 impl Default for Pulse {
     fn default() -> Self {

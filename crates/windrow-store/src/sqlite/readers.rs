@@ -8,19 +8,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::Connection;
 use tokio::sync::{Semaphore, oneshot};
 use windrow_model::store::{Result, StoreError};
 
 use super::connection;
-use super::fault;
+use crate::sql::db::Connection;
+use crate::sql::fault;
 
 const READERS: usize = 4;
 /// How far a walk steps back: where the machine is busy it gets about a tenth of a core.
 #[cfg(target_os = "linux")]
 const STEP_BACK: i32 = 10;
 
-pub(super) struct Readers {
+pub(crate) struct Readers {
     path: PathBuf,
     places: Semaphore,
     idle: Idle,
@@ -49,7 +49,7 @@ impl Readers {
     pub async fn read<T, F>(&self, query: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+        F: Fn(&Connection) -> fault::Result<T> + Send + 'static,
     {
         let _place = self.places.acquire().await.map_err(|closed| gone(&closed))?;
         let (idle, path) = (self.idle.take(), self.path.clone());
@@ -62,7 +62,7 @@ impl Readers {
     pub async fn walk<T, F>(&self, query: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+        F: Fn(&Connection) -> fault::Result<T> + Send + 'static,
     {
         let _place = self.places.acquire().await.map_err(|closed| gone(&closed))?;
         let (idle, path) = (self.idle.take(), self.path.clone());
@@ -79,7 +79,7 @@ impl Readers {
         Ok(found?)
     }
 
-    pub fn glance<T>(&self, query: impl FnOnce(&Connection) -> fault::Result<T>) -> Result<T> {
+    pub fn glance<T>(&self, query: impl Fn(&Connection) -> fault::Result<T>) -> Result<T> {
         let (conn, found) = read_once(self.at_hand.take(), &self.path, query)?;
         self.at_hand.put(conn);
         Ok(found?)
@@ -103,17 +103,17 @@ type Answer<T> = (Connection, fault::Result<T>);
 fn read_once<T>(
     idle: Option<Connection>,
     path: &Path,
-    query: impl FnOnce(&Connection) -> fault::Result<T>,
+    query: impl Fn(&Connection) -> fault::Result<T>,
 ) -> fault::Result<Answer<T>> {
     let conn = match idle {
         Some(conn) => conn,
-        None => connection::open_reader(path)?,
+        None => Connection::Sqlite(connection::open_reader(path)?),
     };
     // rusqlite's own transaction would parse both words each time. A connection that does not come to its
     // COMMIT is closed.
-    conn.prepare_cached("BEGIN")?.execute([])?;
+    conn.prepare_cached("BEGIN")?.execute(())?;
     let found = query(&conn);
-    conn.prepare_cached("COMMIT")?.execute([])?;
+    conn.prepare_cached("COMMIT")?.execute(())?;
     Ok((conn, found))
 }
 

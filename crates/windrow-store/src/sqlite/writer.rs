@@ -7,17 +7,17 @@ use std::sync::Arc;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 
-use rusqlite::Connection;
 use tokio::sync::oneshot;
 use windrow_model::store::{Result, StoreError};
 
-use super::fault::{self, Fault};
 use super::pulse::Pulse;
+use crate::sql::db::Connection;
+use crate::sql::fault::{self, Fault};
 
 /// Verbs that share a commit, at most; bounds the transaction and the wait of the first in it.
 const GROUP: usize = 512;
 
-pub(super) struct Writer {
+pub(crate) struct Writer {
     queue: Option<mpsc::Sender<Box<dyn Request>>>,
     thread: Option<JoinHandle<()>>,
     pulse: Arc<Pulse>,
@@ -32,7 +32,7 @@ trait Request: Send {
 
 /// What happens when a verb fails after it has written something.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Footing {
+pub(crate) enum Footing {
     /// It is undone alone. Costs a copy of every page it touches.
     Savepoint,
     /// The whole group is undone and asked to try again. For the verbs of the hot path, which check
@@ -42,16 +42,15 @@ pub(super) enum Footing {
 
 struct Pending<T, F> {
     footing: Footing,
-    verb: Option<F>,
+    verb: F,
     result: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
 }
 
-impl<T: Send, F: FnOnce(&Connection) -> fault::Result<T> + Send> Request for Pending<T, F> {
+impl<T: Send, F: Fn(&Connection) -> fault::Result<T> + Send> Request for Pending<T, F> {
     fn run(&mut self, tx: &Connection) -> bool {
-        let Some(verb) = self.verb.take() else { return false };
         // A bug in one verb must not take the writer, and with it every other verb, down.
-        let result = catch_unwind(AssertUnwindSafe(|| verb(tx))).unwrap_or_else(|_| {
+        let result = catch_unwind(AssertUnwindSafe(|| (self.verb)(tx))).unwrap_or_else(|_| {
             Err(StoreError::Corrupt("a verb of the store panicked; its change is undone".into()).into())
         });
         let result = result.map_err(StoreError::from);
@@ -72,7 +71,8 @@ impl<T: Send, F: FnOnce(&Connection) -> fault::Result<T> + Send> Request for Pen
 }
 
 impl Writer {
-    pub fn start(conn: Connection) -> Result<Self> {
+    pub fn start(conn: rusqlite::Connection) -> Result<Self> {
+        let conn = Connection::Sqlite(conn);
         let (queue, waiting) = mpsc::channel();
         let pulse = Arc::new(Pulse::default());
         let felt = Arc::clone(&pulse);
@@ -95,11 +95,11 @@ impl Writer {
     pub async fn write<T, F>(&self, footing: Footing, verb: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&Connection) -> fault::Result<T> + Send + 'static,
+        F: Fn(&Connection) -> fault::Result<T> + Send + 'static,
     {
         let gone = || StoreError::Unavailable("the writer thread has ended".into());
         let (reply, answer) = oneshot::channel();
-        let request = Box::new(Pending { footing, verb: Some(verb), result: None, reply });
+        let request = Box::new(Pending { footing, verb, result: None, reply });
         self.queue.as_ref().ok_or_else(gone)?.send(request).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -120,8 +120,8 @@ fn serve(conn: &Connection, waiting: &mpsc::Receiver<Box<dyn Request>>, pulse: &
         group.extend(waiting.try_iter().take(GROUP - 1));
         let beat = pulse.begin(group.len());
         let committed = run_group(conn, &mut group).map_err(|fault| {
-            if !conn.is_autocommit() {
-                let _ = conn.execute_batch("ROLLBACK");
+            if !file(conn).is_autocommit() {
+                let _ = file(conn).execute_batch("ROLLBACK");
             }
             unavailable(fault)
         });
@@ -141,9 +141,9 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result
     }
     for request in group {
         if request.footing() == Footing::Group {
-            let before = conn.total_changes();
+            let before = file(conn).total_changes();
             // Some errors (a full disk) end the transaction by themselves; what follows would run outside any.
-            if !request.run(conn) && (conn.is_autocommit() || conn.total_changes() != before) {
+            if !request.run(conn) && (file(conn).is_autocommit() || file(conn).total_changes() != before) {
                 return Err(StoreError::Unavailable("a verb failed half way; its group is undone".into()).into());
             }
             continue;
@@ -157,8 +157,15 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> fault::Result
     perform(conn, "COMMIT")
 }
 
+fn file(conn: &Connection) -> &rusqlite::Connection {
+    match conn {
+        Connection::Sqlite(file) => file,
+        _ => unreachable!("the writer was started with a file"),
+    }
+}
+
 fn perform(conn: &Connection, sql: &str) -> fault::Result<()> {
-    conn.prepare_cached(sql)?.execute([])?;
+    conn.prepare_cached(sql)?.execute(())?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use windrow_store::SqliteStore;
 
 use crate::fixture::T0;
 
-cases_of_sqlite![
+cases_of_databases![
     a_key_is_found_by_its_id_as_it_was_added,
     two_living_keys_never_share_a_name,
     a_revoked_key_stays_revoked_and_stays_there,

@@ -2,7 +2,6 @@
 
 use windrow_model::alert::{Alert, AlertStore, Severity};
 use windrow_model::{AlertId, JobId, RunId};
-use windrow_store::SqliteStore;
 
 use crate::fixture::T0;
 
@@ -29,6 +28,8 @@ async fn ids(store: &dyn AlertStore) -> (Vec<i64>, Vec<i64>) {
     (active, recent)
 }
 
+cases_of_databases![alerts_are_raised_and_cleared_once_and_forgotten_when_old];
+
 async fn alerts_are_raised_and_cleared_once_and_forgotten_when_old(store: &dyn AlertStore) {
     for n in [1, 2, 3, 4] {
         store.raise_alert(alert(n)).await.unwrap();
@@ -44,11 +45,4 @@ async fn alerts_are_raised_and_cleared_once_and_forgotten_when_old(store: &dyn A
     assert_eq!(page, [Alert { cleared_at: Some(T0 + 5), ..alert(2) }]);
     assert_eq!(store.forget_alerts(1).await.unwrap(), 2);
     assert_eq!(ids(store).await, (vec![4], vec![4, 3]), "what is active is kept, and the newest that is not");
-}
-
-#[tokio::test]
-async fn sqlite_keeps_alerts() {
-    let home = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(&home.path().join("windrow.db")).unwrap();
-    alerts_are_raised_and_cleared_once_and_forgotten_when_old(&store).await;
 }

@@ -27,6 +27,7 @@ cases![
     a_repeated_hand_in_is_recognised,
     a_terminating_run_lets_no_step_begin,
     steps_left_open_are_unknown_after_a_loss,
+    a_step_lost_sight_of_takes_its_result_when_it_comes,
     an_item_lost_too_often_is_given_up,
     a_retry_keeps_the_earlier_attempt,
     a_partial_hand_in_shows_in_the_snapshot,
@@ -258,6 +259,20 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     assert!(newest(next.lease.attempt, 9).await.is_empty(), "of this attempt only");
     let (outline, whole) = (store.outline(lease.attempt.item()).await, store.item(lease.attempt.item()).await);
     assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
+}
+
+/// Design rule 4: the answer that arrives late was paid for all the same.
+async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let begin = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
+    report(store, lease, begin, Ending::GiveBack, T0).await.accepted();
+    let again = claim(store, ticket.run, 1, T0).await[0].lease;
+    let finish = || vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }];
+    report(store, again, finish(), Ending::None, T0).await.accepted();
+    report(store, again, finish(), Ending::None, T0).await.accepted();
+    assert_eq!(store.history(again.attempt).await.unwrap()[0].state, StepState::Done);
+    assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 1, "once");
 }
 
 /// E12: one poison item never fails a run.

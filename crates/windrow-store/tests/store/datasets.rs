@@ -5,23 +5,10 @@ use windrow_model::dataset::*;
 use windrow_model::step::ContentKey;
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId, Json};
-use windrow_store::{MemoryStore, SqliteStore};
+use windrow_store::MemoryStore;
 
+use crate::databases;
 use crate::fixture::T0;
-
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod memory {
-            $( #[tokio::test] async fn $case() { super::$case(&windrow_store::MemoryStore::new()).await } )+
-        }
-        mod sqlite {
-            $( #[tokio::test] async fn $case() {
-                let home = tempfile::tempdir().unwrap();
-                super::$case(&windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap()).await
-            } )+
-        }
-    };
-}
 
 cases![
     a_version_is_seen_when_it_is_whole,
@@ -219,16 +206,14 @@ async fn the_same_name_in_two_workspaces_is_two_datasets(store: &dyn DatasetStor
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any history of imports and deletions leaves both adapters with the same datasets.
+    /// Any history of imports and deletions leaves all adapters with the same datasets.
     #[test]
-    fn both_adapters_tell_the_same_story(
+    fn all_adapters_tell_the_same_story(
         history in prop::collection::vec((prop::collection::vec(0..6_u64, 1..8), any::<bool>(), 0..4_i64), 1..10)
     ) {
         tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let home = tempfile::tempdir().unwrap();
-            let sqlite = SqliteStore::open(&home.path().join("windrow.db")).unwrap();
-            let memory = MemoryStore::new();
-            let stores: [&dyn DatasetStore; 2] = [&memory, &sqlite];
+            let (memory, sqlite, postgres) = (MemoryStore::new(), databases::sqlite().await, databases::postgres().await);
+            let stores: [&dyn DatasetStore; 3] = [&memory, &*sqlite.store, &*postgres.store];
             for (no, (rows, finish, dropped)) in history.iter().enumerate() {
                 let n = no as i64 + 1;
                 let mut told = Vec::new();
@@ -256,7 +241,8 @@ proptest! {
                     }
                     told.push((finished, gone, swept, listed, contents));
                 }
-                assert_eq!(told[0], told[1], "after step {n}");
+                assert_eq!(told[0], told[1], "SQLite after step {n}");
+                assert_eq!(told[0], told[2], "PostgreSQL after step {n}");
             }
         });
     }

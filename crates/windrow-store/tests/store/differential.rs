@@ -1,7 +1,8 @@
-//! The memory store is the specification: whatever history a seed makes up, SQLite must answer every
+//! The memory store is the specification: whatever history a seed makes up, a database must answer every
 //! verb the same way and hold the same rows at the end. proptest shrinks a failing history.
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::health::{Check, Patience, Vitals};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
@@ -13,7 +14,9 @@ use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, StepState};
 use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::{ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_store::MemoryStore;
 
+use crate::databases;
 use crate::fixture::*;
 
 /// One verb with small numbers; they are mapped onto whatever exists when it is played.
@@ -474,22 +477,23 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     lines
 }
 
-fn compare(history: Vec<Op>) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(async {
-        let (spec, sql) = (memory().await, sqlite().await);
-        let (mut left, mut right) = (Seen::default(), Seen::default());
-        for (n, op) in history.iter().enumerate() {
-            let expected = play(&*spec.store, op, &mut left).await;
-            let actual = play(&*sql.store, op, &mut right).await;
-            assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, sqlite on the right");
-        }
-        let (expected, actual) = (dump(&*spec.store, &left).await, dump(&*sql.store, &right).await);
-        for (expected, actual) in expected.iter().zip(&actual) {
-            assert_eq!(expected, actual, "rows at the end: memory on the left, sqlite on the right");
-        }
-        assert_eq!(expected.len(), actual.len());
-    });
+async fn compare(history: Vec<Op>, sql: &dyn Store) {
+    let spec = MemoryStore::new();
+    let (mut left, mut right) = (Seen::default(), Seen::default());
+    for (n, op) in history.iter().enumerate() {
+        let expected = play(&spec, op, &mut left).await;
+        let actual = play(sql, op, &mut right).await;
+        assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, the database on the right");
+    }
+    let (expected, actual) = (dump(&spec, &left).await, dump(sql, &right).await);
+    for (expected, actual) in expected.iter().zip(&actual) {
+        assert_eq!(expected, actual, "rows at the end: memory on the left, the database on the right");
+    }
+    assert_eq!(expected.len(), actual.len());
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
 /// A beginning that gets somewhere: sessions, a job, items, so that the random part meets live work.
@@ -512,6 +516,23 @@ proptest! {
 
     #[test]
     fn sqlite_agrees_with_the_specification(history in prop::collection::vec(op(), 1..120)) {
-        compare(opening().into_iter().chain(history).collect());
+        runtime().block_on(async {
+            let database = databases::sqlite().await;
+            compare(opening().into_iter().chain(history).collect(), &*database.store).await;
+        });
     }
+}
+
+/// In tables that are made once and emptied for each history: making them takes longer than playing it.
+#[test]
+fn postgres_agrees_with_the_specification() {
+    let runtime = runtime();
+    let database = runtime.block_on(databases::postgres());
+    let config = ProptestConfig { cases: 32, max_shrink_iters: 400, failure_persistence: None, ..Default::default() };
+    let played = TestRunner::new(config).run(&prop::collection::vec(op(), 1..120), |history| {
+        database.empty();
+        runtime.block_on(compare(opening().into_iter().chain(history).collect(), &*database.store));
+        Ok(())
+    });
+    played.unwrap();
 }

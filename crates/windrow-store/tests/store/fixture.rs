@@ -1,7 +1,5 @@
 //! Small words for the cases: a store with a session, a job with items, a report.
 
-use std::sync::Arc;
-
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
@@ -9,23 +7,6 @@ use windrow_model::state::{Mode, Outcome};
 use windrow_model::step::{ContentKey, OnUnknown, Score, StepIntent, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::{JobId, Json, Lease, RunId, SessionId, Ticket, Time};
-use windrow_store::{MemoryStore, SqliteStore};
-
-/// A fresh store, and what must live as long as it.
-pub struct Opened {
-    pub store: Arc<dyn Store>,
-    _home: Option<tempfile::TempDir>,
-}
-
-pub async fn memory() -> Opened {
-    Opened { store: Arc::new(MemoryStore::new()), _home: None }
-}
-
-pub async fn sqlite() -> Opened {
-    let home = tempfile::tempdir().expect("a temporary directory");
-    let store = SqliteStore::open(&home.path().join("windrow.db")).expect("a new database");
-    Opened { store: Arc::new(store), _home: Some(home) }
-}
 
 pub const LEASE_MS: i64 = 15_000;
 pub const T0: Time = Time(1_800_000_000_000);

@@ -11,9 +11,14 @@ macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
         mod sqlite {
             $( #[tokio::test] async fn $case() {
-                let home = tempfile::tempdir().unwrap();
-                let store = windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap();
-                super::$case(&store, &store).await
+                let database = crate::databases::sqlite().await;
+                super::$case(&*database.store, &*database.store).await
+            } )+
+        }
+        mod postgres {
+            $( #[tokio::test] async fn $case() {
+                let database = crate::databases::postgres().await;
+                super::$case(&*database.store, &*database.store).await
             } )+
         }
     };

@@ -5,29 +5,30 @@
 macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
         mod memory {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::memory().await.store).await } )+
+            $( #[tokio::test] async fn $case() { super::$case(&windrow_store::MemoryStore::new()).await } )+
         }
-        mod sqlite {
-            $( #[tokio::test] async fn $case() { super::$case(&*crate::fixture::sqlite().await.store).await } )+
-        }
+        crate::cases_of_databases![$($case),+];
     };
 }
 
 /// The same for a port that only the databases have, because no simulation needs it.
-macro_rules! cases_of_sqlite {
+macro_rules! cases_of_databases {
     ($($case:ident),+ $(,)?) => {
         mod sqlite {
-            $( #[tokio::test] async fn $case() {
-                let home = tempfile::tempdir().unwrap();
-                super::$case(&windrow_store::SqliteStore::open(&home.path().join("windrow.db")).unwrap()).await
-            } )+
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::sqlite().await.store).await } )+
+        }
+        mod postgres {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::postgres().await.store).await } )+
         }
     };
 }
+use cases_of_databases;
 
 mod access;
 mod alerts;
+mod concurrent;
 mod conformance;
+mod databases;
 mod datasets;
 mod differential;
 mod fixture;

@@ -5,7 +5,7 @@ use windrow_model::store::StoreError;
 
 use crate::fixture::T0;
 
-cases_of_sqlite![
+cases_of_databases![
     a_secret_set_again_is_replaced_and_keeps_its_birthday,
     a_workspace_sees_its_own_secrets_only,
     a_deleted_secret_is_gone_and_cannot_be_deleted_twice,

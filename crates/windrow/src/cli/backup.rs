@@ -44,6 +44,7 @@ struct Answer {
 }
 
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    site.must_be_embedded("a backup")?;
     let app = App::open(site).await?;
     let secrets = app.sealed_secrets().await?;
     let key = match args.with_master_key {

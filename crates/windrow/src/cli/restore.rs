@@ -44,6 +44,7 @@ struct Answer {
 }
 
 pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
+    site.must_be_embedded("a backup")?;
     refuse_taken(&site.data)?;
     let failed = |error: std::io::Error| {
         let what = format!("the folder {} cannot be made: {error}", site.data.display());

@@ -11,6 +11,7 @@ mod limits;
 mod master_key;
 mod prices;
 mod server;
+mod shared_database;
 mod work;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -41,6 +42,11 @@ pub async fn examine(site: &Site, listen: String, config: Option<&Error>) -> Vec
     let mut checks = vec![config_file(site, config)];
     checks.extend(data_folder::check(site));
     checks.extend([limits::open_files(), prices::check(&patient)]);
+    if let Some(url) = &site.database {
+        checks.extend(shared_database::checks(url, &patient).await);
+        checks.push(server::check(&patient).await);
+        return checks;
+    }
     let found = match DataDir::existing(&site.data) {
         Ok(data) => database::examine(&data, &patient),
         Err(_) => Err(Check::ok("database", "none yet; the first run makes it")),
@@ -68,8 +74,13 @@ async fn inside(patient: &Patient<'_>) -> Vec<Check> {
         Ok(app) => app,
         Err(error) => return vec![unreadable("jobs", error)],
     };
-    let health = health::check(&app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
-    let jobs = credentials::check(&app).await.unwrap_or_else(|error| unreadable("jobs", error));
+    inside_of(&app, patient).await
+}
+
+async fn inside_of(app: &App, patient: &Patient<'_>) -> Vec<Check> {
+    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "see to the database first");
+    let health = health::check(app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
+    let jobs = credentials::check(app).await.unwrap_or_else(|error| unreadable("jobs", error));
     vec![health, jobs]
 }
 

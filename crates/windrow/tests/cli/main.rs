@@ -65,6 +65,8 @@ mod server_schedules;
 mod server_sockets;
 mod server_submit;
 mod server_webhooks;
+mod services;
+mod shared_database;
 mod sharing;
 mod socket;
 mod steering;

@@ -119,7 +119,7 @@ impl Place {
         let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_windrow")));
         command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
         command.env("OPENAI_API_KEY", "sk-test").env("USER", "tester");
-        command.env_remove("WINDROW_SERVER").env_remove("WINDROW_API_KEY");
+        command.env_remove("WINDROW_SERVER").env_remove("WINDROW_API_KEY").env_remove("WINDROW_DATABASE_URL");
         command.env_remove("WINDROW_DATA").env_remove("NO_PROXY").env_remove("HTTP_PROXY").env_remove("http_proxy");
         command
     }

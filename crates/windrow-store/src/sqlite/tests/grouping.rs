@@ -1,16 +1,17 @@
 use std::sync::Arc;
 
-use rusqlite::Connection;
 use windrow_model::store::{Receipt, Store, StoreError, Submission};
 use windrow_model::{RunId, Ticket};
 
 use super::{NOW, begin, claimed, hand_in, submission};
-use crate::sqlite::{SqliteStore, fault};
+use crate::sql::db::Connection;
+use crate::sql::fault;
+use crate::sqlite::SqliteStore;
 
 /// Keeps the writer busy until dropped, so that whatever is sent meanwhile ends in one group.
 async fn hold_writer(store: &Arc<SqliteStore>) -> std::sync::mpsc::Sender<()> {
     let (release, held) = std::sync::mpsc::channel::<()>();
-    let (started, starting) = tokio::sync::oneshot::channel();
+    let (started, mut starting) = tokio::sync::mpsc::unbounded_channel();
     let store = Arc::clone(store);
     tokio::spawn(async move {
         let wait = move |_: &Connection| -> fault::Result<()> {
@@ -20,7 +21,7 @@ async fn hold_writer(store: &Arc<SqliteStore>) -> std::sync::mpsc::Sender<()> {
         };
         store.write("wait", wait).await.unwrap();
     });
-    starting.await.unwrap();
+    starting.recv().await.unwrap();
     release
 }
 
@@ -85,7 +86,7 @@ async fn a_verb_that_panics_is_undone_and_the_writer_goes_on() {
     let store = SqliteStore::open(&folder.path().join("store.db")).unwrap();
     let failed: Result<(), _> = store
         .write("test", |tx| {
-            tx.execute("DELETE FROM sequences", [])?;
+            tx.prepare_cached("DELETE FROM sequences")?.execute(())?;
             panic!("a bug")
         })
         .await;
@@ -98,8 +99,14 @@ async fn a_file_held_by_another_process_makes_every_verb_of_the_group_unavailabl
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
-    store.write("test", |conn| Ok(conn.busy_timeout(std::time::Duration::ZERO)?)).await.unwrap();
-    let other = Connection::open(&path).unwrap();
+    store
+        .write("test", |conn| {
+            let Connection::Sqlite(file) = conn else { panic!("it is a file") };
+            Ok(file.busy_timeout(std::time::Duration::ZERO)?)
+        })
+        .await
+        .unwrap();
+    let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let refused = store.submit(submission(1), NOW).await;
     assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");

@@ -4,11 +4,12 @@ use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
-use crate::sqlite::{
-    admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, connection, dataset_drop, dataset_import,
-    dataset_read, delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue,
-    results, schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
+use crate::sql::{
+    admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, dataset_drop, dataset_import, dataset_read,
+    delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
+    schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
 };
+use crate::sqlite::connection;
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
     let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

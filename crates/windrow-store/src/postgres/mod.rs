@@ -1,0 +1,10 @@
+//! PostgreSQL: how to reach it, what its tables are, and how it speaks. What the verbs do is in `sql/`.
+
+mod address;
+mod cells;
+mod link;
+mod migrate;
+mod set;
+
+pub(crate) use address::Address;
+pub(crate) use link::{Link, Prepared, cell};

@@ -1,0 +1,192 @@
+//! Claim: as many queued tries as the run has free places, by rank, each with a lease. A try whose
+//! resource is taken steps aside until the resource is free, and the search goes on behind it.
+
+use std::collections::{HashSet, VecDeque};
+
+use windrow_model::counters::Counters;
+use windrow_model::priority::Priority;
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState};
+use windrow_model::store::{Claim, Claimed};
+use windrow_model::{AttemptId, Lease, RunId, Time};
+
+use super::attempts::Tries;
+use super::cells::Cells;
+use super::codes::{Sql, goal_code, guard, in_states};
+use super::db::{self, Cell, Connection, OptionalExtension, params};
+use super::fault::{Result, expect_rows};
+use super::{lock, runs, sessions};
+
+pub(crate) static COUNT_RUNNING: Sql =
+    Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Running])));
+/// The next priority of a wave that has anything queued.
+pub(crate) static NEXT_LEVEL: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Claim);
+    format!(
+        "SELECT priority FROM attempts WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
+         ORDER BY priority LIMIT 1"
+    )
+});
+pub(crate) static READY: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Claim);
+    format!(
+        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts \
+         WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
+         AND (due_at, id) > (?5, ?6) ORDER BY due_at, id LIMIT ?7"
+    )
+});
+pub(crate) static HOLDER: Sql =
+    Sql::new(|| format!("SELECT 1 FROM attempts WHERE {} AND resource = ?1", in_states(&[AttemptState::Running])));
+static TAKE: Sql = Sql::new(|| {
+    format!(
+        "UPDATE attempts SET state = {}, fence = ?3, owner = ?4, due_at = ?5, started_at = ?6 \
+         WHERE id = ?1 AND fence = ?2 AND {}",
+        goal_code(&ATTEMPT, AttemptEvent::Claim),
+        guard(&ATTEMPT, AttemptEvent::Claim)
+    )
+});
+static BLOCK: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Block), guard(&ATTEMPT, AttemptEvent::Block));
+    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+});
+pub(crate) const ITEM_AND_INPUT: &str =
+    "SELECT i.ordinal, i.key, p.body FROM items i CROSS JOIN inputs p ON p.item_id = i.id WHERE i.id = ?1";
+
+struct Ready {
+    id: AttemptId,
+    due_at: Time,
+    fence: i64,
+    resource: Option<String>,
+    tries: Tries,
+}
+
+pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
+    sessions::live_session(tx, claim.session)?;
+    let run = runs::locked(tx, claim.run)?;
+    if !run.state.dispatches() {
+        return Ok(Vec::new());
+    }
+    let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0], |row| row.get(0))?;
+    let free = usize::try_from((run.limits.concurrency - running).min(run.position().may_start(now))).unwrap_or(0);
+    let want = claim.want.min(free);
+    if want == 0 {
+        return Ok(Vec::new());
+    }
+    let mut queue = Queue::open(tx, (run.id, run.stage.wave), now, want)?;
+    let (mut taken, mut held) = (Vec::with_capacity(want), HashSet::new());
+    while taken.len() < want {
+        let Some(next) = queue.pop()? else { break };
+        if let Some(resource) = &next.resource
+            && (held.contains(resource) || is_held(tx, resource)?)
+        {
+            let changed = tx.prepare_cached(&BLOCK)?.execute([next.id.0])?;
+            expect_rows(changed, 1, "blocked attempt")?;
+            continue;
+        }
+        held.extend(next.resource.clone());
+        taken.push(next);
+    }
+    let (owner, until) = (claim.session.0, now.0 + claim.lease_ms);
+    let row = |next: &Ready| [next.id.0, next.fence, next.fence + 1, owner, until, now.0].map(Cell::Int);
+    let changed = tx.execute_many(&TAKE, &taken.iter().map(row).collect::<Vec<_>>())?;
+    expect_rows(changed, taken.len(), "claimed attempts")?;
+    let claimed = describe(tx, run.id, &taken)?;
+    let moved = claimed.len() as i64;
+    runs::move_counters(tx, run.id, &Counters { queued: -moved, running: moved, ..Default::default() })?;
+    Ok(claimed)
+}
+
+fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>> {
+    let items: Vec<[Cell; 1]> = taken.iter().map(|next| [Cell::Int(next.id.item().0)]).collect();
+    let mut claimed: Vec<Option<Claimed>> = taken.iter().map(|_| None).collect();
+    tx.query_many(ITEM_AND_INPUT, &items, |n, row| {
+        let (next, mut c) = (&taken[n], Cells::of(row));
+        let fence = next.fence + 1;
+        claimed[n] = Some(Claimed {
+            lease: Lease { run, attempt: next.id, fence },
+            ordinal: c.get()?,
+            key: c.key()?,
+            input: c.json()?,
+            retries: next.tries.retries,
+            losses: next.tries.losses,
+            throttled: next.tries.throttled,
+            has_history: next.id.no() > 1 || fence > 1,
+        });
+        Ok(())
+    })?;
+    let claimed: Vec<Claimed> = claimed.into_iter().flatten().collect();
+    expect_rows(claimed.len(), taken.len(), "items of claimed attempts")?;
+    Ok(claimed)
+}
+
+fn is_held(tx: &Connection, resource: &str) -> Result<bool> {
+    lock::resources(tx, [resource])?;
+    Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
+}
+
+/// The queue of the run's open wave, merged by rank from its priorities: each is one range of the index, read in pages.
+struct Queue<'tx> {
+    tx: &'tx Connection,
+    wave: (RunId, i64),
+    now: Time,
+    page: usize,
+    levels: Vec<Level>,
+}
+
+struct Level {
+    priority: Priority,
+    ready: VecDeque<Ready>,
+    last: (i64, i64),
+    drained: bool,
+}
+
+impl<'tx> Queue<'tx> {
+    fn open(tx: &'tx Connection, wave: (RunId, i64), now: Time, page: usize) -> Result<Self> {
+        let mut levels = Vec::new();
+        let mut above = 0;
+        let mut stmt = tx.prepare_cached(&NEXT_LEVEL)?;
+        let mut next =
+            |above: i64| stmt.query_row([wave.0.0, wave.1, above], |row| Cells::of(row).priority()).optional();
+        while let Some(priority) = next(above)? {
+            above = priority.get();
+            levels.push(Level { priority, ready: VecDeque::new(), last: (i64::MIN, i64::MIN), drained: false });
+        }
+        Ok(Self { tx, wave, now, page, levels })
+    }
+
+    fn pop(&mut self) -> Result<Option<Ready>> {
+        let (tx, wave, now, page) = (self.tx, self.wave, self.now, self.page);
+        for level in &mut self.levels {
+            level.fill(tx, wave, now, page)?;
+        }
+        let head = |level: &Level| level.ready.front().map(|next| (level.priority.rank(next.due_at), next.id));
+        let first = self.levels.iter_mut().filter(|level| !level.ready.is_empty()).min_by_key(|level| head(level));
+        Ok(first.and_then(|level| level.ready.pop_front()))
+    }
+}
+
+impl Level {
+    fn fill(&mut self, tx: &Connection, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<()> {
+        if self.drained || !self.ready.is_empty() {
+            return Ok(());
+        }
+        let mut stmt = tx.prepare_cached(&READY)?;
+        let (due_at, id) = self.last;
+        let range = params![run.0, wave, self.priority.get(), now.0, due_at, id, page as i64];
+        let found = stmt.query_map(range, |row| {
+            let mut c = Cells::of(row);
+            Ok(Ready {
+                id: AttemptId(c.get()?),
+                due_at: c.time()?,
+                fence: c.get()?,
+                resource: c.get()?,
+                tries: Tries::read(&mut c)?,
+            })
+        })?;
+        self.ready = found.collect::<db::Result<_>>()?;
+        self.drained = self.ready.len() < page;
+        if let Some(last) = self.ready.back() {
+            self.last = (last.due_at.0, last.id.0);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,99 @@
+//! The verbs' SQL in the words of a database. It is written as SQLite reads it, which is nearly what the others
+//! read too; what differs is replaced here, once per statement and connection. Keywords are written in capitals
+//! and names in small letters, so that the two are never taken for each other.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    Postgres,
+}
+
+/// What stands in a place of the statement: the value of this number, or of this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Place {
+    Number(usize),
+    Name(String),
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Translated {
+    pub sql: String,
+    /// What to bind, in order.
+    pub places: Vec<Place>,
+}
+
+pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
+    let mut out = Translated { sql: String::with_capacity(sql.len() + 16), places: Vec::new() };
+    let mut rest = sql;
+    let mut bare = 0;
+    while let Some(at) = rest.find(['?', ':', '\'']) {
+        out.words(&rest[..at], dialect);
+        let (mark, tail) = rest[at..].split_at(1);
+        rest = match mark {
+            "'" => {
+                let end = tail.find('\'').map_or(tail.len(), |end| end + 1);
+                out.sql.push('\'');
+                out.sql.push_str(&tail[..end]);
+                &tail[end..]
+            }
+            "?" => {
+                let (digits, tail) = split_while(tail, |c| c.is_ascii_digit());
+                bare += 1;
+                out.place(Place::Number(digits.parse().unwrap_or(bare)), dialect);
+                tail
+            }
+            _ => {
+                let (name, tail) = split_while(tail, |c| c.is_ascii_alphanumeric() || c == '_');
+                out.place(Place::Name(format!(":{name}")), dialect);
+                tail
+            }
+        };
+    }
+    out.words(rest, dialect);
+    out
+}
+
+fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
+    text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
+}
+
+impl Translated {
+    fn place(&mut self, place: Place, dialect: Dialect) {
+        match dialect {
+            Dialect::Postgres => {
+                let known = self.places.iter().position(|known| *known == place);
+                let at = known.unwrap_or_else(|| {
+                    self.places.push(place);
+                    self.places.len() - 1
+                });
+                self.sql.push_str(&format!("${}", at + 1));
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str, dialect: Dialect) {
+        let replaced = match dialect {
+            // SQLite keeps to the order of a cross join; PostgreSQL finds one by itself, and wants no condition there.
+            Dialect::Postgres => text.replace("CROSS JOIN", "JOIN").replace("instr(", "strpos("),
+        };
+        self.sql.push_str(&replaced);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_used_twice_is_bound_once() {
+        let found = translate("UPDATE t SET a = ?2 WHERE id = ?1 AND a <> ?2 AND b = 'why?'", Dialect::Postgres);
+        assert_eq!(found.sql, "UPDATE t SET a = $1 WHERE id = $2 AND a <> $1 AND b = 'why?'");
+        assert_eq!(found.places, [Place::Number(2), Place::Number(1)]);
+    }
+
+    #[test]
+    fn names_and_bare_marks_have_their_places() {
+        let found = translate("SELECT ? FROM a CROSS JOIN b ON b.x = :x AND instr(a, ?)", Dialect::Postgres);
+        assert_eq!(found.sql, "SELECT $1 FROM a JOIN b ON b.x = $2 AND strpos(a, $3)");
+        assert_eq!(found.places, [Place::Number(1), Place::Name(":x".into()), Place::Number(2)]);
+    }
+}

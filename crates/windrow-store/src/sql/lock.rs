@@ -1,0 +1,58 @@
+//! What a verb holds while it looks and writes. A file has one writer, who holds everything; in a server others
+//! write at the same time, and what was read stays true only while it is held. The order is always sessions,
+//! runs, jobs, attempts, stripes, numbers; where two verbs meet in another order, one is undone and run again.
+
+use super::db::Connection;
+use super::fault::Result;
+
+/// Rows that stand for what has no row: resources fall to the first ones by their name.
+const STRIPES: u64 = 64;
+/// One at a time takes runs on, so that a quota is counted once.
+pub(crate) const ADMISSION: i64 = 64;
+/// Secrets are sealed anew as a whole.
+pub(crate) const SECRETS: i64 = 65;
+
+pub(crate) fn stripe(tx: &Connection, stripe: i64) -> Result<()> {
+    Ok(tx.lock("stripes", [stripe])?)
+}
+
+/// Nobody takes or frees these meanwhile.
+pub(crate) fn resources<'a>(tx: &Connection, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
+    Ok(tx.lock("stripes", names.into_iter().map(stripe_of))?)
+}
+
+/// FNV-1a: the same on every node and in every version.
+fn stripe_of(name: &str) -> i64 {
+    let hash = name
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    (hash % STRIPES) as i64
+}
+
+/// The row that numbers something.
+pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<()> {
+    if tx.is_shared() {
+        let mut stmt = tx.prepare_cached("SELECT last FROM sequences WHERE name = ?1 FOR UPDATE")?;
+        stmt.query_row([name], |_| Ok(()))?;
+    }
+    Ok(())
+}
+
+/// What a query finds, read once more when its rows are held: they may have changed while we waited for them.
+pub(crate) fn steady<T>(
+    tx: &Connection,
+    table: &str,
+    read: impl Fn() -> Result<Vec<T>>,
+    id: impl Fn(&T) -> i64,
+) -> Result<Vec<T>> {
+    let found = read()?;
+    if !tx.is_shared() || found.is_empty() {
+        return Ok(found);
+    }
+    let mut held: Vec<i64> = found.iter().map(&id).collect();
+    tx.lock(table, held.iter().copied())?;
+    held.sort_unstable();
+    let mut found = read()?;
+    found.retain(|row| held.binary_search(&id(row)).is_ok());
+    Ok(found)
+}

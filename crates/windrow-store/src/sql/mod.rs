@@ -1,0 +1,441 @@
+//! The store in an SQL database: each verb is a plain function over a connection, one file per verb or noun,
+//! the same for all databases. This module carries calls to where they run; where that is, and how a
+//! transaction begins and ends there, is the business of `sqlite/` and its siblings.
+
+pub(crate) mod access;
+pub(crate) mod admit;
+pub(crate) mod aggregates;
+pub(crate) mod alerts;
+pub(crate) mod amend;
+pub(crate) mod archive;
+pub(crate) mod attempts;
+pub(crate) mod audit;
+pub(crate) mod cancel;
+pub(crate) mod cells;
+pub(crate) mod claim;
+pub(crate) mod clean_up;
+pub(crate) mod close;
+pub(crate) mod codes;
+pub(crate) mod compare;
+pub(crate) mod dataset_drop;
+pub(crate) mod dataset_import;
+pub(crate) mod dataset_read;
+pub(crate) mod datasets;
+pub(crate) mod db;
+pub(crate) mod deferred;
+pub(crate) mod delete_job;
+pub(crate) mod deliveries;
+pub(crate) mod ending;
+pub(crate) mod fan_out;
+pub(crate) mod fault;
+pub(crate) mod gathered;
+pub(crate) mod hooks;
+pub(crate) mod intend;
+pub(crate) mod item_search;
+pub(crate) mod items;
+pub(crate) mod jobs;
+pub(crate) mod journal;
+pub(crate) mod lock;
+pub(crate) mod plan;
+pub(crate) mod reap;
+pub(crate) mod recount;
+pub(crate) mod renew;
+pub(crate) mod report;
+pub(crate) mod requeue;
+pub(crate) mod results;
+pub(crate) mod rollout;
+pub(crate) mod runs;
+pub(crate) mod schedules;
+pub(crate) mod scores;
+pub(crate) mod secrets;
+pub(crate) mod sessions;
+pub(crate) mod settle;
+pub(crate) mod shared;
+pub(crate) mod standing;
+pub(crate) mod stats;
+pub(crate) mod steps;
+pub(crate) mod submit;
+pub(crate) mod unblock;
+pub(crate) mod vitals;
+pub(crate) mod waits;
+pub(crate) mod webhooks;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::compare::Comparison;
+use windrow_model::counters::Counters;
+use windrow_model::health::{Patience, Vitals};
+use windrow_model::item_query::{ItemPage, ItemQuery};
+use windrow_model::limit::Wait;
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
+use windrow_model::state::RunEvent;
+use windrow_model::step::ContentKey;
+use windrow_model::store::*;
+use windrow_model::why::Standing;
+use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+use crate::meters::Meters;
+use crate::postgres;
+use crate::server::{CommitMeter, Connect, Lanes};
+use crate::sqlite::{self, Footing, Readers, Writer};
+use db::Connection;
+
+/// Connections to a server, per node.
+const WRITERS: usize = 6;
+const READERS: usize = 4;
+
+/// A store in an SQL database. Dropping the embedded one finishes what is waiting, copies the write-ahead
+/// log back and closes the file.
+pub struct SqlStore {
+    place: Place,
+    meters: Meters,
+}
+
+/// Where its verbs run.
+enum Place {
+    /// One thread writes a file, a few connections read it. The writer goes last and leaves no log behind.
+    File { readers: Readers, writer: Writer },
+    /// Connections to a server, some that write and some that read, so that neither waits for the other.
+    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter> },
+}
+
+impl SqlStore {
+    /// Opens an SQLite file, creating it and its folder if need be, and brings its schema up to date.
+    pub fn open(path: &Path) -> Result<Self> {
+        let writer = Writer::start(sqlite::open_writer(path)?)?;
+        Ok(Self { place: Place::File { writer, readers: Readers::new(path.to_owned()) }, meters: Meters::default() })
+    }
+
+    /// Reaches a server by its URL (`postgres://…`) and brings its schema up to date.
+    pub async fn connect(url: &str) -> Result<Self> {
+        let address = postgres::Address::parse(url)?;
+        let migrating = address.clone();
+        tokio::task::spawn_blocking(move || migrating.migrate())
+            .await
+            .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
+        let meter = Arc::new(CommitMeter::default());
+        let writing = address.clone();
+        let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
+        let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let connect: Arc<Connect> = Arc::new(move || address.connect());
+        let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
+        Ok(Self { place: Place::Server { writers, readers, meter }, meters: Meters::default() })
+    }
+
+    /// Transactions so far; far fewer than verbs when many arrive at once.
+    pub fn commits(&self) -> u64 {
+        match &self.place {
+            Place::File { writer, .. } => writer.commits(),
+            Place::Server { meter, .. } => meter.commits(),
+        }
+    }
+
+    fn slowest_commit_ms(&self) -> i64 {
+        match &self.place {
+            Place::File { writer, .. } => writer.slowest_ms(),
+            Place::Server { meter, .. } => meter.slowest_ms(),
+        }
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Savepoint, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        }
+    }
+
+    /// For the verbs of the hot path.
+    async fn write_hot<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Group, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        }
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, readers.read(query)).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+
+    /// For numbers over every row.
+    async fn walk<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, readers.walk(query)).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+
+    /// For look-ups by key and single pages of an index.
+    async fn glance<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, async { readers.glance(query) }).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+}
+
+#[async_trait]
+impl Store for SqlStore {
+    async fn open_session(&self, session: Session) -> Result<()> {
+        self.write("open_session", move |tx| sessions::open_session(tx, &session)).await
+    }
+
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+        self.write("beat", move |tx| sessions::beat(tx, session, lease_ms, now)).await
+    }
+
+    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
+        self.write("bury", move |tx| sessions::bury(tx, session, now)).await
+    }
+
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
+        self.write("note_waits", move |tx| waits::note_waits(tx, session, &waits)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<Session>> {
+        self.read("sessions", sessions::sessions).await
+    }
+
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
+        self.write("submit", move |tx| submit::submit(tx, &submission, now)).await
+    }
+
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
+        self.write("admit", move |tx| admit::admit(tx, &admission, now)).await
+    }
+
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
+        self.write("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
+    }
+
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
+        self.write("replan_items", move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
+    }
+
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        self.write("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
+    }
+
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
+        self.write_hot("claim", move |tx| claim::claim(tx, &claim, now)).await
+    }
+
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
+        self.glance("history", move |conn| steps::history(conn, attempt)).await
+    }
+
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        self.glance("shared_step", move |conn| shared::shared_step(conn, run, key)).await
+    }
+
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
+        self.write_hot("renew", move |tx| renew::renew(tx, &leases, lease_ms, now)).await
+    }
+
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
+        self.write_hot("report", move |tx| report::report(tx, &reports, now)).await
+    }
+
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+        self.write_hot("archive", move |tx| archive::archive(tx, ticket, limit, now)).await
+    }
+
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
+        self.write("reap", move |tx| reap::reap(tx, limit, now)).await
+    }
+
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+        self.write("cancel_items", move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
+    }
+
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.write("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+    }
+
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        let reason = reason.to_owned();
+        self.write("halt", move |tx| rollout::halt(tx, ticket, reason.clone(), now)).await
+    }
+
+    async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
+        self.write("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
+    }
+
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.write("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
+    }
+
+    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+        let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
+        self.write("intend", move |tx| intend::intend(tx, run, event, actor.clone(), reason.clone(), now)).await
+    }
+
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write("approve", move |tx| rollout::approve(tx, run, wave, actor.clone(), now)).await
+    }
+
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write("amend", move |tx| amend::amend(tx, run, limits, actor.clone(), now)).await
+    }
+
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        let actor = actor.to_owned();
+        self.write("schedule", move |tx| schedules::schedule(tx, job, schedule.clone(), actor.clone(), now)).await
+    }
+
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
+        self.write("log", move |tx| entries.iter().try_for_each(|entry| journal::log(tx, entry, now))).await
+    }
+
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+        self.glance("outbox", move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.glance("outbox_reach", journal::reach).await
+    }
+
+    async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
+    }
+
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+    }
+
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.write("delete_job", move |tx| delete_job::delete_job(tx, job)).await
+    }
+
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Job> {
+        self.glance("job", move |conn| jobs::job(conn, id)).await
+    }
+
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        let (workspace, name) = (workspace.to_owned(), name.to_owned());
+        self.glance("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
+    }
+
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        match filter.is_every_job() {
+            true => self.glance("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+            false => self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+        }
+    }
+
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        self.read("due_jobs", move |conn| schedules::due_jobs(conn, limit, now)).await
+    }
+
+    async fn run(&self, id: RunId) -> Result<Run> {
+        self.glance("run", move |conn| runs::run(conn, id)).await
+    }
+
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        self.glance("runs", move |conn| runs::runs(conn, job)).await
+    }
+
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        let hash = hash.to_owned();
+        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
+    }
+
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
+        self.read("items", move |conn| items::items(conn, &filter)).await
+    }
+
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        match query.condition.is_some() || query.sort.is_some() {
+            true => self.read("search_items", move |conn| item_search::search_items(conn, &query)).await,
+            false => self.glance("search_items", move |conn| item_search::search_items(conn, &query)).await,
+        }
+    }
+
+    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("item", move |conn| items::item(conn, id)).await
+    }
+
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("outline", move |conn| items::outline(conn, id)).await
+    }
+
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+    }
+
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
+    }
+
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        self.walk("stats", move |conn| stats::stats(conn, &extent)).await
+    }
+
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        self.walk("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.read("results", move |conn| results::results(conn, run, after, limit)).await
+    }
+
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.read("worst", move |conn| results::worst(conn, run, limit)).await
+    }
+
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.read("compare", move |conn| compare::compare(conn, before, after, limit)).await
+    }
+
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+
+    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
+        self.read("standing", move |conn| standing::standing(conn, run, now)).await
+    }
+
+    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
+        let read = move |conn: &Connection| vitals::vitals(conn, workspace.as_deref(), &patience, now);
+        let vitals = self.read("vitals", read).await?;
+        Ok(Vitals { slowest_commit_ms: self.slowest_commit_ms(), ..vitals })
+    }
+}

@@ -1,0 +1,53 @@
+//! Reap: tries whose lease has run out are queued again, or given up when lost too often.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use windrow_model::ids::MAX_TRIES;
+use windrow_model::state::{ATTEMPT, AttemptEvent};
+use windrow_model::store::{Reaped, StoreError};
+use windrow_model::{AttemptId, RunId, Time};
+
+use super::codes::{Sql, guard};
+use super::db::{self, Connection, params};
+use super::fault::Result;
+use super::report::Batch;
+use super::{attempts, ending, lock, runs};
+
+/// One range of leases per live run: the index that counts a run's leases also orders them by their
+/// end, and a second one in order of time alone would be one more to keep on every claim.
+pub(crate) static EXPIRED: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Lose);
+    format!(
+        "SELECT a.id FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard} AND a.due_at <= ?1 \
+         WHERE r.ended_at IS NULL ORDER BY a.due_at, a.id LIMIT ?2"
+    )
+});
+
+pub(crate) fn reap(tx: &Connection, limit: usize, now: Time) -> Result<Reaped> {
+    let read = || {
+        let mut stmt = tx.prepare_cached(&EXPIRED)?;
+        let found = stmt.query_map(params![now.0, limit as i64], |row| row.get(0).map(AttemptId))?;
+        Ok(found.collect::<db::Result<_>>()?)
+    };
+    let expired = lock::steady(tx, "attempts", read, |attempt| attempt.0)?;
+    let mut max_losses: BTreeMap<RunId, i64> = BTreeMap::new();
+    let mut batch = Batch::open(tx, now);
+    let mut reaped = Reaped::default();
+    for id in expired {
+        let attempt = attempts::thin(batch.read.on(tx)?, id)?
+            .ok_or_else(|| StoreError::Corrupt(format!("attempt {id} is in an index only")))?;
+        if let Entry::Vacant(unknown) = max_losses.entry(attempt.run) {
+            unknown.insert(runs::run(tx, attempt.run)?.limits.max_losses);
+        }
+        if i64::from(attempt.tries.losses) + 1 > max_losses[&attempt.run] || id.no() >= MAX_TRIES {
+            ending::abandon(&mut batch, &attempt)?;
+            reaped.abandoned += 1;
+        } else {
+            ending::lose(&mut batch, &attempt)?;
+            reaped.lost += 1;
+        }
+    }
+    batch.close()?;
+    Ok(reaped)
+}

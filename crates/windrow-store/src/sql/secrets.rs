@@ -1,0 +1,134 @@
+//! The port of secrets: sealed rows in, sealed rows out.
+
+use async_trait::async_trait;
+use windrow_model::secret::{Resealed, SealedSecret, SecretListing, SecretStore};
+use windrow_model::store::{Result, StoreError};
+
+use super::SqlStore;
+use super::cells::Cells;
+use super::db::{self, Connection, OptionalExtension, Row, params};
+use super::{fault, lock};
+
+const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_at FROM secrets";
+
+#[async_trait]
+impl SecretStore for SqlStore {
+    async fn put_secret(&self, secret: SealedSecret) -> Result<bool> {
+        self.write("put_secret", move |tx| put(tx, &secret)).await
+    }
+
+    async fn secret(&self, workspace: &str, name: &str) -> Result<Option<SealedSecret>> {
+        let (workspace, name) = (workspace.to_owned(), name.to_owned());
+        self.read("secret", move |conn| find(conn, &workspace, &name)).await
+    }
+
+    async fn secrets(&self, workspace: &str) -> Result<Vec<SecretListing>> {
+        let workspace = workspace.to_owned();
+        self.read("secrets", move |conn| list(conn, &workspace)).await
+    }
+
+    async fn delete_secret(&self, workspace: &str, name: &str) -> Result<()> {
+        let (workspace, name) = (workspace.to_owned(), name.to_owned());
+        self.write("delete_secret", move |tx| delete(tx, &workspace, &name)).await
+    }
+
+    async fn secret_keys(&self) -> Result<Vec<(String, i64)>> {
+        self.read("secret_keys", keys).await
+    }
+
+    async fn sealed_secrets(&self) -> Result<Vec<SealedSecret>> {
+        self.read("sealed_secrets", all).await
+    }
+
+    async fn reseal_secrets(&self, resealed: Vec<Resealed>) -> Result<bool> {
+        self.write("reseal_secrets", move |tx| reseal(tx, &resealed)).await
+    }
+}
+
+fn put(tx: &Connection, secret: &SealedSecret) -> fault::Result<bool> {
+    lock::stripe(tx, lock::SECRETS)?;
+    let known = find(tx, &secret.workspace, &secret.name)?.is_some();
+    let sql = "INSERT INTO secrets (workspace, name, key_id, nonce, sealed, actor, created_at, set_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
+        ON CONFLICT (workspace, name) DO UPDATE SET key_id = ?3, nonce = ?4, sealed = ?5, actor = ?6, set_at = ?7";
+    tx.prepare_cached(sql)?.execute(params![
+        secret.workspace,
+        secret.name,
+        secret.key_id,
+        secret.nonce,
+        secret.sealed,
+        secret.actor,
+        secret.set_at.0,
+    ])?;
+    Ok(!known)
+}
+
+fn find(conn: &Connection, workspace: &str, name: &str) -> fault::Result<Option<SealedSecret>> {
+    let mut stmt = conn.prepare_cached(&format!("{SEALED} WHERE workspace = ?1 AND name = ?2"))?;
+    Ok(stmt.query_row([workspace, name], sealed).optional()?)
+}
+
+fn all(conn: &Connection) -> fault::Result<Vec<SealedSecret>> {
+    let mut stmt = conn.prepare_cached(&format!("{SEALED} ORDER BY workspace, name"))?;
+    Ok(stmt.query_map((), sealed)?.collect::<db::Result<_>>()?)
+}
+
+fn sealed(row: &Row) -> db::Result<SealedSecret> {
+    let mut c = Cells::of(row);
+    Ok(SealedSecret {
+        workspace: c.get()?,
+        name: c.get()?,
+        key_id: c.get()?,
+        nonce: c.get()?,
+        sealed: c.get()?,
+        actor: c.get()?,
+        set_at: c.time()?,
+    })
+}
+
+fn list(conn: &Connection, workspace: &str) -> fault::Result<Vec<SecretListing>> {
+    let mut stmt = conn.prepare_cached(
+        "SELECT workspace, name, key_id, actor, created_at, set_at FROM secrets WHERE workspace = ?1 ORDER BY name",
+    )?;
+    let found = stmt.query_map([workspace], |row| {
+        let mut c = Cells::of(row);
+        Ok(SecretListing {
+            workspace: c.get()?,
+            name: c.get()?,
+            key_id: c.get()?,
+            actor: c.get()?,
+            created_at: c.time()?,
+            set_at: c.time()?,
+        })
+    })?;
+    Ok(found.collect::<db::Result<_>>()?)
+}
+
+fn delete(tx: &Connection, workspace: &str, name: &str) -> fault::Result<()> {
+    let sql = "DELETE FROM secrets WHERE workspace = ?1 AND name = ?2";
+    match tx.prepare_cached(sql)?.execute([workspace, name])? {
+        0 => Err(StoreError::NotFound { what: "secret", id: name.to_owned() }.into()),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
+    let mut stmt = conn.prepare_cached("SELECT key_id, count(*) FROM secrets GROUP BY key_id ORDER BY key_id")?;
+    let found = stmt.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(found.collect::<db::Result<_>>()?)
+}
+
+fn reseal(tx: &Connection, resealed: &[Resealed]) -> fault::Result<bool> {
+    lock::stripe(tx, lock::SECRETS)?;
+    // Looked at before anything is written, so that a refusal leaves nothing behind.
+    for Resealed { old_nonce, new } in resealed {
+        if find(tx, &new.workspace, &new.name)?.is_none_or(|found| found.nonce != *old_nonce) {
+            return Ok(false);
+        }
+    }
+    let sql = "UPDATE secrets SET key_id = ?3, nonce = ?4, sealed = ?5 WHERE workspace = ?1 AND name = ?2";
+    for Resealed { new, .. } in resealed {
+        tx.prepare_cached(sql)?.execute(params![new.workspace, new.name, new.key_id, new.nonce, new.sealed])?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,136 @@
+//! Sessions: one life of one process. A beat renews every run the session coordinates; a burial
+//! lets all its leases run out at once.
+
+use windrow_model::record::Session;
+use windrow_model::state::{ATTEMPT, AttemptEvent};
+use windrow_model::store::{Held, StoreError};
+use windrow_model::{Json, RunId, SessionId, Ticket, Time};
+
+use super::cells::Cells;
+use super::codes::{Sql, guard};
+use super::db::{self, Connection, OptionalExtension, params};
+use super::fault::{Result, expect_rows};
+use super::{lock, runs, waits};
+
+pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
+
+/// Live runs first, then their leases: both are short lists, and no finished attempt is touched.
+pub(crate) static EXPIRE: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
+    format!(
+        "UPDATE attempts SET due_at = ?2 WHERE {guard} AND id IN (SELECT id FROM (
+             SELECT a.id FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
+             WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2) AS expiring)"
+    )
+});
+
+/// Leases are counted over live runs only, so that no finished attempt is touched.
+pub(crate) static OPEN: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
+    format!(
+        "SELECT id, host, pid, regions, remote, (
+             SELECT count(*) FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard}
+             WHERE r.ended_at IS NULL AND a.owner = sessions.id),
+         started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id"
+    )
+});
+
+pub(crate) fn open_session(tx: &Connection, session: &Session) -> Result<()> {
+    let (regions, remote) = (Json::of(&session.regions), session.remote.as_ref().map(Json::of));
+    tx.prepare_cached(
+        "INSERT INTO sessions (id, host, pid, regions, remote, started_at, beat_at, ended_at) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (id) DO UPDATE SET host = excluded.host, \
+         pid = excluded.pid, regions = excluded.regions, remote = excluded.remote, \
+         started_at = excluded.started_at, beat_at = excluded.beat_at, ended_at = excluded.ended_at",
+    )?
+    .execute(params![
+        session.id.0,
+        session.host,
+        session.pid,
+        regions.as_str(),
+        remote.as_ref().map(Json::as_str),
+        session.started_at.0,
+        session.beat_at.0,
+        session.ended_at.map(|at| at.0),
+    ])?;
+    Ok(())
+}
+
+/// Whether the session lives: `None` if it never did.
+fn is_open(conn: &Connection, id: SessionId) -> Result<Option<bool>> {
+    let mut stmt = conn.prepare_cached("SELECT ended_at IS NULL FROM sessions WHERE id = ?1")?;
+    Ok(stmt.query_row([id.0], |row| row.get(0)).optional()?)
+}
+
+fn no_such_session(id: SessionId) -> StoreError {
+    StoreError::NotFound { what: "session", id: id.to_string() }
+}
+
+pub(crate) fn live_session(tx: &Connection, id: SessionId) -> Result<()> {
+    match is_open(tx, id)? {
+        Some(true) => Ok(()),
+        _ => Err(no_such_session(id).into()),
+    }
+}
+
+pub(crate) fn beat(tx: &Connection, id: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    tx.lock("sessions", [id.0])?;
+    live_session(tx, id)?;
+    let changed = tx
+        .prepare_cached("UPDATE sessions SET beat_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
+        .execute(params![id.0, now.0])?;
+    expect_rows(changed, 1, "beat of a session")?;
+    let mut held = Vec::new();
+    for run in held_runs(tx, id)? {
+        runs::set_coordinator(tx, run, Some(id), now + lease_ms)?;
+        held.push(runs::held(tx, run)?);
+    }
+    Ok(held)
+}
+
+pub(crate) fn bury(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
+    tx.lock("sessions", [id.0])?;
+    if is_open(tx, id)?.is_none() {
+        return Err(no_such_session(id).into());
+    }
+    tx.prepare_cached("UPDATE sessions SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
+        .execute(params![id.0, now.0])?;
+    for run in held_runs(tx, id)? {
+        runs::set_coordinator(tx, run, None, Time(0))?;
+    }
+    tx.prepare_cached(&EXPIRE)?.execute(params![id.0, now.0])?;
+    waits::forget(tx, id)?;
+    Ok(())
+}
+
+pub(crate) fn yield_run(tx: &Connection, ticket: Ticket) -> Result<()> {
+    runs::check_ticket(tx, ticket)?;
+    runs::set_coordinator(tx, ticket.run, None, Time(0))
+}
+
+fn held_runs(tx: &Connection, id: SessionId) -> Result<Vec<RunId>> {
+    let read = || {
+        let mut stmt = tx.prepare_cached(HELD_RUNS)?;
+        Ok(stmt.query_map([id.0], |row| row.get(0).map(RunId))?.collect::<db::Result<_>>()?)
+    };
+    lock::steady(tx, "runs", read, |run| run.0)
+}
+
+pub(crate) fn sessions(conn: &Connection) -> Result<Vec<Session>> {
+    let mut stmt = conn.prepare_cached(&OPEN)?;
+    let found = stmt.query_map((), |row| {
+        let mut c = Cells::of(row);
+        Ok(Session {
+            id: SessionId(c.get()?),
+            host: c.get()?,
+            pid: c.get()?,
+            regions: c.parsed(Json::parse)?,
+            remote: c.maybe_parsed(Json::parse)?,
+            at_work: c.get()?,
+            started_at: c.time()?,
+            beat_at: c.time()?,
+            ended_at: c.maybe_time()?,
+        })
+    })?;
+    Ok(found.collect::<db::Result<_>>()?)
+}

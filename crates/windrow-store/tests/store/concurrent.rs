@@ -1,0 +1,177 @@
+//! Several nodes on one database at the same time: what each of them is promised holds for all of them together
+//! (E2, E24, I2). Every node has connections of its own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+
+use windrow_model::event::ITEMS_ARCHIVED;
+use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::record::RunLimits;
+use windrow_model::state::Outcome;
+use windrow_model::store::*;
+use windrow_model::{RunId, SessionId, Ticket};
+use windrow_store::SqlStore;
+
+use crate::databases;
+use crate::fixture::*;
+
+const NODES: i64 = 3;
+const ITEMS: u64 = 300;
+const AT_ONCE: i64 = 40;
+
+/// One item in five shares a resource with others; each one in seven fails the first time.
+fn items() -> Vec<NewItem> {
+    let item = |n: u64| if n.is_multiple_of(5) { on_resource(n, &format!("r{}", n % 4)) } else { new_item(n) };
+    (0..ITEMS).map(item).collect()
+}
+
+struct Stage {
+    run: RunId,
+    at_work: AtomicI64,
+    over: AtomicBool,
+}
+
+/// Claims and hands in until the run is over, as a node's workers do.
+async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
+    let mut done = 0;
+    while !stage.over.load(Ordering::SeqCst) {
+        let claim = Claim { run: stage.run, session: SessionId(session), want: 16, lease_ms: LEASE_MS };
+        let claimed = store.claim(claim, T0 + 10).await.expect("claimed");
+        if claimed.is_empty() {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        let n = claimed.len() as i64;
+        let at_work = stage.at_work.fetch_add(n, Ordering::SeqCst) + n;
+        assert!(at_work <= AT_ONCE, "{at_work} at work");
+        let reports: Vec<Report> = claimed.iter().map(report_of).collect();
+        // Before the report: another node may claim as soon as it is written.
+        stage.at_work.fetch_sub(n, Ordering::SeqCst);
+        for receipt in store.report(reports.into(), T0 + 11).await.expect("reported") {
+            assert_eq!(receipt, Receipt::Accepted, "nobody else had it");
+            done += 1;
+        }
+    }
+    done
+}
+
+fn report_of(claimed: &Claimed) -> Report {
+    let steps = vec![StepWrite::Whole { no: 0, intent: intent("call"), result: done("call") }];
+    let ending = match (claimed.ordinal % 7, claimed.retries) {
+        (0, 0) => Ending::Release { failure: Failure::new(ErrorClass::Network, "it was away"), not_before: T0 },
+        _ => hand_in(Outcome::Succeeded, vec![score("exact", 1.0)]),
+    };
+    Report { lease: claimed.lease, steps, ending }
+}
+
+/// Archives until every item is settled, as the run's coordinator does.
+async fn coordinate(store: Arc<SqlStore>, ticket: Ticket, stage: Arc<Stage>) {
+    while store.run(ticket.run).await.unwrap().counters.unsettled() > 0 {
+        store.archive(ticket, 50, T0 + 12).await.expect("archived");
+    }
+    stage.over.store(true, Ordering::SeqCst);
+}
+
+/// Reads events as they come, by a cursor; returns how often each item was told of.
+async fn listen(store: Arc<SqlStore>, stage: Arc<Stage>) -> BTreeMap<i64, u32> {
+    let (mut after, mut told) = (0, BTreeMap::new());
+    loop {
+        let over = stage.over.load(Ordering::SeqCst);
+        let events = store.outbox(after, 20).await.unwrap();
+        if events.is_empty() && over {
+            return told;
+        }
+        for event in events {
+            assert_eq!(event.id, after + 1, "no event comes to light behind a later one");
+            after = event.id;
+            if event.kind == ITEMS_ARCHIVED {
+                for item in event.body.value()["items"].as_array().expect("items") {
+                    *told.entry(item["ordinal"].as_i64().unwrap()).or_default() += 1;
+                }
+            }
+        }
+    }
+}
+
+async fn nodes_share_a_run(stores: Vec<Arc<SqlStore>>) {
+    let limits = RunLimits { concurrency: AT_ONCE, max_losses: 2, ..RunLimits::default() };
+    let ticket = planned_as(&*stores[0], Submission { limits, ..submission(1, "shared") }, items()).await;
+    let stage = Arc::new(Stage { run: ticket.run, at_work: AtomicI64::new(0), over: AtomicBool::new(false) });
+    let workers: Vec<_> = (1..=NODES)
+        .map(|n| {
+            let (store, stage) = (stores[n as usize - 1].clone(), stage.clone());
+            tokio::spawn(async move {
+                if n > 1 {
+                    store.open_session(session(n)).await.unwrap();
+                }
+                let pair = (work(store.clone(), n, stage.clone()), work(store, n, stage));
+                let (a, b) = tokio::join!(pair.0, pair.1);
+                a + b
+            })
+        })
+        .collect();
+    let listener = tokio::spawn(listen(stores[1].clone(), stage.clone()));
+    coordinate(stores[0].clone(), ticket, stage).await;
+    let mut reports = 0;
+    for worker in workers {
+        reports += worker.await.expect("no node failed");
+    }
+    let again = (0..ITEMS).filter(|n| n % 7 == 0).count() as u64;
+    assert_eq!(reports, ITEMS + again, "every try was made once");
+    let told = listener.await.expect("the listener heard all");
+    assert_eq!(told.len() as u64, ITEMS);
+    assert!(told.values().all(|times| *times == 1), "archived once each");
+    let run = stores[2].run(ticket.run).await.unwrap();
+    assert_eq!(run.counters, stores[2].recount(ticket.run).await.unwrap());
+    assert_eq!((run.counters.succeeded as u64, run.counters.retries as u64), (ITEMS, again));
+    assert_eq!(run.spent.tokens_in as u64, ITEMS + again);
+    stores[0].close_run(ticket, Closing::default(), T0 + 20).await.expect("closed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_nodes_share_a_run_on_postgres() {
+    let place = databases::postgres().await;
+    let mut stores = vec![place.store.clone()];
+    for _ in 1..NODES {
+        stores.push(Arc::new(place.another().await));
+    }
+    nodes_share_a_run(stores).await;
+}
+
+/// E24: a quota of a workspace holds although all nodes take runs on at the same moment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_admit_at_once_keep_the_quota_on_postgres() {
+    let place = databases::postgres().await;
+    let mut tasks = Vec::new();
+    for n in 1..=6 {
+        place.store.submit(submission(n, &format!("job {n}")), T0).await.unwrap();
+    }
+    for n in 1..=NODES {
+        let store = Arc::new(place.another().await);
+        store.open_session(session(n)).await.unwrap();
+        tasks.push(tokio::spawn(async move {
+            let quota = Quota { each: Some(2), ..Quota::default() };
+            store.admit(Admission { quota, ..admission(n, 10) }, T0).await.unwrap().len()
+        }));
+    }
+    let mut held = 0;
+    for task in tasks {
+        held += task.await.unwrap();
+    }
+    assert_eq!(held, 2);
+}
+
+#[tokio::test]
+async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices() {
+    let place = databases::postgres().await;
+    let ticket = planned(&*place.store, "cut", (0..4).map(new_item).collect()).await;
+    for now in 1..=3 {
+        place.cut();
+        let claimed = claim(&*place.store, ticket.run, 1, T0 + now).await;
+        place.cut();
+        assert_eq!(succeed(&*place.store, claimed[0].lease, T0 + now).await, Receipt::Accepted);
+        place.cut();
+        assert_eq!(place.store.run(ticket.run).await.unwrap().counters.running, now);
+    }
+}
