@@ -26,7 +26,7 @@ use crate::environment::Environment;
 use program::Ingest;
 use spec::IngestSpec;
 
-pub use ledger::{Edit, Ledger, origin_of};
+pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::METRICS;
 
 pub const KIND: &str = "ingest";

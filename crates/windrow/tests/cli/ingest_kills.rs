@@ -30,6 +30,11 @@ fn killed_at_random_moments_it_goes_on_at_the_page_in_mariadb() {
     kill_again_and_again(Warehouse::mariadb);
 }
 
+#[test]
+fn killed_at_random_moments_it_goes_on_at_the_page_in_clickhouse() {
+    kill_again_and_again(Warehouse::clickhouse);
+}
+
 fn given<T: std::str::FromStr>(name: &str) -> Option<T> {
     std::env::var(name).ok().and_then(|text| text.parse().ok())
 }

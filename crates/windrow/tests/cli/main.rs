@@ -24,6 +24,7 @@ mod encrypted;
 mod endpoint;
 mod ingest;
 mod ingest_checkpoints;
+mod ingest_clickhouse;
 mod ingest_databases;
 mod ingest_files;
 mod ingest_kills;

@@ -1,9 +1,12 @@
 //! A database that records are put into: a file, or one of a server of `scripts/services` that nobody else has.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mysql::prelude::Queryable;
 
+use crate::client::Reply;
 use crate::place::Place;
 use crate::services;
 
@@ -11,8 +14,10 @@ pub enum Warehouse {
     Sqlite(std::path::PathBuf),
     Postgres { url: String, schema: String },
     MariaDb { url: String },
+    ClickHouse { server: String, database: String },
 }
 
+/// Those that rows can be read back from.
 pub const ALL: [fn(&Place) -> Warehouse; 3] = [Warehouse::sqlite, Warehouse::postgres, Warehouse::mariadb];
 
 fn unique() -> String {
@@ -37,12 +42,23 @@ impl Warehouse {
         Self::MariaDb { url: format!("{address}/{name}") }
     }
 
+    pub fn clickhouse(_: &Place) -> Self {
+        let warehouse = Self::ClickHouse { server: services::url("WINDROW_TEST_CLICKHOUSE"), database: unique() };
+        if let Self::ClickHouse { server, database } = &warehouse {
+            ask_clickhouse(server, "default", &format!("CREATE DATABASE {database}"));
+        }
+        warehouse
+    }
+
     /// As a plan names it.
     pub fn destination(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite: {{ path: \"{}\" }}", path.display()),
             Self::Postgres { url, schema } => format!("postgres: {{ url: \"{url}\", schema: {schema} }}"),
             Self::MariaDb { url } => format!("mysql: {{ url: \"{url}\" }}"),
+            Self::ClickHouse { server, database } => {
+                format!("clickhouse: {{ url: \"{server}/{database}\", batch: 1000 }}")
+            }
         }
     }
 
@@ -52,6 +68,7 @@ impl Warehouse {
             Self::Sqlite(path) => format!("url: \"sqlite:{}\", table: {table}", path.display()),
             Self::Postgres { url, schema } => format!("url: \"{url}\", table: {schema}.{table}"),
             Self::MariaDb { url } => format!("url: \"{url}\", table: {table}"),
+            Self::ClickHouse { .. } => unreachable!("it is no source"),
         }
     }
 
@@ -63,6 +80,7 @@ impl Warehouse {
                 let mut conn = mysql::Conn::new(url.as_str()).unwrap();
                 sql.split(';').filter(|sql| !sql.trim().is_empty()).for_each(|sql| conn.query_drop(sql).unwrap());
             }
+            Self::ClickHouse { server, database } => drop(ask_clickhouse(server, database, sql)),
         }
     }
 
@@ -105,6 +123,22 @@ impl Warehouse {
                 let rows: Vec<mysql::Row> = mysql::Conn::new(url.as_str()).unwrap().query(sql).unwrap();
                 rows.into_iter().map(|row| joined((0..columns).map(|no| row.get(no).unwrap()).collect())).collect()
             }
+            Self::ClickHouse { server, database } => {
+                // Rows that replace each other are so at the latest when they are asked for.
+                let sql =
+                    ["orders", "_windrow_ledger", "_windrow_rejected"].iter().fold(sql.to_owned(), |sql, table| {
+                        sql.replace(&format!("FROM {table}"), &format!("FROM {table} FINAL"))
+                    });
+                let answer = ask_clickhouse(server, database, &format!("{sql} FORMAT JSONCompact"));
+                let text = |cell: &serde_json::Value| match cell {
+                    serde_json::Value::Null => None,
+                    serde_json::Value::String(text) => Some(text.clone()),
+                    other => Some(other.to_string()),
+                };
+                let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+                let rows = answer["data"].as_array().unwrap();
+                rows.iter().map(|row| joined(row.as_array().unwrap().iter().map(text).collect())).collect()
+            }
         }
     }
 
@@ -115,7 +149,11 @@ impl Warehouse {
     /// Each of them once, and each as the source has it.
     #[track_caller]
     pub fn holds_exactly(&self, records: i64) {
-        let name = if matches!(self, Self::MariaDb { .. }) { "concat('order ', id)" } else { "'order ' || id" };
+        let name = match self {
+            Self::MariaDb { .. } => "concat('order ', id)",
+            Self::ClickHouse { .. } => "concat('order ', toString(id))",
+            Self::Sqlite(_) | Self::Postgres { .. } => "'order ' || id",
+        };
         let sql = format!(
             "SELECT count(*), count(DISTINCT id), sum(id), \
              sum(CASE WHEN customer = id * 31 % 10007 AND name = {name} THEN 1 ELSE 0 END) FROM orders"
@@ -123,6 +161,18 @@ impl Warehouse {
         let expected = format!("{records}|{records}|{}|{records}", records * (records + 1) / 2);
         assert_eq!(self.rows(&sql, 4), [expected]);
     }
+}
+
+fn ask_clickhouse(server: &str, database: &str, sql: &str) -> String {
+    let (credentials, address) = server.strip_prefix("http://").unwrap().split_once('@').unwrap();
+    let (user, password) = credentials.split_once(':').unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    let (path, length) = (format!("/?database={database}&user={user}&password={password}"), sql.len());
+    write!(stream, "POST {path} HTTP/1.0\r\ncontent-length: {length}\r\n\r\n{sql}").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let reply = Reply::of(&answer).unwrap().with_status(200);
+    reply.body
 }
 
 impl Drop for Warehouse {
@@ -140,6 +190,9 @@ impl Drop for Warehouse {
                 if let Ok(mut conn) = mysql::Conn::new(url.as_str()) {
                     let _ = conn.query_drop(format!("DROP DATABASE IF EXISTS {name}"));
                 }
+            }
+            Self::ClickHouse { server, database } => {
+                ask_clickhouse(server, "default", &format!("DROP DATABASE IF EXISTS {database}"));
             }
         }
     }

@@ -3,6 +3,7 @@
 //! never committed twice (I4, I7).
 
 mod blocking;
+mod clickhouse;
 mod column;
 mod folder;
 mod mysql;
@@ -84,7 +85,7 @@ pub struct DestinationKind {
 }
 
 pub const DESTINATIONS: &[DestinationKind] =
-    &[sqlite::KIND, postgres::KIND, mysql::KIND, folder::JSONL, folder::PARQUET];
+    &[sqlite::KIND, postgres::KIND, mysql::KIND, clickhouse::KIND, folder::JSONL, folder::PARQUET];
 
 pub fn build(component: &Component, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
     let kind = DESTINATIONS.iter().find(|kind| kind.name == component.kind);

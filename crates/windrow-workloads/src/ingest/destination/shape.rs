@@ -16,6 +16,7 @@ pub struct Limits {
     pub name: usize,
 }
 
+#[derive(Clone)]
 pub struct Shape {
     columns: Vec<(String, Column)>,
     /// By name in lower case: most databases do not tell upper case from lower, so none is asked to.

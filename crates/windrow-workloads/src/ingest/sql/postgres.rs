@@ -1,6 +1,7 @@
 //! PostgreSQL. TLS is used where the server has it, and always checks whom it talks to; `sslmode=require` in the
 //! URL insists on it, `sslmode=disable` does without.
 
+use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,11 +18,35 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A server that has gone without a word is noticed after this long.
 const SILENCE: Duration = Duration::from_secs(30);
 
+/// A connection. Saying goodbye to the server blocks, so it is done on a thread of its own, wherever this is dropped.
+pub struct Session(Option<Client>);
+
+impl Deref for Session {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl DerefMut for Session {
+    fn deref_mut(&mut self) -> &mut Client {
+        self.0.as_mut().expect("it is there until it is dropped")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let client = self.0.take();
+        std::thread::spawn(move || drop(client));
+    }
+}
+
 pub fn is_url(url: &str) -> bool {
     url.starts_with("postgres://") || url.starts_with("postgresql://")
 }
 
-pub fn connect(url: &str) -> Result<Client, Failure> {
+pub fn connect(url: &str) -> Result<Session, Failure> {
     let plain = url.replace("sslmode=verify-full", "sslmode=require").replace("sslmode=verify-ca", "sslmode=require");
     let mut config = Config::from_str(&plain).map_err(|error| unfit(format!("the URL of the database: {error}")))?;
     config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
@@ -32,7 +57,7 @@ pub fn connect(url: &str) -> Result<Client, Failure> {
         SslMode::Disable => config.connect(NoTls),
         _ => config.connect(tls()?),
     };
-    connected.map_err(|error| failure(&error))
+    connected.map(|client| Session(Some(client))).map_err(|error| failure(&error))
 }
 
 fn tls() -> Result<MakeRustlsConnect, Failure> {

@@ -17,7 +17,7 @@ use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind};
 use crate::environment::Environment;
-use crate::ingest::sql::postgres::{connect, failure, is_url};
+use crate::ingest::sql::postgres::{Session, connect, failure, is_url};
 use crate::ingest::unfit;
 use crate::job_file::{Base, Section};
 use crate::known::Known;
@@ -60,7 +60,7 @@ struct Postgres {
     url: String,
     schema: String,
     secret: Secret,
-    client: Option<Client>,
+    client: Option<Session>,
     /// As they are known; a table that is not here is looked at first.
     tables: BTreeMap<String, Table>,
 }
@@ -68,7 +68,7 @@ struct Postgres {
 impl Postgres {
     /// The connection there is, or a new one where it was lost.
     fn connected(&mut self) -> Result<(&mut Client, &mut BTreeMap<String, Table>), Failure> {
-        if self.client.as_ref().is_none_or(Client::is_closed) {
+        if self.client.as_ref().is_none_or(|client| client.is_closed()) {
             self.tables.clear();
             let mut client = connect(&self.url)?;
             ledger::create(&mut client, &self.schema).map_err(|error| failure(&error))?;

@@ -1,18 +1,18 @@
 //! Rows of PostgreSQL. Numbers, truth values and JSON stay what they are; everything else comes as the text that
 //! the database writes for it, so that no digit is lost.
 
+use postgres::Row;
 use postgres::types::{ToSql, Type};
-use postgres::{Client, Row};
 use serde_json::{Map, Number, Value};
 use windrow_model::Failure;
 
 use super::Reader;
 use super::page::{Dialect, Question};
-use crate::ingest::sql::postgres::{connect, failure};
+use crate::ingest::sql::postgres::{Session, connect, failure};
 use crate::ingest::unfit;
 
 pub struct Postgres {
-    client: Client,
+    client: Session,
     question: Question,
     columns: Vec<(String, Type)>,
 }

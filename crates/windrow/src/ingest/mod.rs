@@ -1,16 +1,24 @@
-//! What the command line and the API have in common about plans: their lineage, and what their batches
-//! came to.
+//! What the command line and the API have in common about plans: their lineage, what their batches came to, and
+//! their checkpoints.
+
+mod backfill;
+mod checkpoints;
 
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
 use windrow_model::record::{Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
-use windrow_workloads::ingest::{KIND, Ledger, origin_of};
+use windrow_workloads::ingest::{KIND, origin_of};
 
 use crate::error::{Code, Error, Result};
 use crate::wiring::App;
 
+pub use backfill::backfill;
+pub use checkpoints::{checkpoints, edit, restore};
+
+/// The slice of a plan that has only one.
+pub const ALL: &str = "all";
 const PAGE: usize = 100;
 
 /// Which part of a lineage is wanted.
@@ -78,13 +86,6 @@ pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
             return Ok(sum);
         }
     }
-}
-
-/// The checkpoints of a job's latest definition.
-pub async fn ledger(app: &App, job: &Job, run: &Run) -> Result<Ledger> {
-    check(app, job)?;
-    let spec = app.store.spec(&run.spec_hash).await?;
-    Ok(Ledger::open(&spec, app.environment().of_workspace(&job.workspace)).await?)
 }
 
 fn check(app: &App, job: &Job) -> Result<()> {
