@@ -8,7 +8,7 @@ use windrow_model::store::{Archived, StoreError};
 use crate::node::{Course, Node};
 
 pub async fn archive(node: &Arc<Node>, course: &Arc<Course>) -> Result<Archived, StoreError> {
-    let archived = node.store.archive(course.held.ticket, node.settings.batch, node.now()).await?;
+    let archived = node.store.archive(course.ticket, node.settings.batch, node.now()).await?;
     node.meters.archived(&archived);
     Ok(archived)
 }

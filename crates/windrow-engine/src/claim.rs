@@ -10,24 +10,23 @@ use windrow_model::store::{Claim, StoreError};
 
 use crate::bench::Order;
 use crate::crew;
-use crate::node::{Course, Node};
+use crate::node::{Node, Work};
 
 /// How many items a run may claim now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Want(pub usize);
 
 /// Deals the node's free places out one by one, always to the run that has the fewest.
-pub fn share_places<'a>(node: &Node, courses: impl Iterator<Item = &'a Arc<Course>>) -> BTreeMap<RunId, Want> {
+pub fn share_places<'a>(node: &Node, works: impl Iterator<Item = &'a Arc<Work>>) -> BTreeMap<RunId, Want> {
     if node.is_draining() {
         return BTreeMap::new();
     }
     let inflight = node.inflight();
     let free = (node.settings.workers + node.settings.ahead()).saturating_sub(inflight.len());
-    let runs =
-        courses.filter(|course| course.held.run.state.dispatches() && course.program.place().is_here()).map(|course| {
-            let run = &course.held.run;
-            (run.id, inflight.of(run.id), run.limits.concurrency.max(0) as usize)
-        });
+    let runs = works.filter(|work| work.run.state.dispatches() && work.program.place().is_here()).map(|work| {
+        let run = &work.run;
+        (run.id, inflight.of(run.id), run.limits.concurrency.max(0) as usize)
+    });
     deal(free, runs.collect())
 }
 
@@ -54,21 +53,20 @@ pub fn deal(mut free: usize, runs: Vec<(RunId, usize, usize)>) -> BTreeMap<RunId
 }
 
 /// Claims and queues for the workers. Returns how many.
-pub async fn claim(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result<usize, StoreError> {
+pub async fn claim(node: &Arc<Node>, work: &Arc<Work>, want: Want) -> Result<usize, StoreError> {
     // Counted before the question, so that who drains either is seen here or sees this claim.
     let _underway = Underway::begin(&node.claims);
     if want.0 == 0 || node.is_draining() {
         return Ok(0);
     }
-    let claim =
-        Claim { run: course.held.run.id, session: node.session, want: want.0, lease_ms: node.settings.lease_ms };
+    let claim = Claim { run: work.run.id, session: node.session, want: want.0, lease_ms: node.settings.lease_ms };
     let claimed = node.store.claim(claim, node.now()).await?;
     let n = claimed.len();
     node.meters.claimed(n);
-    let job = Some(course.job.id);
-    let (mode, fresh) = (course.held.run.mode, course.held.run.fresh);
+    let job = Some(work.job.id);
+    let (mode, fresh) = (work.run.mode, work.run.fresh);
     for claimed in claimed {
-        crew::take_on(node, Order { claimed, program: course.program.clone(), mode, fresh, job }).await;
+        crew::take_on(node, Order { claimed, program: work.program.clone(), mode, fresh, job }).await;
     }
     Ok(n)
 }

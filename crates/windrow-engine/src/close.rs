@@ -25,7 +25,7 @@ pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<T
     let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() { Some(Box::new(rollback(node, &job, &run).await?)) } else { None };
     let follows = then.is_some();
-    match node.store.close_run(course.held.ticket, Closing { summary, next_at, then }, node.now()).await {
+    match node.store.close_run(course.ticket, Closing { summary, next_at, then }, node.now()).await {
         Ok(closed) => {
             if follows {
                 node.look_at_once();
@@ -49,30 +49,35 @@ async fn rollback(node: &Node, job: &Job, run: &Run) -> Result<Submission, Store
 
 /// Gives up coordination; the run stays as it is.
 pub async fn leave(node: &Arc<Node>, course: &Arc<Course>) -> Result<Tick, StoreError> {
-    node.store.yield_run(course.held.ticket, node.now()).await?;
+    node.store.yield_run(course.ticket, node.now()).await?;
     Ok(Tick::Over)
 }
 
 /// A run that somebody paused, cancelled or terminated, or that cannot go on.
 pub async fn wind_down(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
-    // "No item starts" holds also for those claimed ahead of the workers.
-    for task in node.pool.withdraw(|task| task.order.claimed.lease.run == run.id) {
-        crew::give_back(node, task).await;
-    }
-    // Nor does it start a call it has only waited for.
-    node.limiter.dismiss(run.id);
-    if run.state.stops_items() {
-        node.inflight().all().iter().filter(|flag| flag.lease.run == run.id).for_each(|flag| flag.stop());
-    }
+    hold_back(node, &run).await;
     if run.state == RunState::Paused {
         return if run.counters.running > 0 { Ok(Tick::Idle(Box::new(run))) } else { leave(node, course).await };
     }
-    let cancelled = node.store.cancel_items(course.held.ticket, node.settings.batch, node.now()).await?;
+    let cancelled = node.store.cancel_items(course.ticket, node.settings.batch, node.now()).await?;
     node.meters.settled(Outcome::Cancelled, cancelled);
     match run.counters.unsettled() {
         _ if cancelled > 0 => Ok(Tick::Moved),
         0 => close(node, course, run).await,
         _ => Ok(Tick::Idle(Box::new(run))),
+    }
+}
+
+/// No item of the run starts here any more.
+pub async fn hold_back(node: &Arc<Node>, run: &Run) {
+    // That holds also for those claimed ahead of the workers.
+    for task in node.pool.withdraw(|task| task.order.claimed.lease.run == run.id) {
+        crew::give_back(node, task).await;
+    }
+    // Nor does one start a call it has only waited for.
+    node.limiter.dismiss(run.id);
+    if run.state.stops_items() {
+        node.inflight().all().iter().filter(|flag| flag.lease.run == run.id).for_each(|flag| flag.stop());
     }
 }
 

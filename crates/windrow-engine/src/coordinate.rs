@@ -14,16 +14,23 @@ use windrow_model::RunId;
 use windrow_model::failure::Failure;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunEvent, RunState};
-use windrow_model::store::{Admission, Held, StoreError};
+use windrow_model::store::{Admission, Beat, Held, StoreError};
 use windrow_model::workload::Program;
 
 use crate::claim::{self, Want};
-use crate::node::{Course, Node};
+use crate::elsewhere::Elsewhere;
+use crate::node::{Course, Node, Work};
 use crate::{archive, close, plan, wave};
 
 pub async fn dispatch(node: Arc<Node>) {
-    let mut dispatcher =
-        Dispatcher { node, courses: BTreeMap::new(), planners: JoinSet::new(), beat_at: None, looked_at: None };
+    let mut dispatcher = Dispatcher {
+        node,
+        courses: BTreeMap::new(),
+        elsewhere: Elsewhere::default(),
+        planners: JoinSet::new(),
+        beat_at: None,
+        looked_at: None,
+    };
     loop {
         dispatcher.node.rounds.fetch_add(1, Ordering::Relaxed);
         match dispatcher.look_for_runs().await {
@@ -31,12 +38,13 @@ pub async fn dispatch(node: Arc<Node>) {
             Err(error @ StoreError::NotFound { what: "session", .. }) => {
                 dispatcher.node.give_up(error);
                 dispatcher.courses.clear();
+                dispatcher.elsewhere = Elsewhere::default();
             }
             Err(error) => tracing::warn!(%error, "could not look for runs; trying again"),
         }
         while dispatcher.planners.try_join_next().is_some() {}
         let busy = dispatcher.round().await;
-        dispatcher.node.publish(&dispatcher.courses);
+        dispatcher.publish();
         if busy {
             continue;
         }
@@ -49,6 +57,7 @@ pub async fn dispatch(node: Arc<Node>) {
 struct Dispatcher {
     node: Arc<Node>,
     courses: BTreeMap<RunId, Arc<Course>>,
+    elsewhere: Elsewhere,
     /// One task per run that is still being planned; they end with the dispatcher.
     planners: JoinSet<()>,
     /// By the runtime's clock: the rhythm must not depend on somebody setting the machine's.
@@ -62,8 +71,9 @@ impl Dispatcher {
         let (node, now) = (self.node.clone(), self.node.now());
         if is_time(self.beat_at, node.settings.beat_ms()) {
             let began = Instant::now();
-            let held = node.store.beat(node.session, node.settings.lease_ms, now).await?;
+            let Beat { held, drain } = node.store.beat(node.session, node.settings.lease_ms, now).await?;
             self.beat_at = Some(began);
+            node.sent_away.fetch_or(drain, Ordering::Relaxed);
             // Whatever another took over or ended is not in the answer.
             self.courses.retain(|run, _| held.iter().any(|held| held.run.id == *run));
             for held in held {
@@ -73,7 +83,13 @@ impl Dispatcher {
         let asked = node.look.swap(false, Ordering::Relaxed);
         if (asked || is_time(self.looked_at, node.settings.poll_ms)) && !node.is_draining() {
             self.looked_at = Some(Instant::now());
-            let taken = self.courses.values().filter(|course| !course.held.run.state.is_stopping()).count();
+            if node.settings.lends_a_hand {
+                self.elsewhere.look(&node).await?;
+            }
+            if !node.settings.coordinates {
+                return Ok(());
+            }
+            let taken = self.courses.values().filter(|course| !course.run.state.is_stopping()).count();
             let admission = Admission {
                 session: node.session,
                 scope: node.settings.scope.clone(),
@@ -92,16 +108,17 @@ impl Dispatcher {
     /// What goes wrong with one run is no reason to neglect the others.
     async fn embark(&mut self, held: Held) {
         let run = held.run.id;
-        let known = self.courses.get(&run).filter(|course| course.held.ticket == held.ticket);
+        let known = self.courses.get(&run).filter(|course| course.ticket == held.ticket);
         if let Some(course) = known {
-            let (job, program) = (course.job.clone(), course.program.clone());
-            self.courses.insert(run, Arc::new(Course { held, job, program }));
+            let course = course.stands_like(held.run);
+            self.courses.insert(run, course);
             return;
         }
         match prepare(&self.node, &held).await {
             Ok((job, program)) => {
-                let course = Arc::new(Course { held, job, program });
-                if !course.held.run.planned && course.held.run.mode != Mode::Online {
+                let work = Arc::new(Work { run: held.run, job, program });
+                let course = Arc::new(Course { ticket: held.ticket, work });
+                if !course.run.planned && course.run.mode != Mode::Online {
                     self.planners.spawn(plan::plan(self.node.clone(), course.clone()));
                 }
                 self.courses.insert(run, course);
@@ -118,21 +135,21 @@ impl Dispatcher {
     /// One look at every run. True when there is more to do at once.
     async fn round(&mut self) -> bool {
         let node = &self.node;
-        let wants = claim::share_places(node, self.courses.values());
+        let own = self.courses.values().map(|course| &course.work);
+        let wants = claim::share_places(node, own.chain(self.elsewhere.open()));
+        let mut busy = self.elsewhere.claim(node, &wants).await;
         let ticks = self.courses.values().map(|course| {
-            let want = wants.get(&course.held.run.id).copied().unwrap_or(Want(0));
-            async move { (course.held.run.id, tick(node, course, want).await) }
+            let want = wants.get(&course.run.id).copied().unwrap_or(Want(0));
+            async move { (course.run.id, tick(node, course, want).await) }
         });
-        let mut busy = false;
         for (run, result) in join_all(ticks).await {
             match result {
                 Ok(Tick::Moved) => busy = true,
                 Ok(Tick::Idle(state)) => {
-                    let course = self.courses[&run].clone();
-                    busy |= course.held.run.state != state.state;
-                    let held = Held { run: *state, ticket: course.held.ticket };
-                    let (job, program) = (course.job.clone(), course.program.clone());
-                    self.courses.insert(run, Arc::new(Course { held, job, program }));
+                    let course = &self.courses[&run];
+                    busy |= course.run.state != state.state;
+                    let course = course.stands_like(*state);
+                    self.courses.insert(run, course);
                 }
                 Ok(Tick::Over) => {
                     self.courses.remove(&run);
@@ -150,6 +167,12 @@ impl Dispatcher {
         }
         busy
     }
+
+    fn publish(&self) {
+        let own = self.courses.values().map(|course| &course.work);
+        let works = own.chain(self.elsewhere.all());
+        self.node.publish(works.map(|work| (work.run.id, work.clone())).collect());
+    }
 }
 
 fn is_time(last: Option<Instant>, every_ms: u64) -> bool {
@@ -163,7 +186,7 @@ async fn prepare(node: &Node, held: &Held) -> Result<(Arc<Job>, Arc<dyn Program>
         Ok(program) => Ok((job, program)),
         Err(failure) => {
             if !held.run.state.is_stopping() {
-                fail_run(node, held, &failure).await?;
+                fail_run(node, held.run.id, &failure).await?;
             }
             Ok((job, Arc::new(close::NoProgram::default())))
         }
@@ -185,10 +208,10 @@ pub async fn program_of(node: &Node, run: &Run) -> Result<(Arc<Job>, Result<Arc<
     Ok((job, program))
 }
 
-pub async fn fail_run(node: &Node, held: &Held, failure: &Failure) -> Result<(), StoreError> {
+pub async fn fail_run(node: &Node, run: RunId, failure: &Failure) -> Result<(), StoreError> {
     let reason = failure.to_string();
-    tracing::error!(run = %held.run.id, %reason, "the run cannot go on");
-    node.store.intend(held.run.id, RunEvent::Fail, "system", Some(&reason), node.now()).await.map(|_| ())
+    tracing::error!(%run, %reason, "the run cannot go on");
+    node.store.intend(run, RunEvent::Fail, "system", Some(&reason), node.now()).await.map(|_| ())
 }
 
 pub enum Tick {
@@ -202,12 +225,12 @@ pub enum Tick {
 
 async fn tick(node: &Arc<Node>, course: &Arc<Course>, want: Want) -> Result<Tick, StoreError> {
     // Independent verbs go out together, so that the store can commit them together.
-    let (archived, claimed) = tokio::join!(archive::archive(node, course), claim::claim(node, course, want));
+    let (archived, claimed) = tokio::join!(archive::archive(node, course), claim::claim(node, &course.work, want));
     if archived?.items > 0 || claimed? > 0 {
         return Ok(Tick::Moved);
     }
     // Nothing moved: see how the run stands, for intents and for the end.
-    let run = node.store.run(course.held.run.id).await?;
+    let run = node.store.run(course.run.id).await?;
     match run.state {
         RunState::Running | RunState::Draining if run.planned && run.counters.unsettled() == 0 => {
             close::close(node, course, run).await

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use windrow_model::bell::Bell;
 use windrow_model::limit::Wait;
 use windrow_model::record::{OutboxEvent, Run, Session};
 use windrow_model::store::{Store, StoreError};
@@ -28,6 +29,8 @@ pub struct Parts {
     pub seed: u64,
     /// This life of this process; leases are in its name.
     pub session: Session,
+    /// Wake-ups by other nodes.
+    pub bell: Option<Arc<dyn Bell>>,
     /// Who is told of every item at work, step by step.
     pub tracer: Option<Arc<dyn Tracer>>,
 }
@@ -41,7 +44,7 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(parts: Parts, settings: Settings) -> Result<Self, StoreError> {
-        let Parts { store, workloads, clock, seed, session, tracer } = parts;
+        let Parts { store, workloads, clock, seed, session, bell, tracer } = parts;
         let id = session.id;
         store.open_session(session).await?;
         let desk = StoreDesk { store: store.clone(), session: id, lease_ms: settings.lease_ms };
@@ -57,8 +60,13 @@ impl Engine {
         let bench = crew.bench().clone();
         let node = Arc::new(Node::new(NodeParts { bench, store, settings, session: id, workloads }));
         let mut tasks = JoinSet::new();
-        tasks.spawn(reap::reap(node.clone()));
-        tasks.spawn(remote::bury_silent(node.clone()));
+        if node.settings.coordinates {
+            tasks.spawn(reap::reap(node.clone()));
+            tasks.spawn(remote::bury_silent(node.clone()));
+        }
+        if let Some(bell) = bell {
+            tasks.spawn(listen(bell, node.clone()));
+        }
         tasks.spawn(relay::relay(node.clone()));
         tasks.spawn(limiter::note(crew.bench().clone(), node.clone()));
         tasks.spawn(watchdog::watch(node.clone()));
@@ -92,6 +100,11 @@ impl Engine {
 
     pub fn subscribe(&self) -> broadcast::Receiver<Arc<OutboxEvent>> {
         self.node.events.subscribe()
+    }
+
+    /// Somebody asked this node to finish what it has and leave.
+    pub fn is_sent_away(&self) -> bool {
+        self.node.sent_away.load(Ordering::Relaxed)
     }
 
     /// Why this engine can do nothing more, if so; a new one can.
@@ -148,8 +161,8 @@ impl Engine {
     /// What was handed in last may not have been seen by the dispatcher any more.
     async fn archive_all(&self) {
         let node = &self.node;
-        let held = node.store.beat(node.session, node.settings.lease_ms, node.now()).await.unwrap_or_default();
-        for held in held {
+        let Ok(beat) = node.store.beat(node.session, node.settings.lease_ms, node.now()).await else { return };
+        for held in beat.held {
             while let Ok(archived) = node.store.archive(held.ticket, node.settings.batch, node.now()).await {
                 node.meters.archived(&archived);
                 if !archived.more {
@@ -165,5 +178,14 @@ impl Engine {
         if let Err(error) = self.node.store.bury(self.node.session, self.node.now()).await {
             tracing::warn!(%error, "could not say goodbye; the leases will expire");
         }
+    }
+}
+
+/// Another node did something: there may be runs, items, intents or events.
+async fn listen(bell: Arc<dyn Bell>, node: Arc<Node>) {
+    loop {
+        bell.heard().await;
+        node.look_at_once();
+        node.told.notify_one();
     }
 }

@@ -12,6 +12,8 @@ mod plan;
 
 mod claim;
 
+mod elsewhere;
+
 mod run;
 
 mod journal;

@@ -6,20 +6,49 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering}
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
-use windrow_model::record::{Job, OutboxEvent};
-use windrow_model::store::{Held, Store};
+use windrow_model::record::{Job, OutboxEvent, Run};
+use windrow_model::store::Store;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{RunId, SessionId};
+use windrow_model::{RunId, SessionId, Ticket};
 
 use crate::bench::Bench;
 use crate::settings::Settings;
 
-/// A run as this node executes it: its coordination and its program.
-pub struct Course {
-    pub held: Held,
+/// A run whose items can be done here, whoever coordinates it.
+pub struct Work {
+    pub run: Run,
     pub job: Arc<Job>,
     pub program: Arc<dyn Program>,
 }
+
+/// A run that this node coordinates.
+pub struct Course {
+    pub ticket: Ticket,
+    pub work: Arc<Work>,
+}
+
+impl Course {
+    /// The same, as its run stands now.
+    pub fn stands_like(&self, run: Run) -> Arc<Self> {
+        Arc::new(Self { ticket: self.ticket, work: self.work.stands_like(run) })
+    }
+}
+
+impl Work {
+    pub fn stands_like(&self, run: Run) -> Arc<Self> {
+        Arc::new(Self { run, job: self.job.clone(), program: self.program.clone() })
+    }
+}
+
+impl Deref for Course {
+    type Target = Work;
+
+    fn deref(&self) -> &Work {
+        &self.work
+    }
+}
+
+pub type Board = BTreeMap<RunId, Arc<Work>>;
 
 pub struct Node {
     bench: Arc<Bench>,
@@ -38,8 +67,12 @@ pub struct Node {
     pub rounds: AtomicU64,
     /// The newest event that was relayed.
     pub relayed: AtomicI64,
-    /// The runs coordinated here, as the dispatcher saw them last.
-    board: Mutex<Arc<BTreeMap<RunId, Arc<Course>>>>,
+    /// The runs that can be worked on here, as the dispatcher saw them last.
+    board: Mutex<Arc<Board>>,
+    /// Somebody wants this node to leave.
+    pub sent_away: AtomicBool,
+    /// Another node did something that may have left events.
+    pub told: Notify,
     /// There may be something new for workers elsewhere.
     pub offered: Notify,
 }
@@ -77,6 +110,8 @@ impl Node {
             rounds: AtomicU64::new(0),
             relayed: AtomicI64::new(0),
             board: Mutex::default(),
+            sent_away: AtomicBool::new(false),
+            told: Notify::new(),
             offered: Notify::new(),
         }
     }
@@ -87,12 +122,12 @@ impl Node {
         self.wake.notify_one();
     }
 
-    pub fn board(&self) -> Arc<BTreeMap<RunId, Arc<Course>>> {
+    pub fn board(&self) -> Arc<Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn publish(&self, courses: &BTreeMap<RunId, Arc<Course>>) {
-        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(courses.clone());
+    pub fn publish(&self, board: Board) {
+        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(board);
         self.offered.notify_waiters();
     }
 }

@@ -14,7 +14,7 @@ use crate::node::{Course, Node};
 
 /// Plans the run to the end of its source, or until it is paused, stopped or taken over.
 pub async fn plan(node: Arc<Node>, course: Arc<Course>) {
-    let run = course.held.run.id;
+    let run = course.run.id;
     while !node.is_draining() {
         match plan_page(&node, &course).await {
             Ok(Progress::More) => node.wake.notify_one(),
@@ -26,7 +26,7 @@ pub async fn plan(node: Arc<Node>, course: Arc<Course>) {
             }
             Err(error) => {
                 let failure = Failure::new(ErrorClass::Handler, format!("the run cannot be planned: {error}"));
-                if let Err(error) = fail_run(&node, &course.held, &failure).await {
+                if let Err(error) = fail_run(&node, course.run.id, &failure).await {
                     tracing::warn!(%run, %error, "the run could not be failed");
                 }
                 break;
@@ -42,16 +42,16 @@ enum Progress {
 }
 
 async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, StoreError> {
-    let run = node.store.run(course.held.run.id).await?;
+    let run = node.store.run(course.run.id).await?;
     if run.planned || !run.state.dispatches() {
         return Ok(Progress::Over);
     }
-    let ticket = course.held.ticket;
+    let ticket = course.ticket;
     let planned = if run.mode.reads_source() {
         let page = match read_page(node, course, run.cursor.as_ref()).await {
             Ok(page) => page,
             Err(failure) => {
-                fail_run(node, &course.held, &failure).await?;
+                fail_run(node, course.run.id, &failure).await?;
                 return Ok(Progress::Over);
             }
         };

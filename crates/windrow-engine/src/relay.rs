@@ -26,7 +26,8 @@ pub async fn relay(node: Arc<Node>) {
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "could not read the outbox; trying again"),
         }
-        tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
+        let poll = Duration::from_millis(node.settings.poll_ms);
+        let _ = tokio::time::timeout(poll, node.told.notified()).await;
     }
 }
 

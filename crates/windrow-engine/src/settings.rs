@@ -5,6 +5,10 @@ use windrow_model::store::{Quota, Retention, Scope};
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub scope: Scope,
+    /// Whether runs are coordinated here, jobs started that are due, and lost leases found.
+    pub coordinates: bool,
+    /// Whether items are done here of runs that other nodes coordinate.
+    pub lends_a_hand: bool,
     /// Runs coordinated at the same time (T5).
     pub jobs: usize,
     pub quota: Quota,
@@ -36,6 +40,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             scope: Scope { only: None, regions: Vec::new() },
+            coordinates: true,
+            lends_a_hand: false,
             jobs: 5,
             quota: Quota::default(),
             workers: 32,

@@ -14,13 +14,13 @@ use crate::node::{Course, Node};
 pub async fn advance(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     // Somebody resumed it without raising the cap.
     if let Some(reason) = run.cap_reached().filter(|_| run.counters.running == 0) {
-        node.store.halt(course.held.ticket, &reason, node.now()).await?;
+        node.store.halt(course.ticket, &reason, node.now()).await?;
         return Ok(Tick::Moved);
     }
     match run.position().next_wave(node.now()) {
         NextWave::NotYet | NextWave::Held(_) => Ok(Tick::Idle(Box::new(run))),
         NextWave::Open { wave } => {
-            node.store.open_wave(course.held.ticket, wave, node.now()).await?;
+            node.store.open_wave(course.ticket, wave, node.now()).await?;
             Ok(Tick::Moved)
         }
         NextWave::Check { wave } => {
@@ -37,14 +37,14 @@ async fn check(checking: Checking, course: Arc<Course>, wave: i64) {
     let node = &checking.node;
     let healthy = course.program.check_health(wave).await;
     let told = match healthy {
-        Ok(()) => node.store.open_wave(course.held.ticket, wave, node.now()).await,
+        Ok(()) => node.store.open_wave(course.ticket, wave, node.now()).await,
         Err(failure) => {
             let reason = format!("the health check before wave {} failed: {failure}", wave + 1);
-            node.store.halt(course.held.ticket, &reason, node.now()).await
+            node.store.halt(course.ticket, &reason, node.now()).await
         }
     };
     if let Err(error) = told {
-        tracing::warn!(run = %course.held.run.id, %error, "what the health check found was not stored; it is made again");
+        tracing::warn!(run = %course.run.id, %error, "what the health check found was not stored; it is made again");
     }
     node.wake.notify_one();
 }

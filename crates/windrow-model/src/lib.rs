@@ -9,6 +9,7 @@ pub mod access;
 pub mod aggregate;
 pub mod alert;
 pub mod audit;
+pub mod bell;
 pub mod compare;
 pub mod counters;
 pub mod cron;

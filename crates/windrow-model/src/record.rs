@@ -301,6 +301,8 @@ pub struct Session {
     pub host: String,
     pub pid: i64,
     pub regions: Vec<String>,
+    /// Set for a node: a process that serves others, and that other nodes work together with.
+    pub node: Option<ServingNode>,
     /// Set for a process that reaches the store only through a server.
     pub remote: Option<RemoteWorker>,
     /// Items it has leased, counted when the session is read.
@@ -309,6 +311,30 @@ pub struct Session {
     pub beat_at: Time,
     /// Set when it said goodbye or was found dead.
     pub ended_at: Option<Time>,
+}
+
+crate::vocabulary! {
+    /// What a node does.
+    pub enum NodeRole {
+        /// Answers over HTTP and gRPC.
+        Api = "api",
+        /// Coordinates runs, starts jobs that are due, finds lost leases.
+        Scheduler = "scheduler",
+        /// Does items.
+        Worker = "worker",
+    }
+}
+
+/// What a node said of itself.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+pub struct ServingNode {
+    pub version: String,
+    pub roles: Vec<NodeRole>,
+    /// Where it listens.
+    pub address: String,
+    /// Somebody asked it to finish what it has and leave.
+    #[serde(default)]
+    pub draining: bool,
 }
 
 /// What a worker elsewhere said of itself.

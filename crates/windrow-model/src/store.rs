@@ -123,6 +123,13 @@ pub struct Scope {
     pub regions: Vec<String>,
 }
 
+impl Scope {
+    pub fn includes(&self, run: RunId, region: &str) -> bool {
+        let named = self.only.is_none_or(|only| only == run);
+        named && (region.is_empty() || self.regions.is_empty() || self.regions.iter().any(|served| served == region))
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Admission {
     pub session: SessionId,
@@ -131,6 +138,15 @@ pub struct Admission {
     pub places: usize,
     pub quota: Quota,
     pub lease_ms: i64,
+}
+
+/// What a session learns when it shows that it lives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Beat {
+    /// The runs it coordinates, by rank.
+    pub held: Vec<Held>,
+    /// It was asked to leave.
+    pub drain: bool,
 }
 
 /// Runs of one workspace at work at the same time, on all nodes together (E24). Counted from live leases, so
@@ -396,12 +412,17 @@ pub trait Store: Send + Sync {
     // sessions: one life of one process
     async fn open_session(&self, session: Session) -> Result<()>;
     /// Shows that the session lives; renews all runs it coordinates and returns them as they stand.
-    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>>;
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Beat>;
+    /// Asks a node to finish what it has and leave; it learns of it with its next beat.
+    async fn drain(&self, session: SessionId) -> Result<()>;
     /// The session is over (it said so, or its process is known to be dead): its leases expire now.
     async fn bury(&self, session: SessionId, now: Time) -> Result<()>;
     /// What items at work in this session wait for now, in place of what it noted before. Nothing is
     /// kept of a session that is over.
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()>;
+    /// Runs that other nodes coordinate and that have something queued, by rank. A process that is no node keeps
+    /// its runs to itself: they may need what only it has.
+    async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>>;
     /// Sessions not yet over.
     async fn sessions(&self) -> Result<Vec<Session>>;
 

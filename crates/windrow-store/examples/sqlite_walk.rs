@@ -121,6 +121,7 @@ async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
         host,
         pid: 1,
         regions,
+        node: None,
         remote: None,
         at_work: 0,
         started_at: NOW,

@@ -3,12 +3,18 @@
 
 pub mod memory;
 mod meters;
+mod mysql;
 mod postgres;
 mod server;
+#[cfg(test)]
+#[path = "../tests/store/services.rs"]
+mod services;
 pub mod sql;
 pub mod sqlite;
+mod transfer;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
 pub use sql::SqlStore;
 pub use sqlite::SqliteStore;
+pub use transfer::{Moved, transfer};

@@ -17,6 +17,7 @@ pub mod item;
 mod job;
 mod lineage;
 pub mod log;
+mod node;
 mod operation;
 pub mod problem;
 pub mod request;
@@ -43,6 +44,7 @@ pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, Step
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
 pub use log::LogLine;
+pub use node::{NodeList, NodeState, NodeView};
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
 pub use problem::{PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};

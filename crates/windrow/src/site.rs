@@ -19,7 +19,7 @@ pub struct Site {
     /// Folder of the embedded database
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,
-    /// Database that nodes share, like postgres://user:password@host/name; a file in the data folder if not given
+    /// Database that nodes share, like postgres://user:password@host/name or mysql://user:password@host/name; a file in the data folder if not given
     #[arg(long, global = true, value_name = "URL", env = "WINDROW_DATABASE_URL", hide_env_values = true)]
     pub database: Option<String>,
     /// Runs of one workspace at work at the same time, like 3, or 3,team-a=10; all of them if not given
@@ -58,7 +58,7 @@ impl Site {
             None => Ok(()),
             Some(_) => Err(Error::new(
                 format!("{what} is of the embedded database, and this one is a server's"),
-                "use the server's own tools (pg_dump, pg_restore), or leave --database and WINDROW_DATABASE_URL out",
+                "use the server's own tools (pg_dump; mysqldump or mariadb-dump), or leave --database and WINDROW_DATABASE_URL out",
             )),
         }
     }

@@ -10,9 +10,10 @@ use windrow_model::access::AccessStore;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::alert::AlertStore;
 use windrow_model::audit::AuditLog;
+use windrow_model::bell::Bell;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::hook::HookStore;
-use windrow_model::record::{Run, Session};
+use windrow_model::record::{NodeRole, Run, ServingNode, Session};
 use windrow_model::secret::SecretStore;
 use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::trace::Tracer;
@@ -43,6 +44,8 @@ pub struct App {
     pub access: Arc<dyn AccessStore>,
     pub audit: Arc<dyn AuditLog>,
     secrets: Arc<dyn SecretStore>,
+    /// Wake-ups by other nodes.
+    bell: Option<Arc<dyn Bell>>,
     tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
     aggregates: Arc<Recent<RunId, Aggregates>>,
@@ -67,6 +70,9 @@ pub struct Load {
     pub lease: Duration,
     /// B10: those whose runs are worked on; empty: all.
     pub regions: Vec<String>,
+    pub roles: Vec<NodeRole>,
+    /// Where it listens.
+    pub address: String,
 }
 
 impl App {
@@ -103,6 +109,7 @@ impl App {
             access: store.clone(),
             audit: store.clone(),
             secrets: store.clone(),
+            bell: store.bell(),
             store,
             clock: Arc::new(SystemClock),
             aggregates: Arc::default(),
@@ -229,19 +236,32 @@ impl App {
             workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
             ..Settings::default()
         };
-        self.start_engine(settings).await
+        self.start_engine(settings, None).await
     }
 
     /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
-        let Load { jobs, workers, retention, lease, regions } = load;
+        let Load { jobs, workers, retention, lease, regions, roles, address } = load;
+        let is = |role| roles.contains(&role);
         let lease_ms = i64::try_from(lease.as_millis()).unwrap_or(i64::MAX);
         let scope = Scope { only: None, regions };
-        let settings = Settings { scope, jobs, workers, retention, lease_ms, schedules: true, ..Settings::default() };
-        self.start_engine(settings).await
+        let settings = Settings {
+            scope,
+            coordinates: is(NodeRole::Scheduler),
+            // An API without workers of its own has those that reach it from elsewhere.
+            lends_a_hand: self.site.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
+            jobs,
+            workers: if is(NodeRole::Worker) { workers } else { 0 },
+            retention: retention.filter(|_| is(NodeRole::Scheduler)),
+            lease_ms,
+            schedules: is(NodeRole::Scheduler),
+            ..Settings::default()
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        self.start_engine(settings, Some(ServingNode { version, roles, address, draining: false })).await
     }
 
-    async fn start_engine(&self, settings: Settings) -> Result<Running> {
+    async fn start_engine(&self, settings: Settings, node: Option<ServingNode>) -> Result<Running> {
         let now = self.now();
         let id = SessionId::mint(now, fastrand::u64(..));
         let lock = SessionLock::create(&self.data.sessions(), id).map_err(|error| {
@@ -255,6 +275,7 @@ impl App {
             host: gethostname::gethostname().to_string_lossy().into_owned(),
             pid: i64::from(std::process::id()),
             regions: settings.scope.regions.clone(),
+            node,
             remote: None,
             at_work: 0,
             started_at: now,
@@ -267,6 +288,7 @@ impl App {
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,
+            bell: self.bell.clone(),
             tracer: self.tracer.clone(),
         };
         let engine =

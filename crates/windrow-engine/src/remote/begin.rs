@@ -76,7 +76,7 @@ async fn recall(node: &Node, lease: Lease, fresh: bool, intent: &StepIntent) -> 
 /// Mode and freshness of a run, coordinated here or not.
 pub async fn run_facts(node: &Node, run: RunId) -> Result<(Mode, bool), StoreError> {
     if let Some(course) = node.board().get(&run) {
-        return Ok((course.held.run.mode, course.held.run.fresh));
+        return Ok((course.run.mode, course.run.fresh));
     }
     let run = node.store.run(run).await?;
     Ok((run.mode, run.fresh))

@@ -13,7 +13,7 @@ use windrow_model::store::{Claim, Claimed, StoreError};
 use crate::Engine;
 use crate::claim::{Underway, Want, deal};
 use crate::journal::Past;
-use crate::node::{Course, Node};
+use crate::node::{Node, Work};
 
 /// An item for a worker elsewhere, and what it must know of the run.
 pub struct Offer {
@@ -56,8 +56,8 @@ async fn take(node: &Node, session: SessionId, worker: &RemoteWorker, want: usiz
         return Ok(Vec::new());
     }
     let board = node.board();
-    let able = board.values().filter(|course| has_work_for(course, worker)).map(|course| {
-        let run = &course.held.run;
+    let able = board.values().filter(|work| has_work_for(work, worker)).map(|work| {
+        let run = &work.run;
         // What is at work changes all the time; the store counts it when it is claimed.
         (run.id, usize::try_from(run.counters.running).unwrap_or(0), usize::MAX)
     });
@@ -73,28 +73,28 @@ async fn take(node: &Node, session: SessionId, worker: &RemoteWorker, want: usiz
     Ok(offers)
 }
 
-fn has_work_for(course: &Course, worker: &RemoteWorker) -> bool {
-    let run = &course.held.run;
+fn has_work_for(work: &Work, worker: &RemoteWorker) -> bool {
+    let run = &work.run;
     run.state.dispatches()
         && run.counters.queued > 0
-        && worker.serves(&course.job.workspace)
-        && course.program.place().needs().is_some_and(|needs| worker.is_able(needs))
+        && worker.serves(&work.job.workspace)
+        && work.program.place().needs().is_some_and(|needs| worker.is_able(needs))
 }
 
-async fn offer(node: &Node, course: &Course, claimed: Claimed) -> Result<Offer, StoreError> {
+async fn offer(node: &Node, work: &Work, claimed: Claimed) -> Result<Offer, StoreError> {
     let attempt = claimed.lease.attempt;
     let next_step = match claimed.has_history {
         true => Past::of(node.store.history(attempt).await?, attempt, 0).next,
         false => 0,
     };
-    let run = &course.held.run;
+    let run = &work.run;
     Ok(Offer {
         claimed,
-        job: course.job.clone(),
+        job: work.job.clone(),
         spec_hash: run.spec_hash.clone(),
         mode: run.mode,
         fresh: run.fresh,
-        timeout_ms: course.program.timeout_ms(),
+        timeout_ms: work.program.timeout_ms(),
         next_step,
     })
 }

@@ -1,4 +1,4 @@
-//! A worker elsewhere that is not heard of any more is taken off the list. Its leases have run out by
+//! A worker elsewhere or a node that is not heard of any more is taken off the list. Its leases have run out by
 //! themselves before that.
 
 use std::sync::Arc;
@@ -11,6 +11,8 @@ use crate::node::Node;
 
 /// So many leases without a sign of life.
 const LEASES: i64 = 4;
+/// A process that has the database open may have been asleep with its machine, and goes on when it wakes up.
+const ASLEEP_MS: i64 = 24 * 3_600_000;
 
 pub async fn bury_silent(node: Arc<Node>) {
     loop {
@@ -20,7 +22,7 @@ pub async fn bury_silent(node: Arc<Node>) {
             Vec::new()
         });
         for session in sessions.iter().filter(|session| is_silent(session, node.settings.lease_ms, node.now())) {
-            tracing::info!(session = %session.id, host = session.host, "a worker fell silent");
+            tracing::info!(session = %session.id, host = session.host, "a process fell silent");
             if let Err(error) = node.store.bury(session.id, node.now()).await {
                 tracing::warn!(%error, "could not bury it; trying again");
             }
@@ -29,5 +31,6 @@ pub async fn bury_silent(node: Arc<Node>) {
 }
 
 fn is_silent(session: &Session, lease_ms: i64, now: Time) -> bool {
-    session.remote.is_some() && now - session.beat_at > LEASES * lease_ms
+    let patience = if session.remote.is_some() { LEASES * lease_ms } else { ASLEEP_MS };
+    now - session.beat_at > patience
 }

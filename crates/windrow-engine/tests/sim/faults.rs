@@ -211,8 +211,14 @@ impl Store for FaultyStore {
     async fn open_session(&self, session: Session) -> Result<()> {
         self.inner.open_session(session).await
     }
-    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Beat> {
         pass_on!(self, self.inner.beat(session, lease_ms, now))
+    }
+    async fn drain(&self, session: SessionId) -> Result<()> {
+        pass_on!(self, self.inner.drain(session))
+    }
+    async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
+        pass_on!(self, self.inner.runs_elsewhere(session, scope, now))
     }
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
         pass_on!(self, self.inner.bury(session, now))

@@ -174,6 +174,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             host: "sim".into(),
             pid: 0,
             regions: Vec::new(),
+            node: None,
             remote: None,
             at_work: 0,
             started_at: now,
@@ -195,6 +196,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             clock: world.clock.clone(),
             seed: chance.u64(..),
             session: session.clone(),
+            bell: None,
             tracer: None,
         };
         let engine = Engine::start(parts, settings).await.expect("sessions open without faults");

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{RUN, RunEvent, RunState};
-use windrow_model::store::{Admission, Held, Result, Scope};
+use windrow_model::store::{Admission, Held, Result};
 use windrow_model::{RunId, Ticket, Time};
 
 use super::world::World;
@@ -13,7 +13,7 @@ impl World {
         let mut waiting: Vec<(i64, RunId)> = self
             .runs
             .values()
-            .filter(|run| run.awaits_coordinator(now) && in_scope(run, &a.scope))
+            .filter(|run| run.awaits_coordinator(now) && a.scope.includes(run.id, &run.region))
             .map(|run| (run.rank, run.id))
             .collect();
         waiting.sort();
@@ -58,9 +58,4 @@ impl World {
         }
         counts
     }
-}
-
-fn in_scope(run: &Run, scope: &Scope) -> bool {
-    let named = scope.only.is_none_or(|only| only == run.id);
-    named && (run.region.is_empty() || scope.regions.is_empty() || scope.regions.contains(&run.region))
 }

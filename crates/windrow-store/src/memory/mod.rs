@@ -70,8 +70,14 @@ impl Store for MemoryStore {
     async fn open_session(&self, session: Session) -> Result<()> {
         self.world().open_session(session)
     }
-    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Beat> {
         self.world().beat(session, lease_ms, now)
+    }
+    async fn drain(&self, session: SessionId) -> Result<()> {
+        self.world().drain(session)
+    }
+    async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
+        Ok(self.world().runs_elsewhere(session, &scope, now))
     }
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
         self.world().bury(session, now)

@@ -1,6 +1,6 @@
-use windrow_model::record::Session;
+use windrow_model::record::{Run, Session};
 use windrow_model::state::AttemptEvent;
-use windrow_model::store::{Held, Result, StoreError};
+use windrow_model::store::{Beat, Held, Result, Scope, StoreError};
 use windrow_model::{AttemptId, RunId, SessionId, Ticket, Time};
 
 use super::world::World;
@@ -18,16 +18,39 @@ impl World {
         Ok(())
     }
 
-    pub fn beat(&mut self, id: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    pub fn beat(&mut self, id: SessionId, lease_ms: i64, now: Time) -> Result<Beat> {
         self.live_session(id)?;
-        self.sessions.get_mut(&id).expect("session is live").beat_at = now;
+        let session = self.sessions.get_mut(&id).expect("session is live");
+        session.beat_at = now;
+        let drain = session.node.as_ref().is_some_and(|node| node.draining);
         let mut held = Vec::new();
         for run in self.runs.values_mut().filter(|run| run.coordinator == Some(id) && !run.state.is_final()) {
             run.coordinator_until = now + lease_ms;
             held.push(Held { ticket: Ticket { run: run.id, epoch: run.epoch }, run: run.clone() });
         }
         held.sort_by_key(|held| (held.run.rank, held.run.id));
-        Ok(held)
+        Ok(Beat { held, drain })
+    }
+
+    pub fn drain(&mut self, id: SessionId) -> Result<()> {
+        let session = self.sessions.get_mut(&id).filter(|session| session.ended_at.is_none());
+        let node = session.and_then(|session| session.node.as_mut());
+        node.ok_or_else(|| StoreError::NotFound { what: "node", id: id.to_string() })?.draining = true;
+        Ok(())
+    }
+
+    pub fn runs_elsewhere(&self, session: SessionId, scope: &Scope, now: Time) -> Vec<Run> {
+        let is_node = |id: SessionId| id != session && self.sessions.get(&id).is_some_and(|other| other.node.is_some());
+        let elsewhere = |run: &&Run| {
+            run.state.dispatches()
+                && run.counters.queued > 0
+                && run.coordinator_until > now
+                && run.coordinator.is_some_and(is_node)
+                && scope.includes(run.id, &run.region)
+        };
+        let mut found: Vec<Run> = self.runs.values().filter(elsewhere).cloned().collect();
+        found.sort_by_key(|run| (run.rank, run.id));
+        found
     }
 
     pub fn bury(&mut self, id: SessionId, now: Time) -> Result<()> {

@@ -62,17 +62,22 @@ impl Address {
 
     /// A connection whose tables are ours.
     pub fn connect(&self) -> db::Result<Connection> {
-        let client = match &self.tls {
-            Some(tls) => self.config.connect(tls.clone())?,
-            None => self.config.connect(NoTls)?,
-        };
-        self.settle(client)
-    }
-
-    fn settle(&self, client: Client) -> db::Result<Connection> {
-        let link = Link::new(client);
+        let link = Link::new(self.client()?);
         link.batch(&format!("SET search_path TO {}", self.schema))?;
         Ok(Connection::Postgres(Box::new(link)))
+    }
+
+    /// A connection as the server gives it.
+    pub fn client(&self) -> db::Result<Client> {
+        Ok(match &self.tls {
+            Some(tls) => self.config.connect(tls.clone())?,
+            None => self.config.connect(NoTls)?,
+        })
+    }
+
+    /// Where nodes that share these tables call each other.
+    pub fn channel(&self) -> String {
+        format!("windrow_{}", self.schema.to_lowercase())
     }
 
     /// Brings the schema up to date; whoever comes second waits for the first.

@@ -1,8 +1,9 @@
 //! Numbered, forward-only migrations, under a lock that lasts as long as the transaction. Nodes that start at the
-//! same time wait for the first of them; a schema from a newer program is refused, not guessed at.
+//! same time wait for the first of them.
 
-use windrow_model::store::{Result, StoreError};
+use windrow_model::store::Result;
 
+use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
@@ -20,20 +21,10 @@ pub(super) fn migrate(conn: &Connection, schema: &str) -> Result<()> {
 
 fn apply(conn: &Connection, schema: &str) -> fault::Result<()> {
     conn.perform(&format!("SELECT pg_advisory_xact_lock({LOCK}, hashtext('{schema}'))"))?;
-    conn.perform(&format!(
-        "CREATE SCHEMA IF NOT EXISTS {schema}; CREATE TABLE IF NOT EXISTS migrations (version BIGINT NOT NULL)"
-    ))?;
-    let found: i64 = conn.query_row("SELECT coalesce(max(version), 0) FROM migrations", (), |row| row.get(0))?;
-    let known = MIGRATIONS.len() as i64;
-    if found > known {
-        return Err(StoreError::Corrupt(format!(
-            "its schema has version {found}, and this program knows versions up to {known}; use a newer windrow"
-        ))
-        .into());
-    }
-    for (no, sql) in MIGRATIONS.iter().enumerate().skip(found as usize) {
+    conn.perform(&format!("CREATE SCHEMA IF NOT EXISTS {schema}; {}", schema_version::TABLE))?;
+    for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
         conn.perform(sql)?;
-        conn.prepare_cached("INSERT INTO migrations (version) VALUES (?1)")?.execute([no as i64 + 1])?;
+        schema_version::note(conn, no + 1)?;
     }
     Ok(())
 }

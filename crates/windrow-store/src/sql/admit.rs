@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{RUN, RunEvent, RunState};
-use windrow_model::store::{Admission, Held, Quota, Scope};
+use windrow_model::store::{Admission, Held, Quota};
 use windrow_model::{RunId, SessionId, Time};
 
 use super::cells::Cells;
@@ -59,7 +59,7 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
     let mut held = Vec::new();
     for candidate in waiting(tx, now)? {
-        if !in_scope(&candidate, &admission.scope) {
+        if !admission.scope.includes(candidate.run, &candidate.region) {
             continue;
         }
         if !candidate.state.is_stopping() {
@@ -94,11 +94,6 @@ fn waiting(tx: &Connection, now: Time) -> Result<Vec<Waiting>> {
         Ok(Waiting { run: RunId(c.get()?), state: c.word()?, region: c.get()?, workspace: c.get()? })
     })?;
     Ok(found.collect::<db::Result<_>>()?)
-}
-
-fn in_scope(run: &Waiting, scope: &Scope) -> bool {
-    let named = scope.only.is_none_or(|only| only == run.run);
-    named && (run.region.is_empty() || scope.regions.is_empty() || scope.regions.contains(&run.region))
 }
 
 fn take(tx: &Connection, run: Run, session: SessionId, until: Time, now: Time) -> Result<()> {

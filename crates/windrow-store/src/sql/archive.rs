@@ -23,7 +23,7 @@ pub(crate) static LOGGED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
     format!(
         "SELECT id, outcome, error_class, error_message, latency_ms, tokens_in, tokens_out, cost_nanos \
-         FROM attempts WHERE run_id = ?1 AND {guard} ORDER BY id LIMIT ?2"
+         FROM attempts INDEXED BY attempts_logged WHERE run_id = ?1 AND {guard} ORDER BY id LIMIT ?2"
     )
 });
 /// The page is the head of the list, so its last id bounds it.
@@ -31,12 +31,12 @@ pub(crate) static RESULT: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
     format!("UPDATE attempts SET state = {goal} WHERE run_id = ?1 AND {guard} AND id <= ?2")
 });
-static RESULT_ONE: Sql = Sql::new(|| {
+pub(crate) static RESULT_ONE: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
     format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 /// One statement per event, since each has its own guard.
-static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
+pub(crate) static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
     let settle = |event: &ItemEvent| {
         format!(
             "UPDATE items SET state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, \

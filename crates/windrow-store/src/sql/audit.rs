@@ -93,7 +93,9 @@ fn from_row(row: &Row) -> db::Result<AuditEntry> {
 
 /// Entries are numbered as they come, so that the oldest are the first; no index by time is kept for this.
 fn forget(tx: &Connection, before: Time, limit: usize) -> Result<i64> {
-    let sql = "DELETE FROM audit WHERE id IN \
-        (SELECT id FROM (SELECT id, at FROM audit ORDER BY id LIMIT ?2) AS oldest WHERE at < ?1)";
-    Ok(tx.prepare_cached(sql)?.execute(params![before.0, limit as i64])? as i64)
+    let last = "SELECT max(id) FROM (SELECT id FROM audit ORDER BY id LIMIT ?1) AS oldest";
+    let last: Option<i64> = tx.prepare_cached(last)?.query_row([limit as i64], |row| row.get(0))?;
+    let Some(last) = last else { return Ok(0) };
+    let sql = "DELETE FROM audit WHERE id <= ?1 AND at < ?2";
+    Ok(tx.prepare_cached(sql)?.execute([last, before.0])? as i64)
 }

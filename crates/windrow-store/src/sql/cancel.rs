@@ -14,7 +14,9 @@ use super::{journal, runs};
 /// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
 pub(crate) static QUEUED: Sql = Sql::new(|| {
     let queued = in_states(&[AttemptState::Queued]);
-    format!("SELECT id FROM attempts WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2")
+    format!(
+        "SELECT id FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2"
+    )
 });
 /// A look at everything blocked, in any run: that is seldom much, and seldom asked.
 static BLOCKED: Sql = Sql::new(|| {

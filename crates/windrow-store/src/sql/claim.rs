@@ -22,21 +22,21 @@ pub(crate) static COUNT_RUNNING: Sql =
 pub(crate) static NEXT_LEVEL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
-        "SELECT priority FROM attempts WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
+        "SELECT priority FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
          ORDER BY priority LIMIT 1"
     )
 });
 pub(crate) static READY: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
-        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts \
+        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts INDEXED BY attempts_queued \
          WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
          AND (due_at, id) > (?5, ?6) ORDER BY due_at, id LIMIT ?7"
     )
 });
 pub(crate) static HOLDER: Sql =
     Sql::new(|| format!("SELECT 1 FROM attempts WHERE {} AND resource = ?1", in_states(&[AttemptState::Running])));
-static TAKE: Sql = Sql::new(|| {
+pub(crate) static TAKE: Sql = Sql::new(|| {
     format!(
         "UPDATE attempts SET state = {}, fence = ?3, owner = ?4, due_at = ?5, started_at = ?6 \
          WHERE id = ?1 AND fence = ?2 AND {}",

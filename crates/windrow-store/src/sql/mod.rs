@@ -65,6 +65,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::bell::Bell;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::health::{Patience, Vitals};
@@ -80,8 +81,7 @@ use windrow_model::why::Standing;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::meters::Meters;
-use crate::postgres;
-use crate::server::{CommitMeter, Connect, Lanes};
+use crate::server::{Address, CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
 
@@ -94,6 +94,7 @@ const READERS: usize = 4;
 pub struct SqlStore {
     place: Place,
     meters: Meters,
+    bell: Option<Arc<dyn Bell>>,
 }
 
 /// Where its verbs run.
@@ -108,24 +109,34 @@ impl SqlStore {
     /// Opens an SQLite file, creating it and its folder if need be, and brings its schema up to date.
     pub fn open(path: &Path) -> Result<Self> {
         let writer = Writer::start(sqlite::open_writer(path)?)?;
-        Ok(Self { place: Place::File { writer, readers: Readers::new(path.to_owned()) }, meters: Meters::default() })
+        Ok(Self {
+            place: Place::File { writer, readers: Readers::new(path.to_owned()) },
+            meters: Meters::default(),
+            bell: None,
+        })
     }
 
-    /// Reaches a server by its URL (`postgres://…`) and brings its schema up to date.
+    /// Reaches a server by its URL (`postgres://…`, `mysql://…`) and brings its schema up to date.
     pub async fn connect(url: &str) -> Result<Self> {
-        let address = postgres::Address::parse(url)?;
+        let address = Address::parse(url)?;
         let migrating = address.clone();
-        tokio::task::spawn_blocking(move || migrating.migrate())
+        tokio::task::spawn_blocking(move || migrating.make_ready())
             .await
             .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
         let meter = Arc::new(CommitMeter::default());
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
-        let connect: Arc<Connect> = Arc::new(move || address.connect());
-        let reading = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+        let (reading, bell) = (address.begin_reading(), address.bell()?);
+        let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
-        Ok(Self { place: Place::Server { writers, readers, meter }, meters: Meters::default() })
+        let place = Place::Server { writers, readers, meter };
+        Ok(Self { place, meters: Meters::default(), bell })
+    }
+
+    /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.
+    pub fn bell(&self) -> Option<Arc<dyn Bell>> {
+        self.bell.clone()
     }
 
     /// Transactions so far; far fewer than verbs when many arrive at once.
@@ -151,6 +162,23 @@ impl SqlStore {
         match &self.place {
             Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Savepoint, verb)).await,
             Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        }
+    }
+
+    /// For what other nodes should look at.
+    async fn write_and_tell<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> fault::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.write(name, verb).await?;
+        self.ring();
+        Ok(done)
+    }
+
+    fn ring(&self) {
+        if let Some(bell) = &self.bell {
+            bell.ring();
         }
     }
 
@@ -208,12 +236,20 @@ impl Store for SqlStore {
         self.write("open_session", move |tx| sessions::open_session(tx, &session)).await
     }
 
-    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Vec<Held>> {
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Beat> {
         self.write("beat", move |tx| sessions::beat(tx, session, lease_ms, now)).await
     }
 
+    async fn drain(&self, session: SessionId) -> Result<()> {
+        self.write_and_tell("drain", move |tx| sessions::drain(tx, session)).await
+    }
+
+    async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
+        self.read("runs_elsewhere", move |conn| sessions::runs_elsewhere(conn, session, &scope, now)).await
+    }
+
     async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
-        self.write("bury", move |tx| sessions::bury(tx, session, now)).await
+        self.write_and_tell("bury", move |tx| sessions::bury(tx, session, now)).await
     }
 
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
@@ -225,7 +261,7 @@ impl Store for SqlStore {
     }
 
     async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
-        self.write("submit", move |tx| submit::submit(tx, &submission, now)).await
+        self.write_and_tell("submit", move |tx| submit::submit(tx, &submission, now)).await
     }
 
     async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
@@ -233,15 +269,15 @@ impl Store for SqlStore {
     }
 
     async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
-        self.write("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
+        self.write_and_tell("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
     }
 
     async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
-        self.write("replan_items", move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
+        self.write_and_tell("replan_items", move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
     }
 
     async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
-        self.write("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
+        self.write_and_tell("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
@@ -261,11 +297,15 @@ impl Store for SqlStore {
     }
 
     async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
-        self.write_hot("report", move |tx| report::report(tx, &reports, now)).await
+        let done = self.write_hot("report", move |tx| report::report(tx, &reports, now)).await?;
+        self.ring();
+        Ok(done)
     }
 
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        self.write_hot("archive", move |tx| archive::archive(tx, ticket, limit, now)).await
+        let done = self.write_hot("archive", move |tx| archive::archive(tx, ticket, limit, now)).await?;
+        self.ring();
+        Ok(done)
     }
 
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
@@ -277,40 +317,42 @@ impl Store for SqlStore {
     }
 
     async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
-        self.write("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+        self.write_and_tell("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
     }
 
     async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
         let reason = reason.to_owned();
-        self.write("halt", move |tx| rollout::halt(tx, ticket, reason.clone(), now)).await
+        self.write_and_tell("halt", move |tx| rollout::halt(tx, ticket, reason.clone(), now)).await
     }
 
     async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
-        self.write("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
+        self.write_and_tell("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
     }
 
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
-        self.write("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
+        self.write_and_tell("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
     }
 
     async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
-        self.write("intend", move |tx| intend::intend(tx, run, event, actor.clone(), reason.clone(), now)).await
+        self.write_and_tell("intend", move |tx| intend::intend(tx, run, event, actor.clone(), reason.clone(), now))
+            .await
     }
 
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
         let actor = actor.to_owned();
-        self.write("approve", move |tx| rollout::approve(tx, run, wave, actor.clone(), now)).await
+        self.write_and_tell("approve", move |tx| rollout::approve(tx, run, wave, actor.clone(), now)).await
     }
 
     async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
         let actor = actor.to_owned();
-        self.write("amend", move |tx| amend::amend(tx, run, limits, actor.clone(), now)).await
+        self.write_and_tell("amend", move |tx| amend::amend(tx, run, limits, actor.clone(), now)).await
     }
 
     async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
         let actor = actor.to_owned();
-        self.write("schedule", move |tx| schedules::schedule(tx, job, schedule.clone(), actor.clone(), now)).await
+        self.write_and_tell("schedule", move |tx| schedules::schedule(tx, job, schedule.clone(), actor.clone(), now))
+            .await
     }
 
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {

@@ -178,7 +178,7 @@ impl<'tx> Intake<'tx> {
 
     /// How often a row is tried may change from run to run.
     fn regroup(&self, item: ItemId, group: Option<ContentKey>) -> Result<()> {
-        let sql = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND group_key IS DISTINCT FROM ?2";
+        let sql = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND NOT (group_key IS NOT DISTINCT FROM ?2)";
         self.tx.prepare_cached(sql)?.execute(params![item.0, group.map(|group| group.0)])?;
         Ok(())
     }

@@ -19,8 +19,8 @@ use super::{attempts, ending, lock, runs};
 pub(crate) static EXPIRED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Lose);
     format!(
-        "SELECT a.id FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{guard} AND a.due_at <= ?1 \
-         WHERE r.ended_at IS NULL ORDER BY a.due_at, a.id LIMIT ?2"
+        "SELECT a.id FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running \
+         ON a.run_id = r.id AND a.{guard} AND a.due_at <= ?1 WHERE r.ended_at IS NULL ORDER BY a.due_at, a.id LIMIT ?2"
     )
 });
 

@@ -9,7 +9,7 @@ use super::db::{Connection, params};
 use super::fault::Result;
 use super::runs;
 
-static EXTEND: Sql = Sql::new(|| {
+pub(crate) static EXTEND: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!("UPDATE attempts SET due_at = ?4 WHERE id = ?1 AND run_id = ?2 AND fence = ?3 AND {guard}")
 });

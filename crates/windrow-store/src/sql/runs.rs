@@ -22,7 +22,7 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
-static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
+pub(crate) static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
 static BY_JOB: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> db::Result<Run> {
@@ -69,7 +69,7 @@ pub(crate) fn limits(c: &mut Cells) -> db::Result<RunLimits> {
     })
 }
 
-fn from_row(row: &Row) -> db::Result<Run> {
+pub(crate) fn from_row(row: &Row) -> db::Result<Run> {
     from_cells(&mut Cells::of(row))
 }
 

@@ -14,7 +14,7 @@ pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|| {
         "SELECT run_id, id FROM attempts WHERE {guard} AND resource = ?1 AND run_id > ?2 ORDER BY run_id, id LIMIT 1"
     )
 });
-static UNBLOCK: Sql = Sql::new(|| {
+pub(crate) static UNBLOCK: Sql = Sql::new(|| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Unblock), guard(&ATTEMPT, AttemptEvent::Unblock));
     format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
 });

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
 
+use windrow_model::bell::Bell;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::RunLimits;
@@ -13,7 +15,7 @@ use windrow_model::store::*;
 use windrow_model::{RunId, SessionId, Ticket};
 use windrow_store::SqlStore;
 
-use crate::databases;
+use crate::databases::{self, Database};
 use crate::fixture::*;
 
 const NODES: i64 = 3;
@@ -94,7 +96,11 @@ async fn listen(store: Arc<SqlStore>, stage: Arc<Stage>) -> BTreeMap<i64, u32> {
     }
 }
 
-async fn nodes_share_a_run(stores: Vec<Arc<SqlStore>>) {
+async fn nodes_share_a_run(place: Database) {
+    let mut stores = vec![place.store.clone()];
+    for _ in 1..NODES {
+        stores.push(Arc::new(place.another().await));
+    }
     let limits = RunLimits { concurrency: AT_ONCE, max_losses: 2, ..RunLimits::default() };
     let ticket = planned_as(&*stores[0], Submission { limits, ..submission(1, "shared") }, items()).await;
     let stage = Arc::new(Stage { run: ticket.run, at_work: AtomicI64::new(0), over: AtomicBool::new(false) });
@@ -131,18 +137,16 @@ async fn nodes_share_a_run(stores: Vec<Arc<SqlStore>>) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn three_nodes_share_a_run_on_postgres() {
-    let place = databases::postgres().await;
-    let mut stores = vec![place.store.clone()];
-    for _ in 1..NODES {
-        stores.push(Arc::new(place.another().await));
-    }
-    nodes_share_a_run(stores).await;
+    nodes_share_a_run(databases::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn three_nodes_share_a_run_on_mariadb() {
+    nodes_share_a_run(databases::mariadb().await).await;
 }
 
 /// E24: a quota of a workspace holds although all nodes take runs on at the same moment.
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nodes_that_admit_at_once_keep_the_quota_on_postgres() {
-    let place = databases::postgres().await;
+async fn nodes_that_admit_at_once_keep_the_quota(place: Database) {
     let mut tasks = Vec::new();
     for n in 1..=6 {
         place.store.submit(submission(n, &format!("job {n}")), T0).await.unwrap();
@@ -162,9 +166,27 @@ async fn nodes_that_admit_at_once_keep_the_quota_on_postgres() {
     assert_eq!(held, 2);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_admit_at_once_keep_the_quota_on_postgres() {
+    nodes_that_admit_at_once_keep_the_quota(databases::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_admit_at_once_keep_the_quota_on_mariadb() {
+    nodes_that_admit_at_once_keep_the_quota(databases::mariadb().await).await;
+}
+
 #[tokio::test]
-async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices() {
-    let place = databases::postgres().await;
+async fn a_connection_that_was_cut_is_made_anew_on_postgres() {
+    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::postgres().await).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_was_cut_is_made_anew_on_mariadb() {
+    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::mariadb().await).await;
+}
+
+async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Database) {
     let ticket = planned(&*place.store, "cut", (0..4).map(new_item).collect()).await;
     for now in 1..=3 {
         place.cut();
@@ -173,5 +195,33 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices() {
         assert_eq!(succeed(&*place.store, claimed[0].lease, T0 + now).await, Receipt::Accepted);
         place.cut();
         assert_eq!(place.store.run(ticket.run).await.unwrap().counters.running, now);
+    }
+}
+
+/// B2: what one node does wakes the others up, and not itself.
+#[tokio::test]
+async fn nodes_are_woken_by_what_another_did() {
+    let database = databases::postgres().await;
+    let (one, two) = (&database.store, database.another().await);
+    let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
+    let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
+    // Whoever begins to listen looks once.
+    soon(ours.clone()).await.expect("to begin");
+    soon(theirs.clone()).await.expect("to begin");
+    one.submit(submission(100, "a"), T0).await.unwrap();
+    soon(theirs).await.expect("the other node to be woken");
+    let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
+    assert!(itself.is_err(), "nobody needs to be woken by himself");
+}
+
+/// While nodes are replaced one after the other, old ones work on tables that a newer one has added to.
+#[tokio::test]
+async fn newer_tables_are_used_if_they_say_that_one_can() {
+    for database in [databases::postgres().await, databases::mariadb().await] {
+        database.perform("INSERT INTO migrations (version, works_since) VALUES (98, 1)");
+        database.another().await.sessions().await.expect("it works with them");
+        database.perform("INSERT INTO migrations (version, works_since) VALUES (99, 99)");
+        let refused = SqlStore::connect(&database.url()).await.err().expect("refused").to_string();
+        assert!(refused.contains("need a program that knows version 99"), "{refused}");
     }
 }

@@ -3,7 +3,7 @@
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{ItemDetail, Labels, RemoteWorker, RunLimits, Session};
+use windrow_model::record::{ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::store::*;
 use windrow_model::view::ItemView;
@@ -28,6 +28,8 @@ cases![
     a_terminating_run_lets_no_step_begin,
     steps_left_open_are_unknown_after_a_loss,
     a_step_lost_sight_of_takes_its_result_when_it_comes,
+    nodes_find_what_others_have_queued,
+    a_node_learns_with_its_beat_that_it_shall_leave,
     an_item_lost_too_often_is_given_up,
     a_retry_keeps_the_earlier_attempt,
     a_partial_hand_in_shows_in_the_snapshot,
@@ -275,6 +277,55 @@ async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) 
     assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 1, "once");
 }
 
+fn node(n: i64) -> Session {
+    let roles = NodeRole::ALL.to_vec();
+    let node = ServingNode { version: "1".into(), roles, address: "http://here".into(), draining: false };
+    Session { node: Some(node), ..session(n) }
+}
+
+/// E2, B10: any node may do items of a run, whoever coordinates it.
+async fn nodes_find_what_others_have_queued(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    let found = |session, regions: &[&str]| {
+        let regions = regions.iter().map(|region| (*region).to_owned()).collect();
+        store.runs_elsewhere(SessionId(session), Scope { only: None, regions }, T0)
+    };
+    assert_eq!(found(2, &[]).await.unwrap(), [], "its coordinator is no node, and keeps it to itself");
+    store.open_session(node(1)).await.unwrap();
+    store.open_session(node(2)).await.unwrap();
+    let ids = |runs: Vec<Run>| runs.into_iter().map(|run| run.id).collect::<Vec<_>>();
+    assert_eq!(ids(found(2, &[]).await.unwrap()), [ticket.run]);
+    assert_eq!(ids(found(2, &["eu"]).await.unwrap()), [ticket.run], "a run without a region is everybody's");
+    assert_eq!(ids(found(1, &[]).await.unwrap()), [], "its own is not elsewhere");
+    let claim = Claim { run: ticket.run, session: SessionId(2), want: 5, lease_ms: LEASE_MS };
+    let claimed = store.claim(claim, T0).await.unwrap();
+    assert_eq!(claimed.len(), 2, "it claims like the coordinator");
+    assert_eq!(ids(found(2, &[]).await.unwrap()), [], "nothing is queued any more");
+    report(store, claimed[0].lease, vec![], Ending::GiveBack, T0).await.accepted();
+    assert_eq!(ids(found(2, &[]).await.unwrap()), [ticket.run]);
+    store.intend(ticket.run, RunEvent::Pause, "ann", None, T0).await.unwrap();
+    assert_eq!(ids(found(2, &[]).await.unwrap()), [], "it does not dispatch");
+    store.intend(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    let later = T0 + LEASE_MS;
+    let found = store.runs_elsewhere(SessionId(2), Scope { only: None, regions: vec![] }, later).await.unwrap();
+    assert_eq!(ids(found), [], "nobody coordinates it any more: it is there to be admitted");
+}
+
+async fn a_node_learns_with_its_beat_that_it_shall_leave(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.open_session(node(2)).await.unwrap();
+    assert!(!store.beat(SessionId(2), LEASE_MS, T0).await.unwrap().drain);
+    store.drain(SessionId(2)).await.unwrap();
+    assert!(store.beat(SessionId(2), LEASE_MS, T0).await.unwrap().drain);
+    let listed = store.sessions().await.unwrap();
+    let draining = |session: &Session| session.node.as_ref().map(|node| node.draining);
+    assert_eq!(listed.iter().map(draining).collect::<Vec<_>>(), [None, Some(true)]);
+    assert!(matches!(store.drain(SessionId(1)).await, Err(StoreError::NotFound { what: "node", .. })));
+    assert!(matches!(store.drain(SessionId(9)).await, Err(StoreError::NotFound { what: "node", .. })));
+    store.bury(SessionId(2), T0).await.unwrap();
+    assert!(store.drain(SessionId(2)).await.is_err(), "it has left");
+}
+
 /// E12: one poison item never fails a run.
 async fn an_item_lost_too_often_is_given_up(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
@@ -351,7 +402,10 @@ async fn a_stale_coordinator_changes_nothing(store: &dyn Store) {
     assert_eq!(store.cancel_items(old, 1, later).await.unwrap_err(), stale);
     assert_eq!(store.yield_run(old, later).await.unwrap_err(), stale);
     assert_eq!(store.close_run(old, Closing::default(), later).await.unwrap_err(), stale);
-    assert!(store.beat(SessionId(1), LEASE_MS, later).await.unwrap().is_empty(), "it is not the first one's any more");
+    assert!(
+        store.beat(SessionId(1), LEASE_MS, later).await.unwrap().held.is_empty(),
+        "it is not the first one's any more"
+    );
     assert_eq!(store.run(old.run).await.unwrap().coordinator, Some(SessionId(2)));
 }
 

@@ -1,11 +1,11 @@
-//! Where the databases are, and a fresh place in each. `scripts/services` starts those that are servers; a test that
-//! does not find one fails, it is never skipped.
+//! A fresh place in each of the databases.
 
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use windrow_store::SqlStore;
+
+use crate::mariadb::Tables;
+use crate::services::{unique, url};
 
 /// A fresh store in an SQL database, and what must live as long as it.
 pub struct Database {
@@ -16,6 +16,7 @@ pub struct Database {
 enum Place {
     Folder(tempfile::TempDir),
     Schema(Schema),
+    Tables(Tables),
 }
 
 impl Database {
@@ -38,6 +39,24 @@ impl Database {
                  END $$",
                 schema.name
             )),
+            Place::Tables(tables) => tables.empty(),
+        }
+    }
+
+    /// Does something to its tables behind the back of its stores.
+    pub fn perform(&self, sql: &str) {
+        match &self.place {
+            Place::Folder(_) => unreachable!("only servers have several programs at a time"),
+            Place::Schema(schema) => schema.perform(format!("SET search_path TO {}; {sql}", schema.name)),
+            Place::Tables(tables) => tables.query(sql.to_owned()),
+        }
+    }
+
+    pub fn url(&self) -> String {
+        match &self.place {
+            Place::Folder(_) => unreachable!("a file has a path"),
+            Place::Schema(schema) => schema.url(),
+            Place::Tables(tables) => tables.url(),
         }
     }
 
@@ -49,6 +68,7 @@ impl Database {
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
                 schema.name
             )),
+            Place::Tables(tables) => tables.cut(),
         }
     }
 
@@ -57,6 +77,7 @@ impl Database {
         match &self.place {
             Place::Folder(home) => SqlStore::open(&home.path().join("windrow.db")).expect("the same file"),
             Place::Schema(schema) => SqlStore::connect(&schema.url()).await.expect("the same schema"),
+            Place::Tables(tables) => SqlStore::connect(&tables.url()).await.expect("the same tables"),
         }
     }
 }
@@ -71,6 +92,12 @@ pub async fn postgres() -> Database {
     let schema = Schema { server: url("WINDROW_TEST_POSTGRES"), name: unique("t") };
     let store = SqlStore::connect(&schema.url()).await.expect("a new schema");
     Database { store: Arc::new(store), place: Place::Schema(schema) }
+}
+
+pub async fn mariadb() -> Database {
+    let tables = Tables::new(&url("WINDROW_TEST_MARIADB"), unique("t"));
+    let store = SqlStore::connect(&tables.url()).await.expect("a new database");
+    Database { store: Arc::new(store), place: Place::Tables(tables) }
 }
 
 /// The tables of one test; they go with it.
@@ -103,23 +130,4 @@ impl Drop for Schema {
     fn drop(&mut self) {
         self.perform(format!("DROP SCHEMA IF EXISTS {} CASCADE", self.name));
     }
-}
-
-pub fn unique(prefix: &str) -> String {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    format!("{prefix}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
-}
-
-/// From the environment, or from what `scripts/services up` left behind.
-pub fn url(name: &str) -> String {
-    let left_behind = || {
-        let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").to_string_lossy().into_owned()
-        });
-        let urls = std::fs::read_to_string(Path::new(&target).join("services/urls")).ok()?;
-        urls.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('=').map(str::to_owned))
-    };
-    std::env::var(name).ok().or_else(left_behind).unwrap_or_else(|| {
-        panic!("{name} is not set and no services are up: run `scripts/services up`, or the tests by `make test`")
-    })
 }

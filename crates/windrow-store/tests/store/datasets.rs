@@ -1,6 +1,7 @@
 //! The rules of the port of named datasets, one per case, stamped per adapter.
 
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use windrow_model::dataset::*;
 use windrow_model::step::ContentKey;
 use windrow_model::store::StoreError;
@@ -203,47 +204,53 @@ async fn the_same_name_in_two_workspaces_is_two_datasets(store: &dyn DatasetStor
     assert_eq!(store.datasets("v").await.unwrap().len(), 0);
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
-
-    /// Any history of imports and deletions leaves all adapters with the same datasets.
-    #[test]
-    fn all_adapters_tell_the_same_story(
-        history in prop::collection::vec((prop::collection::vec(0..6_u64, 1..8), any::<bool>(), 0..4_i64), 1..10)
-    ) {
-        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
-            let (memory, sqlite, postgres) = (MemoryStore::new(), databases::sqlite().await, databases::postgres().await);
-            let stores: [&dyn DatasetStore; 3] = [&memory, &*sqlite.store, &*postgres.store];
-            for (no, (rows, finish, dropped)) in history.iter().enumerate() {
+/// Any history of imports and deletions leaves all adapters with the same datasets.
+#[test]
+fn all_adapters_tell_the_same_story() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (postgres, mariadb) = runtime.block_on(async { (databases::postgres().await, databases::mariadb().await) });
+    let step = (prop::collection::vec(0..6_u64, 1..8), any::<bool>(), 0..4_i64);
+    let config = ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() };
+    let told = TestRunner::new(config).run(&prop::collection::vec(step, 1..10), |history| {
+        postgres.empty();
+        mariadb.empty();
+        runtime.block_on(async {
+            let (memory, sqlite) = (MemoryStore::new(), databases::sqlite().await);
+            let others: [(&str, &dyn DatasetStore); 3] =
+                [("SQLite", &*sqlite.store), ("PostgreSQL", &*postgres.store), ("MariaDB", &*mariadb.store)];
+            for (no, step) in history.iter().enumerate() {
                 let n = no as i64 + 1;
-                let mut told = Vec::new();
-                for store in stores {
-                    store.begin_import(import(n, "a"), T0 + n).await.unwrap();
-                    store.import_rows(DatasetVersionId(n), 0, rows.iter().map(|n| row(*n)).collect()).await.unwrap();
-                    let finished = match finish {
-                        true => Some(store.finish_import(DatasetVersionId(n), profile(), T0 + n).await),
-                        false => None,
-                    };
-                    let gone = store.drop_version(DatasetVersionId(n - dropped)).await;
-                    let swept = store.sweep_datasets(3).await;
-                    let listed = store.datasets("w").await.unwrap();
-                    let mut contents = Vec::new();
-                    for listing in &listed {
-                        for version in store.dataset_versions(listing.dataset.id).await.unwrap() {
-                            let rows = store.dataset_rows(version.id, 0, 99, usize::MAX).await.unwrap();
-                            let versions = (version.id, listing.newest.id);
-                            let differences = store.dataset_differences(versions, 0, 99).await.unwrap();
-                            let mut differences: Vec<_> =
-                                differences.into_iter().map(|found| (found.key, found.change)).collect();
-                            differences.sort();
-                            contents.push((version, rows, differences));
-                        }
-                    }
-                    told.push((finished, gone, swept, listed, contents));
+                let expected = story(&memory, n, step).await;
+                for (name, store) in others {
+                    assert_eq!(expected, story(store, n, step).await, "{name} after step {n}");
                 }
-                assert_eq!(told[0], told[1], "SQLite after step {n}");
-                assert_eq!(told[0], told[2], "PostgreSQL after step {n}");
             }
         });
+        Ok(())
+    });
+    told.unwrap();
+}
+
+/// What a store says to the step of this number, and all it holds then.
+async fn story(store: &dyn DatasetStore, n: i64, (rows, finish, dropped): &(Vec<u64>, bool, i64)) -> String {
+    store.begin_import(import(n, "a"), T0 + n).await.unwrap();
+    store.import_rows(DatasetVersionId(n), 0, rows.iter().map(|n| row(*n)).collect()).await.unwrap();
+    let finished = match finish {
+        true => Some(store.finish_import(DatasetVersionId(n), profile(), T0 + n).await),
+        false => None,
+    };
+    let gone = store.drop_version(DatasetVersionId(n - dropped)).await;
+    let swept = store.sweep_datasets(3).await;
+    let listed = store.datasets("w").await.unwrap();
+    let mut contents = Vec::new();
+    for listing in &listed {
+        for version in store.dataset_versions(listing.dataset.id).await.unwrap() {
+            let rows = store.dataset_rows(version.id, 0, 99, usize::MAX).await.unwrap();
+            let differences = store.dataset_differences((version.id, listing.newest.id), 0, 99).await.unwrap();
+            let mut differences: Vec<_> = differences.into_iter().map(|found| (found.key, found.change)).collect();
+            differences.sort();
+            contents.push((version, rows, differences));
+        }
     }
+    format!("{:#?}", (finished, gone, swept, listed, contents))
 }

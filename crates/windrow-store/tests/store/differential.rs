@@ -524,10 +524,9 @@ proptest! {
 }
 
 /// In tables that are made once and emptied for each history: making them takes longer than playing it.
-#[test]
-fn postgres_agrees_with_the_specification() {
+fn agrees_with_the_specification(database: impl Future<Output = databases::Database>) {
     let runtime = runtime();
-    let database = runtime.block_on(databases::postgres());
+    let database = runtime.block_on(database);
     let config = ProptestConfig { cases: 32, max_shrink_iters: 400, failure_persistence: None, ..Default::default() };
     let played = TestRunner::new(config).run(&prop::collection::vec(op(), 1..120), |history| {
         database.empty();
@@ -535,4 +534,14 @@ fn postgres_agrees_with_the_specification() {
         Ok(())
     });
     played.unwrap();
+}
+
+#[test]
+fn postgres_agrees_with_the_specification() {
+    agrees_with_the_specification(databases::postgres());
+}
+
+#[test]
+fn mariadb_agrees_with_the_specification() {
+    agrees_with_the_specification(databases::mariadb());
 }

@@ -17,6 +17,7 @@ pub fn session(n: i64) -> Session {
         host: "host".into(),
         pid: n,
         regions: vec!["eu".into()],
+        node: None,
         remote: None,
         at_work: 0,
         started_at: T0,

@@ -21,6 +21,12 @@ macro_rules! cases {
                 super::$case(&*database.store, &*database.store).await
             } )+
         }
+        mod mariadb {
+            $( #[tokio::test] async fn $case() {
+                let database = crate::databases::mariadb().await;
+                super::$case(&*database.store, &*database.store).await
+            } )+
+        }
     };
 }
 

@@ -20,6 +20,9 @@ macro_rules! cases_of_databases {
         mod postgres {
             $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::postgres().await.store).await } )+
         }
+        mod mariadb {
+            $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::mariadb().await.store).await } )+
+        }
     };
 }
 use cases_of_databases;
@@ -33,8 +36,10 @@ mod datasets;
 mod differential;
 mod fixture;
 mod hooks;
+mod mariadb;
 mod rollout;
 mod searching;
 mod secrets;
+mod services;
 mod steering;
 mod vitals;

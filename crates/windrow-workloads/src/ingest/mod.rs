@@ -27,7 +27,7 @@ use program::Ingest;
 use spec::IngestSpec;
 
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
-pub use meters::METRICS;
+pub use meters::{METRICS, announce};
 
 pub const KIND: &str = "ingest";
 

@@ -45,9 +45,13 @@ const PIECES: [&str; 12] = [
     "operation_http",
 ];
 
+/// Only when they are asked for: they need a server.
+const ON_SERVERS: [&str; 2] = ["postgres_100k", "mariadb_100k"];
+
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
-    for name in PIECES.iter().filter(|name| filters.is_empty() || filters.contains(name)) {
+    let asked = ON_SERVERS.iter().filter(|name| filters.contains(name));
+    for name in PIECES.iter().filter(|name| filters.is_empty() || filters.contains(name)).chain(asked) {
         eprintln!("measuring {name} …");
         let me = std::env::current_exe().expect("this program");
         let child = Command::new(me).args(["piece", name]).stdout(Stdio::piped()).stderr(Stdio::inherit()).output();
@@ -69,6 +73,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_10k" => walk::sqlite(10_000, "10k"),
         "sqlite_100k" => walk::sqlite(100_000, "100k"),
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
+        "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
+        "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
         "restart" => restart::first_claim(1_000_000),
         "slot_refill" => walk::slot_refill(),
         "submit_1m" => submit::rows(size("SUBMITTED", 1_000_000)),
@@ -81,7 +87,7 @@ fn piece(name: &str) -> Figures {
 }
 
 /// Other sizes than those of the page, to try the bench itself: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`,
-/// `WINDROW_BENCH_SUBMITTED`.
+/// `WINDROW_BENCH_SUBMITTED`, `WINDROW_BENCH_ITEMS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

@@ -45,6 +45,7 @@ async fn interrupted(store: &dyn Store, items: u64) {
         host: "bench".into(),
         pid: 1,
         regions: Vec::new(),
+        node: None,
         remote: None,
         at_work: 0,
         started_at: now,

@@ -10,7 +10,7 @@ use windrow_model::record::{Labels, RunLimits, Session};
 use windrow_model::state::Mode;
 use windrow_model::store::Store;
 use windrow_model::{Clock, Json, RunId, SessionId};
-use windrow_store::{MemoryStore, SqliteStore};
+use windrow_store::{MemoryStore, SqlStore, SqliteStore};
 
 use crate::noop::Noop;
 use crate::{Figures, peak_mb};
@@ -33,6 +33,17 @@ pub fn sqlite(items: u64, label: &str) -> Figures {
         figures.insert("sqlite.items_per_s".into(), items as f64 / seconds);
     }
     figures
+}
+
+/// On a server that `WINDROW_BENCH_<NAME>` names; the figures are of this process and the server on the same cores.
+pub fn server(database: &str, items: u64) -> Figures {
+    let variable = format!("WINDROW_BENCH_{}", database.to_uppercase());
+    let url = std::env::var(&variable).unwrap_or_else(|_| panic!("set {variable} to a URL; `make bench-queues` does"));
+    let seconds = block_on(async {
+        let store = SqlStore::connect(&url).await.expect("the server");
+        walk(Arc::new(store), items).await
+    });
+    [(format!("{database}.items_per_s"), items as f64 / seconds), (format!("{database}.peak_mb"), peak_mb())].into()
 }
 
 /// Time from the end of an item to the start of the next one, at full concurrency on SQLite.
@@ -100,14 +111,22 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         host: "bench".into(),
         pid: i64::from(std::process::id()),
         regions: Vec::new(),
+        node: None,
         remote: None,
         at_work: 0,
         started_at: now,
         beat_at: now,
         ended_at: None,
     };
-    let parts =
-        Parts { store, workloads: vec![Arc::new(work)], clock: Arc::new(SystemClock), seed: 1, session, tracer: None };
+    let parts = Parts {
+        store,
+        workloads: vec![Arc::new(work)],
+        clock: Arc::new(SystemClock),
+        seed: 1,
+        session,
+        bell: None,
+        tracer: None,
+    };
     Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
 }
 

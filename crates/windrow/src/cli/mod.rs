@@ -45,9 +45,11 @@ mod jobs_why;
 mod keys_create;
 mod keys_list;
 mod keys_revoke;
+mod migrate_store;
 mod mock_connect;
 mod mock_model;
 mod mock_source;
+mod nodes;
 mod online;
 mod output;
 mod plan;
@@ -152,6 +154,9 @@ enum Command {
     /// Where ingested data came from, and the checkpoints of plans
     #[command(subcommand, arg_required_else_help = true)]
     Ingest(ingest::Ingest),
+    /// The servers that share a database
+    #[command(subcommand, arg_required_else_help = true)]
+    Nodes(Nodes),
     /// Do items for a server, on this machine
     Worker(worker::Args),
     /// Have events sent to URLs, signed
@@ -175,11 +180,18 @@ enum Command {
     Doctor(doctor::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    MigrateStore(migrate_store::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Config {
     Show(config_show::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Nodes {
+    List(nodes::ListArgs),
+    Drain(nodes::DrainArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -310,8 +322,14 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
         Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
         Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
+        Command::MigrateStore(args) => Box::pin(migrate_store::perform(&at.here("migrate-store")?, args)).await,
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(at, command).await,
+        Command::Nodes(Nodes::List(args)) => nodes::list(&at.desk().await?, args).await,
+        Command::Nodes(Nodes::Drain(args)) => {
+            let desk = at.desk().await?;
+            desk.change("nodes drain", args.node.to_string(), nodes::drain(&desk, args)).await
+        }
         Command::Keys(command) => perform_on_keys(at, command).await,
         Command::Audit(args) => audit::perform(&at.desk().await?, args).await,
         Command::Compare(args) => compare::perform(&at.desk().await?, args).await,

@@ -12,6 +12,7 @@ use axum::serve::{IncomingStream, Listener};
 use sd_notify::NotifyState;
 use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
+use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
 
 use super::execute::Signals;
@@ -47,6 +48,19 @@ pub struct Args {
     /// How long running items may take to finish when the server is stopped
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     grace: Duration,
+    /// What this node does: api, scheduler, worker, or several of them. All by default
+    ///
+    /// Nodes that share a database (--database) can share the work: `api` answers over HTTP and gRPC,
+    /// `scheduler` coordinates runs and starts jobs that are due, `worker` does items of all nodes' runs. One
+    /// without `api` still answers /healthz, /readyz and /metrics.
+    #[arg(
+        long,
+        value_name = "ROLES",
+        env = "WINDROW_ROLES",
+        value_delimiter = ',',
+        default_value = "api,scheduler,worker"
+    )]
+    roles: Vec<NodeRole>,
     /// Runs at work at the same time
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     jobs: usize,
@@ -109,16 +123,29 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let retention = args.retention();
     let door = args.access.door(&app, address, certificate.is_some()).await?;
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
-    let load = Load { jobs: args.jobs, workers: args.workers, retention, lease: args.lease, regions: args.regions };
+    let answers = args.roles.contains(&NodeRole::Api);
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let load = Load {
+        jobs: args.jobs,
+        workers: args.workers,
+        retention,
+        lease: args.lease,
+        regions: args.regions,
+        roles: args.roles,
+        address: format!("{scheme}://{address}"),
+    };
     let running = app.engine_of_all(load).await?;
     let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, door, watch).await?;
-    println!("{}://{address}", if certificate.is_some() { "https" } else { "http" });
+    println!("{scheme}://{address}");
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
-    let router = http::router(server.clone(), RateLimit::new(args.rate_limit));
+    let router = match answers {
+        true => http::router(server.clone(), RateLimit::new(args.rate_limit)),
+        false => http::router_of_watch(server.clone()),
+    };
     let exit = match certificate {
         Some(certificate) => {
             tokio::spawn(certificate.clone().keep_fresh());
@@ -182,6 +209,7 @@ where
     let trouble = tokio::select! {
         served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
+        () = sent_away(&server) => None,
         never = server.watch.go_on(&server.app, server.engine()) => match never {},
         () = signals.next() => None,
     };
@@ -225,6 +253,14 @@ async fn engine_trouble(server: &Server) -> Error {
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// Somebody asked this node to leave (`windrow nodes drain`).
+async fn sent_away(server: &Server) {
+    while !server.engine().is_sent_away() {
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+    eprintln!("asked to leave by `windrow nodes drain`");
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {

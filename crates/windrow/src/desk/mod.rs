@@ -7,6 +7,7 @@ mod datasets;
 mod ingest;
 mod items;
 mod jobs;
+mod nodes;
 mod operations;
 mod results;
 mod secrets;

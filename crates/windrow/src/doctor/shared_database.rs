@@ -13,7 +13,8 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
     let app = match App::open(patient.site).await {
         Ok(app) => app,
         Err(error) => {
-            let remedy = "check host, user, password and TLS of --database; the user must be allowed to make a schema";
+            let remedy = "check host, user, password and TLS of --database; the user must be allowed to make a schema (PostgreSQL) \
+                 or the tables of the database (MySQL, MariaDB)";
             return vec![Check::failure(NAME, format!("{}: {}", place(url), error.one_line()), remedy)];
         }
     };
@@ -57,5 +58,6 @@ mod tests {
     fn nobody_reads_the_password() {
         assert_eq!(place("postgres://ann:p@ss@db:5432/w?sslmode=require"), "postgres://db:5432/w");
         assert_eq!(place("postgres://db/w"), "postgres://db/w");
+        assert_eq!(place("mysql://ann:hush@db/w?sslmode=disable"), "mysql://db/w");
     }
 }

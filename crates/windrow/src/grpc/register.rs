@@ -41,6 +41,7 @@ impl Roll {
             host,
             pid,
             regions: Vec::new(),
+            node: None,
             remote: Some(worker.clone()),
             at_work: 0,
             started_at: now,

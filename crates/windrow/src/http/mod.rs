@@ -32,6 +32,7 @@ mod lineage;
 mod live;
 mod logs;
 mod metrics;
+mod nodes;
 mod openapi;
 mod operations;
 mod origin;
@@ -112,6 +113,19 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .layer(from_fn(request_id::attach))
 }
 
+/// Of a node that does not answer for others: whether it lives, and what it measures.
+pub fn router_of_watch(server: Arc<Server>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::healthz))
+        .route("/readyz", get(health::readyz))
+        .route("/metrics", get(metrics::show))
+        .fallback(refusal::no_such_route)
+        .with_state(server.clone())
+        .layer(from_fn_with_state(server, identify::identify))
+        .layer(from_fn(version::attach))
+        .layer(from_fn(request_id::attach))
+}
+
 /// Every route with its description; what is not in here is not in the document.
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
@@ -175,6 +189,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(keys::revoke))
         .routes(routes!(session::show, session::open, session::close))
         .routes(routes!(workers::list))
+        .routes(routes!(nodes::list))
+        .routes(routes!(nodes::drain))
         .routes(routes!(health::show))
         .routes(routes!(alerts::list))
 }

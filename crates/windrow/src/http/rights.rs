@@ -8,11 +8,18 @@ use windrow_model::access::Role;
 /// Open to everybody: they tell nothing about anybody's work.
 const PUBLIC: &[&str] = &["/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"];
 
-const OF_ADMINS: &[&str] =
-    &["/api/v1/audit", "/api/v1/clean-up", "/api/v1/deliveries", "/api/v1/keys", "/api/v1/secrets", "/api/v1/webhooks"];
+const OF_ADMINS: &[&str] = &[
+    "/api/v1/audit",
+    "/api/v1/clean-up",
+    "/api/v1/deliveries",
+    "/api/v1/keys",
+    "/api/v1/nodes",
+    "/api/v1/secrets",
+    "/api/v1/webhooks",
+];
 
 /// What reaches beyond one workspace, and is not for a caller of one.
-const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/clean-up", "/metrics"];
+const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
 
 /// Says nothing but who one is.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];

@@ -36,6 +36,7 @@ impl Exposition {
         all().for_each(describe);
         streams::announce();
         otlp::announce();
+        windrow_workloads::ingest::announce();
         Ok(Self(handle))
     }
 

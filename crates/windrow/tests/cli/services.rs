@@ -3,11 +3,34 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Stamps every case once per server; it is given the URL of a database that nobody else has.
+macro_rules! on_every_server {
+    ($($case:ident),+ $(,)?) => {
+        mod postgres {
+            $( #[test] fn $case() { super::$case(crate::services::postgres()) } )+
+        }
+        mod mariadb {
+            $( #[test] fn $case() { super::$case(crate::services::mariadb()) } )+
+        }
+    };
+}
+pub(crate) use on_every_server;
+
 /// PostgreSQL, in a schema that nobody else has.
 pub fn postgres() -> String {
+    format!("{}?sslmode=disable&schema={}", url("WINDROW_TEST_POSTGRES"), unique())
+}
+
+/// MariaDB, in a database that nobody else has.
+pub fn mariadb() -> String {
+    let url = url("WINDROW_TEST_MARIADB");
+    let (server, _) = url.rsplit_once('/').expect("a URL with a database");
+    format!("{server}/{}?sslmode=disable", unique())
+}
+
+fn unique() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let (process, n) = (std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-    format!("{}?sslmode=disable&schema=cli_{process}_{n}", url("WINDROW_TEST_POSTGRES"))
+    format!("cli_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// From the environment, or from what `scripts/services up` left behind.

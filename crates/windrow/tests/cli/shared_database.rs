@@ -2,14 +2,23 @@
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
-use crate::services;
+use crate::services::on_every_server;
 
 const URL: &str = "WINDROW_DATABASE_URL";
 
-#[test]
-fn what_one_node_ran_another_reads() {
+on_every_server! {
+    what_one_node_ran_another_reads,
+    a_node_that_looks_in_takes_nothing_from_one_that_lives,
+    another_node_goes_on_with_what_a_killed_one_left,
+    the_doctor_says_whether_the_database_answers_and_never_the_password,
+    a_backup_is_left_to_the_tools_of_the_server,
+    the_history_of_a_laptop_moves_to_a_server,
+    what_is_in_use_is_not_moved_and_nothing_is_moved_over_it,
+}
+
+fn what_one_node_ran_another_reads(url: String) {
     let endpoint = Endpoint::open();
-    let (place, url) = (Place::with_rows(&endpoint, 30, 4), services::postgres());
+    let place = Place::with_rows(&endpoint, 30, 4);
     let node = [(URL, url.as_str())];
     let said = place.windrow_with(&node, &["--data", "one", "run", "job.yaml", "--json"]).ended_with(0);
     assert_eq!(said.json()["items"]["succeeded"], 30);
@@ -22,10 +31,9 @@ fn what_one_node_ran_another_reads() {
     assert_eq!(endpoint.calls(), calls);
 }
 
-#[test]
-fn a_node_that_looks_in_takes_nothing_from_one_that_lives() {
+fn a_node_that_looks_in_takes_nothing_from_one_that_lives(url: String) {
     let endpoint = Endpoint::gated(5);
-    let (place, url) = (Place::with_rows(&endpoint, 20, 4), services::postgres());
+    let place = Place::with_rows(&endpoint, 20, 4);
     let node = [(URL, url.as_str())];
     let run = place.start_with(&node, &["--data", "one", "run", "job.yaml", "--json"]);
     wait_until("five answers", || endpoint.answered() >= 5);
@@ -36,34 +44,75 @@ fn a_node_that_looks_in_takes_nothing_from_one_that_lives() {
     assert_eq!(endpoint.calls(), 20, "nothing was done twice");
 }
 
-#[test]
-fn another_node_goes_on_with_what_a_killed_one_left() {
+fn another_node_goes_on_with_what_a_killed_one_left(url: String) {
     let endpoint = Endpoint::gated(10);
-    let (place, url) = (Place::with_rows(&endpoint, 40, 4), services::postgres());
+    let place = Place::with_rows(&endpoint, 40, 4);
     let node = [(URL, url.as_str())];
     let run = place.start_with(&node, &["--data", "one", "run", "job.yaml"]);
     wait_until("ten answers", || endpoint.answered() >= 10);
     run.kill();
     endpoint.open_gate();
     // Nobody on another machine knows that it is dead before its lease has run out.
-    let said = place.windrow_with(&node, &["--data", "two", "run", "job.yaml", "--json"]).ended_with(0);
-    assert_eq!(said.json()["items"]["succeeded"], 40, "{}", said.stderr);
+    let again = || place.windrow_with(&node, &["--data", "two", "run", "job.yaml", "--json"]);
+    assert!(again().ended_with(1).stderr.contains("is being worked on by process"));
+    wait_until("the lease to run out", || again().code == 0);
+    assert_eq!(again().ended_with(0).json()["items"]["succeeded"], 40);
     assert!((40..=44).contains(&endpoint.calls()), "{} calls", endpoint.calls());
 }
 
-#[test]
-fn the_doctor_says_whether_the_database_answers_and_never_the_password() {
-    let (place, url) = (Place::empty(), services::postgres());
+fn the_doctor_says_whether_the_database_answers_and_never_the_password(url: String) {
+    let place = Place::empty();
     let said = place.windrow_with(&[(URL, &url)], &["doctor"]).ended_with(0);
     assert!(said.stdout.contains("answers, its schema is up to date"), "{}", said.stdout);
-    let nowhere = [(URL, "postgres://ann:hush@127.0.0.1:1/windrow?sslmode=disable")];
-    let said = place.windrow_with(&nowhere, &["doctor"]).ended_with(1);
-    assert!(said.stdout.contains("postgres://127.0.0.1:1/windrow") && !said.stdout.contains("hush"), "{}", said.stdout);
+    let (scheme, _) = url.split_once("://").unwrap();
+    let nowhere = format!("{scheme}://ann:hush@127.0.0.1:1/windrow?sslmode=disable");
+    let said = place.windrow_with(&[(URL, &nowhere)], &["doctor"]).ended_with(1);
+    let shown = format!("{scheme}://127.0.0.1:1/windrow");
+    assert!(said.stdout.contains(&shown) && !said.stdout.contains("hush"), "{}", said.stdout);
 }
 
-#[test]
-fn a_backup_is_left_to_the_tools_of_the_server() {
-    let (place, url) = (Place::empty(), services::postgres());
+fn a_backup_is_left_to_the_tools_of_the_server(url: String) {
+    let place = Place::empty();
     let said = place.windrow_with(&[(URL, &url)], &["backup", "all.tar.zst"]).ended_with(1);
-    assert!(said.stderr.contains("pg_dump"), "{}", said.stderr);
+    let dump = if url.starts_with("postgres") { "pg_dump" } else { "mariadb-dump" };
+    assert!(said.stderr.contains(dump), "{}", said.stderr);
+}
+
+/// What `jobs show`, `items` and `result` say of the job, wherever it is.
+fn all_of(place: &Place, node: &[(&str, &str)]) -> Vec<serde_json::Value> {
+    let ask = |arguments: &[&str]| place.windrow_with(node, arguments).ended_with(0).json();
+    vec![ask(&["jobs", "show", "counted", "--json"]), ask(&["jobs", "items", "counted", "--json"])]
+}
+
+fn the_history_of_a_laptop_moves_to_a_server(url: String) {
+    let endpoint = Endpoint::gated(25);
+    let place = Place::with_rows(&endpoint, 40, 4);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("25 answers", || endpoint.answered() >= 25);
+    run.kill();
+    place.windrow(&["jobs", "list"]).ended_with(0);
+    let before = all_of(&place, &[]);
+    let said = place.windrow(&["migrate-store", "--to", &url, "--json"]).ended_with(0);
+    assert_eq!(said.json()["verified"], true);
+    let node = [(URL, url.as_str())];
+    assert_eq!(all_of(&place, &node), before, "the same there");
+    // It goes on where it was, and nothing that was paid for is paid again.
+    endpoint.open_gate();
+    let said = place.windrow_with(&node, &["run", "job.yaml", "--json"]).ended_with(0);
+    assert_eq!(said.json()["items"]["succeeded"], 40);
+    assert!(endpoint.calls() <= 44, "{} calls", endpoint.calls());
+}
+
+fn what_is_in_use_is_not_moved_and_nothing_is_moved_over_it(url: String) {
+    let endpoint = Endpoint::gated(3);
+    let place = Place::with_rows(&endpoint, 10, 2);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("three answers", || endpoint.answered() >= 3);
+    let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
+    assert!(said.stderr.contains("works on .windrow/windrow.db"), "{}", said.stderr);
+    endpoint.open_gate();
+    run.finish().ended_with(0);
+    place.windrow(&["migrate-store", "--to", &url]).ended_with(0);
+    let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
+    assert!(said.stderr.contains("row(s) already"), "{}", said.stderr);
 }

@@ -10,6 +10,7 @@ CREATE TABLE sessions (
     started_at BIGINT NOT NULL,
     beat_at BIGINT NOT NULL,
     ended_at BIGINT,
+    node TEXT COLLATE "C",
     remote TEXT COLLATE "C"
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_analyze_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 CREATE INDEX sessions_open ON sessions (id) WHERE ended_at IS NULL;

@@ -21,6 +21,7 @@ pub(crate) enum Error {
     },
     Sqlite(rusqlite::Error),
     Postgres(postgres::Error),
+    MySql(mysql::Error),
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -31,7 +32,7 @@ impl Error {
         match self {
             Error::NoRows | Error::Strange { .. } => false,
             Error::Sqlite(error) => is_passing(error),
-            Error::Postgres(_) => self.is_conflict() || self.is_lost(),
+            Error::Postgres(_) | Error::MySql(_) => self.is_conflict() || self.is_lost(),
         }
     }
 
@@ -39,6 +40,7 @@ impl Error {
     pub fn is_conflict(&self) -> bool {
         match self {
             Error::Postgres(error) => error.code().is_some_and(|code| CONFLICTS.contains(code)),
+            Error::MySql(error) => crate::mysql::is_conflict(error),
             _ => false,
         }
     }
@@ -50,6 +52,7 @@ impl Error {
             Error::Postgres(error) => {
                 error.code().is_none_or(|code| ["08", "57", "53"].iter().any(|class| code.code().starts_with(class)))
             }
+            Error::MySql(error) => crate::mysql::is_lost(error),
             _ => false,
         }
     }
@@ -67,6 +70,10 @@ impl std::fmt::Display for Error {
                 }
                 None => write!(f, "{error}{}", error.source().map(|why| format!(": {why}")).unwrap_or_default()),
             },
+            Error::MySql(mysql::Error::MySqlError(told)) => write!(f, "{}: {}", told.code, told.message),
+            Error::MySql(mysql::Error::DriverError(told)) => told.fmt(f),
+            Error::MySql(mysql::Error::IoError(told)) => told.fmt(f),
+            Error::MySql(error) => error.fmt(f),
         }
     }
 }
@@ -74,6 +81,12 @@ impl std::fmt::Display for Error {
 impl From<postgres::Error> for Error {
     fn from(error: postgres::Error) -> Self {
         Error::Postgres(error)
+    }
+}
+
+impl From<mysql::Error> for Error {
+    fn from(error: mysql::Error) -> Self {
+        Error::MySql(error)
     }
 }
 

@@ -17,6 +17,7 @@ impl Connection {
                 rows.iter().try_fold(0, |changed, row| Ok(changed + stmt.execute(*row)?))
             }
             Connection::Postgres(link) => link.execute_many(sql, rows),
+            Connection::MySql(link) => link.execute_many(sql, rows),
         }
     }
 
@@ -40,6 +41,7 @@ impl Connection {
                 Ok(())
             }
             Connection::Postgres(link) => link.query_many(sql, rows, each),
+            Connection::MySql(link) => link.query_many(sql, rows, each),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! What the verbs ask of a database, whichever it is: statements prepared once, cells in, cells out. It is
 //! rusqlite's way of speaking, so that a verb is a plain function over a connection and reads the same for
-//! all three. A verb blocks; the threads it runs on belong to its adapter.
+//! all of them. A verb blocks; the threads it runs on belong to its adapter.
 
 mod cell;
 mod error;
@@ -17,11 +17,12 @@ pub(crate) use row::Row;
 pub(crate) use statement::Statement;
 pub(crate) use translate::{Dialect, Place, Translated, translate};
 
-use crate::postgres;
+use crate::{mysql, postgres};
 
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(Box<postgres::Link>),
+    MySql(Box<mysql::Link>),
 }
 
 impl Connection {
@@ -29,6 +30,7 @@ impl Connection {
         match self {
             Connection::Sqlite(conn) => Ok(Statement::Sqlite(conn.prepare_cached(sql)?)),
             Connection::Postgres(link) => Ok(Statement::Postgres(link, link.prepare(sql)?)),
+            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(sql)?)),
         }
     }
 
@@ -40,6 +42,10 @@ impl Connection {
                 Ok(conn.last_insert_rowid())
             }
             Connection::Postgres(_) => self.query_row(&format!("{sql} RETURNING id"), params, |row| row.get(0)),
+            Connection::MySql(link) => {
+                self.prepare_cached(sql)?.execute(params)?;
+                Ok(link.last_insert_id())
+            }
         }
     }
 
@@ -52,18 +58,31 @@ impl Connection {
         let mut ids: Vec<i64> = ids.into_iter().collect();
         ids.sort_unstable();
         ids.dedup();
-        let ids: Vec<Option<i64>> = ids.into_iter().map(Some).collect();
-        match ids.as_slice() {
-            [] => Ok(()),
-            [id] => {
+        match (self, ids.as_slice()) {
+            (_, []) => Ok(()),
+            (_, [id]) => {
                 let sql = format!("SELECT id FROM {table} WHERE id = ?1 FOR UPDATE");
                 self.prepare_cached(&sql)?.query_map([*id], |_| Ok(())).map(drop)
             }
-            many => {
+            (Connection::MySql(_), many) => many.chunks(1024).try_for_each(|some| self.lock_listed(table, some)),
+            (_, many) => {
+                let many: Vec<Option<i64>> = many.iter().copied().map(Some).collect();
                 let sql = format!("SELECT id FROM {table} WHERE id = ANY(?1) ORDER BY id FOR UPDATE");
-                self.prepare_cached(&sql)?.query_map([Cell::Ints(many)], |_| Ok(())).map(drop)
+                self.prepare_cached(&sql)?.query_map([Cell::Ints(&many)], |_| Ok(())).map(drop)
             }
         }
+    }
+
+    /// Where there are no arrays. The list is filled up to a power of two, so that few statements are prepared; rows are
+    /// reached by their key alone, because one that is read on the way is locked as well.
+    fn lock_listed(&self, table: &str, ids: &[i64]) -> Result<()> {
+        let places = vec!["?"; ids.len().next_power_of_two()];
+        let listed: Vec<i64> = ids.iter().copied().chain(std::iter::repeat(ids[0])).take(places.len()).collect();
+        let sql = format!(
+            "SELECT id FROM {table} FORCE INDEX (PRIMARY) WHERE id IN ({}) ORDER BY id FOR UPDATE",
+            places.join(", ")
+        );
+        self.prepare_cached(&sql)?.query_map(params_from_iter(&listed), |_| Ok(())).map(drop)
     }
 
     /// Whether others write at the same time.
@@ -76,12 +95,14 @@ impl Connection {
         match self {
             Connection::Sqlite(conn) => Ok(conn.execute_batch(sql)?),
             Connection::Postgres(link) => link.batch(sql),
+            Connection::MySql(link) => link.batch(sql),
         }
     }
 
     pub fn is_closed(&self) -> bool {
         match self {
-            Connection::Sqlite(_) => false,
+            // The driver of MySQL learns it from the next statement.
+            Connection::Sqlite(_) | Connection::MySql(_) => false,
             Connection::Postgres(link) => link.is_closed(),
         }
     }

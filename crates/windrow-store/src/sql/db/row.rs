@@ -9,6 +9,7 @@ use super::{Error, Result};
 pub(crate) enum Row<'a> {
     Sqlite(&'a rusqlite::Row<'a>),
     Postgres(&'a postgres::Row),
+    MySql(&'a mysql::Row),
 }
 
 impl<'a> Row<'a> {
@@ -20,6 +21,7 @@ impl<'a> Row<'a> {
         match self {
             Row::Sqlite(row) => of_sqlite(row.get_ref(column)?, column),
             Row::Postgres(row) => crate::postgres::cell(row, column),
+            Row::MySql(row) => crate::mysql::cell(row, column),
         }
     }
 }

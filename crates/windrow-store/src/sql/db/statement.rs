@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{Bound, Error, Params, Result, Row};
-use crate::postgres;
+use crate::{mysql, postgres};
 
 pub(crate) enum Statement<'c> {
     Sqlite(rusqlite::CachedStatement<'c>),
     Postgres(&'c postgres::Link, Arc<postgres::Prepared>),
+    MySql(&'c mysql::Link, Arc<mysql::Prepared>),
 }
 
 impl Statement<'_> {
@@ -20,6 +21,7 @@ impl Statement<'_> {
                 Ok(stmt.raw_execute()?)
             }),
             Statement::Postgres(link, prepared) => params.with(|bound| link.execute(prepared, bound)),
+            Statement::MySql(link, prepared) => params.with(|bound| link.execute(prepared, bound)),
         }
     }
 
@@ -66,6 +68,7 @@ impl Statement<'_> {
                 Ok(())
             }),
             Statement::Postgres(link, prepared) => params.with(|bound| link.walk(prepared, bound, each)),
+            Statement::MySql(link, prepared) => params.with(|bound| link.walk(prepared, bound, each)),
         }
     }
 }

@@ -2,9 +2,15 @@
 //! read too; what differs is replaced here, once per statement and connection. Keywords are written in capitals
 //! and names in small letters, so that the two are never taken for each other.
 
+use crate::mysql;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Postgres,
+    /// MySQL and MariaDB.
+    MySql,
+    /// The same, about rows of a set that is called `u`.
+    MySqlSet,
 }
 
 /// What stands in a place of the statement: the value of this number, or of this name.
@@ -22,8 +28,13 @@ pub(crate) struct Translated {
 }
 
 pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
+    let sql = match dialect {
+        Dialect::Postgres => sql.into(),
+        Dialect::MySql => mysql::by_key(mysql::when_there_already(sql)),
+        Dialect::MySqlSet => mysql::when_there_already(sql),
+    };
     let mut out = Translated { sql: String::with_capacity(sql.len() + 16), places: Vec::new() };
-    let mut rest = sql;
+    let mut rest: &str = &sql;
     let mut bare = 0;
     while let Some(at) = rest.find(['?', ':', '\'']) {
         out.words(&rest[..at], dialect);
@@ -56,6 +67,18 @@ fn split_while(text: &str, belongs: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !belongs(c)).unwrap_or(text.len()))
 }
 
+/// Where a table is to be read by an index of this name.
+fn indexed_by(text: &str, said: impl Fn(&str) -> String) -> String {
+    let mut parts = text.split(" INDEXED BY ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (index, rest) = split_while(part, |c| c.is_ascii_alphanumeric() || c == '_');
+        out.push_str(&said(index));
+        out.push_str(rest);
+    }
+    out
+}
+
 impl Translated {
     fn place(&mut self, place: Place, dialect: Dialect) {
         match dialect {
@@ -67,13 +90,27 @@ impl Translated {
                 });
                 self.sql.push_str(&format!("${}", at + 1));
             }
+            Dialect::MySql => {
+                self.sql.push('?');
+                self.places.push(place);
+            }
+            Dialect::MySqlSet => match place {
+                Place::Number(n) => self.sql.push_str(&mysql::column(n)),
+                Place::Name(name) => unreachable!("rows have no names: {name}"),
+            },
         }
     }
 
     fn words(&mut self, text: &str, dialect: Dialect) {
         let replaced = match dialect {
             // SQLite keeps to the order of a cross join; PostgreSQL finds one by itself, and wants no condition there.
-            Dialect::Postgres => text.replace("CROSS JOIN", "JOIN").replace("instr(", "strpos("),
+            // Its indexes for what is hot are partial, and it sees by itself which one it is.
+            Dialect::Postgres => {
+                indexed_by(text, |_| String::new()).replace("CROSS JOIN", "JOIN").replace("instr(", "strpos(")
+            }
+            Dialect::MySql | Dialect::MySqlSet => {
+                mysql::words(&indexed_by(text, |index| format!(" FORCE INDEX ({index})")))
+            }
         };
         self.sql.push_str(&replaced);
     }
@@ -88,6 +125,20 @@ mod tests {
         let found = translate("UPDATE t SET a = ?2 WHERE id = ?1 AND a <> ?2 AND b = 'why?'", Dialect::Postgres);
         assert_eq!(found.sql, "UPDATE t SET a = $1 WHERE id = $2 AND a <> $1 AND b = 'why?'");
         assert_eq!(found.places, [Place::Number(2), Place::Number(1)]);
+    }
+
+    #[test]
+    fn an_index_is_named_as_each_database_does() {
+        let sql = "SELECT a.id FROM t a INDEXED BY t_hot WHERE a.x = 1";
+        assert_eq!(translate(sql, Dialect::Postgres).sql, "SELECT a.id FROM t a WHERE a.x = 1");
+        assert_eq!(translate(sql, Dialect::MySql).sql, "SELECT a.id FROM t a FORCE INDEX (t_hot) WHERE a.x = 1");
+    }
+
+    #[test]
+    fn mysql_binds_a_value_wherever_it_stands() {
+        let found = translate("UPDATE t SET rank = ?2 WHERE at = :id AND b = 'a key?' AND rank <> ?2", Dialect::MySql);
+        assert_eq!(found.sql, "UPDATE t SET `rank` = ? WHERE at = ? AND b = 'a key?' AND `rank` <> ?");
+        assert_eq!(found.places, [Place::Number(2), Place::Name(":id".into()), Place::Number(2)]);
     }
 
     #[test]

@@ -60,6 +60,7 @@ async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
         host,
         pid: 1,
         regions,
+        node: None,
         remote: None,
         at_work: 0,
         started_at: NOW,

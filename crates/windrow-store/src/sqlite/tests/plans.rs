@@ -144,7 +144,7 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     assert!(
         plan_of(&conn, vitals::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
     );
-    for sql in [&*reap::EXPIRED, &*sessions::EXPIRE, &*sessions::OPEN] {
+    for sql in [&*reap::EXPIRED, &*sessions::LEASED, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),

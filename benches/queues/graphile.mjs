@@ -1,0 +1,47 @@
+// graphile-worker: so many jobs that do nothing, from an empty queue to an empty queue. `batched` is its best
+// configuration: jobs are fetched and completed in batches by a local queue; `default` is what one gets without
+// saying anything. Adding the jobs is part of the time, as it is for Windrow, and uses its own bulk function.
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { run, makeWorkerUtils } from "graphile-worker";
+
+const [url, mode, count] = [process.argv[2], process.argv[3], Number(process.argv[4])];
+const pool = new pg.Pool({ connectionString: url, max: 20 });
+const quiet = { error: console.error, warning: console.error, info() {}, debug() {} };
+const { Logger } = await import("graphile-worker");
+const logger = new Logger(() => (level, message) => quiet[level]?.(message));
+
+const utils = await makeWorkerUtils({ pgPool: pool, logger });
+await utils.migrate();
+await pool.query("DELETE FROM graphile_worker._private_jobs");
+
+const batched = {
+  concurrentJobs: 96,
+  preset: { worker: { concurrentJobs: 96, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
+};
+let done = 0;
+const began = performance.now();
+const PAGE = 5000;
+for (let from = 0; from < count; from += PAGE) {
+  const specs = Array.from({ length: Math.min(PAGE, count - from) }, (_, n) => ({ identifier: "noop", payload: { n: from + n } }));
+  await utils.addJobs(specs);
+}
+const runner = await run({
+  pgPool: pool,
+  logger,
+  noHandleSignals: true,
+  ...(mode === "batched" ? batched : {}),
+  taskList: { noop: async () => { done += 1; } },
+});
+while (done < count) await sleep(5);
+// Done is when the queue says so.
+for (;;) {
+  const left = (await pool.query("SELECT count(*)::int AS n FROM graphile_worker._private_jobs")).rows[0].n;
+  if (left === 0) break;
+  await sleep(5);
+}
+const seconds = (performance.now() - began) / 1000;
+await runner.stop();
+await utils.release();
+await pool.end();
+console.log(JSON.stringify({ [`graphile_worker_${mode}.items_per_s`]: count / seconds }));

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Items that do nothing, through Windrow's complete walk on PostgreSQL and MariaDB with all history kept, and through
+graphile-worker (PostgreSQL) and BullMQ (Redis), one after the other on this machine. `make bench-queues`.
+
+  ITEMS=100000      how many
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+ITEMS = int(os.environ.get("ITEMS", "100000"))
+# Without batching graphile-worker does one at a time; fewer are enough.
+FEW = max(ITEMS // 10, 1)
+
+
+def main():
+    for name in ["WINDROW_TEST_POSTGRES", "WINDROW_TEST_MARIADB", "WINDROW_TEST_REDIS"]:
+        if name not in os.environ:
+            sys.exit(f"{name} is not set: run this by `make bench-queues`, which starts the servers")
+    if not (HERE / "node_modules").is_dir():
+        subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
+    postgres, redis = os.environ["WINDROW_TEST_POSTGRES"], os.environ["WINDROW_TEST_REDIS"]
+    figures = {}
+    for turn in range(2):
+        for found in measured(postgres, redis):
+            for name, value in found.items():
+                figures[name] = max(value, figures.get(name, 0.0))
+    print(json.dumps(figures, indent=2))
+    (ROOT / "target" / "bench-queues.json").write_text(json.dumps(figures, indent=2) + "\n")
+    print()
+    ours = figures["postgres.items_per_s"]
+    for name in ["graphile_worker_batched", "graphile_worker_default", "bullmq"]:
+        theirs = figures[f"{name}.items_per_s"]
+        print(f"Windrow on PostgreSQL does {ours / theirs:5.2f} × {name} ({ours:,.0f} against {theirs:,.0f} items/s)")
+
+
+def measured(postgres, redis):
+    """One turn of all, so that a slower minute of the machine meets all of them alike."""
+    yield ask(["node", "graphile.mjs", postgres, "batched", str(ITEMS)])
+    yield windrow("postgres_100k")
+    yield ask(["node", "graphile.mjs", postgres, "default", str(FEW)])
+    yield ask(["node", "bullmq.mjs", redis, str(ITEMS)])
+    yield windrow("mariadb_100k")
+
+
+def windrow(piece):
+    fresh = f"bench_{os.getpid()}_{windrow.count}"
+    windrow.count += 1
+    environment = {
+        **os.environ,
+        "WINDROW_BENCH_ITEMS": str(ITEMS),
+        "WINDROW_BENCH_POSTGRES": f"{os.environ['WINDROW_TEST_POSTGRES']}?sslmode=disable&schema={fresh}",
+        "WINDROW_BENCH_MARIADB": f"{os.environ['WINDROW_TEST_MARIADB']}?sslmode=disable&schema={fresh}",
+    }
+    command = ["cargo", "bench", "--quiet", "--locked", "-p", "windrow", "--bench", "walk", "--", "piece", piece]
+    return ask(command, ROOT, environment)
+
+
+windrow.count = 0
+
+
+def ask(command, folder=HERE, environment=None):
+    print(f"measuring {' '.join(command[-3:])} …", file=sys.stderr)
+    output = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=True).stdout
+    found = json.loads(output.splitlines()[-1])
+    for name, value in found.items():
+        print(f"  {name} = {value:,.1f}", file=sys.stderr)
+    return found
+
+
+if __name__ == "__main__":
+    main()
