@@ -33,7 +33,7 @@ impl Reader for Sqlite {
         let dialect = Dialect { quote: '"', parameter: &|no, _| format!("?{no}") };
         let (sql, values) = dialect.page(&self.question, "q.*", after);
         let mut stmt = self.connection.prepare_cached(&sql).map_err(failure)?;
-        let names: Vec<String> = stmt.column_names().into_iter().map(str::to_owned).collect();
+        let names: Vec<String> = stmt.column_names().map(str::to_owned).collect();
         let values: Vec<rusqlite::types::Value> = values.iter().map(bound).collect();
         let mut rows = stmt.query(params_from_iter(values)).map_err(failure)?;
         let mut records = Vec::new();
