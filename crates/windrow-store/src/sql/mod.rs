@@ -433,6 +433,14 @@ impl Store for SqlStore {
         self.glance("item", move |conn| items::item(conn, id)).await
     }
 
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("outline", move |conn| items::outline(conn, id)).await
+    }
+
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+    }
+
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }

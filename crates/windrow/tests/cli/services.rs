@@ -39,7 +39,7 @@ pub fn redis() -> String {
 }
 
 /// From the environment, or from what `scripts/services up` left behind.
-fn url(name: &str) -> String {
+pub fn url(name: &str) -> String {
     let left_behind = || {
         let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").to_string_lossy().into_owned()
