@@ -80,7 +80,7 @@ fn run_views(page: &mut String) {
         let failures: &[i64] = if state == RunState::Completed { &[0, 1, 2] } else { &[0] };
         for &failed in failures {
             let counters = Counters { total: 2, succeeded: 2 - failed, failed, ..Default::default() };
-            let view = |mode| RunView { state, mode, planned: true, counters };
+            let view = |mode| RunView { state, mode, planned: true, started: true, counters };
             let _ = writeln!(
                 page,
                 "| `{state}` | {failed} ✗ | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",
@@ -112,8 +112,8 @@ fn item_views(page: &mut String) {
                 batch::BatchStatus::of_task(&view(Mode::Submit)),
                 batch::BatchStatus::of_task(&view(Mode::Rollback)),
                 task::TaskItemStatus::of(&view(Mode::Submit)),
-                ingest::SliceStatus::of(&view(Mode::Submit)),
-                ingest::TaskStatus::of(&view(Mode::Submit)),
+                ingest::SliceStatus::of(&view(Mode::Submit), view(Mode::Submit).has_begun()),
+                ingest::TaskStatus::of(&view(Mode::Submit), view(Mode::Submit).has_begun()),
             );
         }
     }

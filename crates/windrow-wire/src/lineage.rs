@@ -124,13 +124,14 @@ impl SliceNode {
         let ItemDetail { item, input, .. } = outline;
         let slice: Slice = input.parse().ok()?;
         let view = ItemView::of(item, run);
+        let begun = runs.iter().any(|attempt| attempt.run == run.id.to_string() && attempt.started_at.is_some());
         Some(Self {
             name: slice.name,
-            status: SliceStatus::of(&view),
+            status: SliceStatus::of(&view, begun),
             origin: slice.origin,
             task: TaskNode {
                 item: item.id.to_string(),
-                status: TaskStatus::of(&view),
+                status: TaskStatus::of(&view, begun),
                 idempotent_key: item.key.to_string(),
                 runs,
             },
@@ -156,7 +157,7 @@ impl TaskRunNode {
         Self {
             run: attempt.run.to_string(),
             attempt_no: attempt.id.no(),
-            status: RunStatus::of(attempt.state, attempt.outcome),
+            status: RunStatus::of(attempt.outcome, attempt.started_at.is_some()),
             checkpoint: last.as_ref().and_then(|record| record.after.clone()),
             stats: last.map(|record| record.total).unwrap_or_default(),
             error: attempt.error.as_ref().map(Into::into),

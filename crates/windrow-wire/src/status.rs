@@ -20,7 +20,7 @@ pub fn of_item(kind: &str, run: &Run, item: &Item) -> &'static str {
     match kind {
         "experiment" => experiment::ItemStatus::of(&view).as_str(),
         "operation" => batch::BatchStatus::of_task(&view).as_str(),
-        "ingest" => ingest::SliceStatus::of(&view).as_str(),
+        "ingest" => ingest::SliceStatus::of(&view, view.has_begun()).as_str(),
         _ => task::TaskItemStatus::of(&view).as_str(),
     }
 }

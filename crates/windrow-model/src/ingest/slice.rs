@@ -38,9 +38,9 @@ pub struct Slice {
     /// Unique in its plan: `all`, `2026-01-01..2026-01-02`, `eu`.
     pub name: String,
     pub span: Span,
-    /// The day it was planned on: a slice that is read every hour is another item tomorrow, because the
-    /// tries of one item are counted over its whole life.
-    pub day: String,
+    /// The quarter of a day it was planned in: a slice that is read every minute is another item later on,
+    /// because the tries of one item are counted over its whole life.
+    pub quarter: String,
     #[serde(flatten)]
     pub origin: Origin,
 }

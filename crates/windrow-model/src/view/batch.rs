@@ -83,7 +83,7 @@ mod tests {
 
     fn done(mode: Mode, succeeded: i64, failed: i64) -> BatchStatus {
         let counters = Counters { total: succeeded + failed, succeeded, failed, ..Default::default() };
-        BatchStatus::of_batch(&RunView { state: RunState::Completed, mode, planned: true, counters })
+        BatchStatus::of_batch(&RunView { state: RunState::Completed, mode, planned: true, started: true, counters })
     }
 
     #[test]

@@ -16,12 +16,20 @@ pub struct RunView {
     pub state: RunState,
     pub mode: Mode,
     pub planned: bool,
+    /// Somebody has coordinated it before.
+    pub started: bool,
     pub counters: Counters,
 }
 
 impl RunView {
     pub fn of(run: &Run) -> Self {
-        Self { state: run.state, mode: run.mode, planned: run.planned, counters: run.counters }
+        Self {
+            state: run.state,
+            mode: run.mode,
+            planned: run.planned,
+            started: run.started_at.is_some(),
+            counters: run.counters,
+        }
     }
 
     /// Completed, and every item failed.
@@ -48,6 +56,11 @@ impl ItemView {
         let late = run.cancelled_at.is_some_and(|at| item.finished_at.is_some_and(|finished| finished >= at));
         let tried_before = item.tries > 1;
         Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late }
+    }
+
+    /// As far as it alone tells: somebody has worked on it.
+    pub fn has_begun(&self) -> bool {
+        self.processing() || self.tried_before
     }
 
     pub(crate) fn processing(&self) -> bool {

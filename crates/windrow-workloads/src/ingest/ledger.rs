@@ -68,7 +68,7 @@ impl Ledger {
     }
 
     pub async fn entry(&self, slice: &str, version: i64) -> Result<Entry, Failure> {
-        let found = self.history(slice, Some(version + 1), 1).await?.pop();
+        let found = self.history(slice, Some(version.saturating_add(1)), 1).await?.pop();
         let missing = || unfit(format!("slice {slice:?} has no checkpoint with version {version}"));
         found.filter(|entry| entry.version == version).ok_or_else(missing)
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use windrow_model::ids::MAX_STEPS;
 use windrow_model::ingest::{BatchIntent, BatchRecord, Cause, Checkpoint, Entry, Resume, Slice, Stats, resume};
 use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
@@ -75,7 +76,7 @@ impl Ingest {
     }
 }
 
-/// Under what a slice has its checkpoints, whichever day it is planned on.
+/// Under what a slice has its checkpoints, whenever it is planned.
 pub fn scope_of(plan: &str, slice: &Slice) -> String {
     format!("{plan}/{}", slice.name)
 }
@@ -161,6 +162,12 @@ impl Walk<'_> {
             shared: false,
         };
         let no = self.journal.begin(intent).await?;
+        if no.no >= MAX_STEPS {
+            let message = format!("an attempt has at most {MAX_STEPS} batches; the next one goes on");
+            let failure = Failure::new(ErrorClass::Server, message);
+            self.journal.finish(no, StepResult::Failed { failure: failure.clone() });
+            return Err(failure.into());
+        }
         match self.gather(pages).await {
             Ok(gathered) => {
                 let ahead = Checkpoint {
@@ -280,7 +287,7 @@ impl Program for Ingest {
         let (spec, time) = (&self.spec, jiff::Timestamp::now());
         let to = spec.slicing.count(time).min(from.saturating_add(limit as u64));
         let item = |slice: Slice| NewItem {
-            key: ContentKey::of(&[b"slice", slice.name.as_bytes(), slice.day.as_bytes()]),
+            key: ContentKey::of(&[b"slice", slice.name.as_bytes(), slice.quarter.as_bytes()]),
             priority: Priority::NORMAL,
             // Two attempts at one slice would only get into each other's way.
             resource: Some(scope_of(&spec.plan, &slice)),

@@ -88,8 +88,9 @@ impl Slicing {
                 (text_of(value), Span::Value(value.clone()))
             }
         };
-        let day = Zoned::new(now, TimeZone::UTC).date().to_string();
-        Some(Slice { name, span, day, origin: origin.clone() })
+        let now = Zoned::new(now, TimeZone::UTC);
+        let quarter = format!("{} {}", now.date(), now.hour() / 6);
+        Some(Slice { name, span, quarter, origin: origin.clone() })
     }
 }
 

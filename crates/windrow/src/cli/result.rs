@@ -168,7 +168,9 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     }
     if let Some(pace) = pace {
         let elapsed = text::duration(pace.elapsed.as_millis() as i64);
-        facts.push(("time", format!("{elapsed}, {}", text::rate(pace.per_second()))));
+        let rate = format!("{elapsed}, {}", text::rate(pace.per_second()));
+        // Slices are few and long.
+        facts.push(("time", if result.ingest.is_some() { elapsed } else { rate }));
     }
     facts
 }
