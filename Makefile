@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs sim bench bench-ops bench-queues bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops demo-ingest test check docs sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-serve nextest python-env promtool
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
@@ -14,8 +14,12 @@ menu:
 	@echo "make check         formatting, lints, generated docs up to date"
 	@echo "make docs          write the generated docs"
 	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
+	@echo "make torture       three nodes under 100 faults each on PostgreSQL and MariaDB; needs root, 10 minutes"
+	@echo "make bench-queues  the walk on PostgreSQL and MariaDB beside graphile-worker and BullMQ"
 	@echo "make bench-serve   the server under readers that hardly read, and under 10,000 requests a second"
 	@echo "make bench-ops     bulk operations per second over a local service"
+	@echo "make bench-ingest  records per second and memory against dlt (PyPI) on the same source; writes docs/benchmarks.md"
+	@echo "make torture-ingest  a million records, killed 20 times on the way, into every database"
 	@echo "make bench         throughput, memory, restart; writes docs/benchmarks.md and target/bench.json"
 
 demo:
@@ -49,6 +53,18 @@ bench:
 
 bench-ops:
 	cargo bench --locked -p windrow --bench walk -- operation_http
+
+bench-ingest:
+	cargo build --locked --release -p windrow
+	python3 benches/ingest/compare.py
+
+torture-ingest: nextest
+	WINDROW_INGEST_RECORDS=1000000 scripts/services run cargo nextest run --locked -p windrow --no-capture -E "test(killed_at_random_moments)"
+
+torture:
+	cargo build --locked -p windrow
+	scripts/torture_nodes.py --store postgres
+	scripts/torture_nodes.py --store mariadb
 
 bench-queues:
 	scripts/services run benches/queues/run.py

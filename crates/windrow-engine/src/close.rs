@@ -22,7 +22,7 @@ use crate::submit::{Request, submission};
 pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
     let summary = Json::of(&node.store.aggregates(run.id).await?);
     let job = node.store.job(run.job).await?;
-    let next_at = schedule::next_of(&job, node.now());
+    let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() { Some(Box::new(rollback(node, &job, &run).await?)) } else { None };
     let follows = then.is_some();
     match node.store.close_run(course.ticket, Closing { summary, next_at, then }, node.now()).await {

@@ -23,6 +23,10 @@ impl Desk for StoreDesk {
         self.store.history(lease.attempt).await
     }
 
+    async fn newest_step(&self, lease: Lease) -> Result<Option<Step>> {
+        Ok(self.store.newest_steps(lease.attempt, 1).await?.pop())
+    }
+
     async fn shared_step(&self, lease: Lease, key: ContentKey) -> Result<Option<Step>> {
         self.store.shared_step(lease.run, key).await
     }

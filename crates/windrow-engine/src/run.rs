@@ -11,7 +11,7 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::retry::{Decision, Tried};
 use windrow_model::state::{Mode, Outcome};
 use windrow_model::step::Usage;
-use windrow_model::store::{Claimed, Ending};
+use windrow_model::store::{Claimed, Ending, StoreError};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
 use crate::bench::{Bench, Order, Task};
@@ -125,16 +125,22 @@ async fn journal(
     flag: &Arc<Flag>,
     trace: Option<Arc<ItemTrace>>,
 ) -> Result<ItemJournal, Failure> {
-    let claimed = &order.claimed;
-    let past = if claimed.has_history {
-        let read = bench.desk.history(claimed.lease).await;
-        let history =
-            read.map_err(|error| Failure::new(ErrorClass::Network, format!("reading earlier steps: {error}")))?;
-        Past::of(history, claimed.lease.attempt, if order.fresh { first_try(claimed) } else { 0 })
-    } else {
-        Past::default()
-    };
+    let past = past(bench, order).await;
+    let past = past.map_err(|error| Failure::new(ErrorClass::Network, format!("reading earlier steps: {error}")))?;
     Ok(ItemJournal::new(flag.clone(), bench, order, past, trace))
+}
+
+async fn past(bench: &Bench, order: &Order) -> Result<Past, StoreError> {
+    let (claimed, lease) = (&order.claimed, order.claimed.lease);
+    if !claimed.has_history {
+        return Ok(Past::default());
+    }
+    if !order.program.looks_back() {
+        let newest = bench.desk.newest_step(lease).await?;
+        return Ok(Past { next: newest.map_or(0, |step| step.id.no() + 1), ..Past::default() });
+    }
+    let history = bench.desk.history(lease).await?;
+    Ok(Past::of(history, lease.attempt, if order.fresh { first_try(claimed) } else { 0 }))
 }
 
 /// Number of the run's first attempt at the item.

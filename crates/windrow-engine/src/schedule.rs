@@ -4,10 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use windrow_model::record::{Job, Schedule};
+use windrow_model::Time;
+use windrow_model::cron::Timetable;
+use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::state::Mode;
 use windrow_model::store::{NewLog, Store, StoreError};
-use windrow_model::{Time, cron};
 
 use crate::node::Node;
 use crate::submit::{Request, submit};
@@ -15,9 +16,20 @@ use crate::submit::{Request, submit};
 const PAGE: usize = 20;
 const ACTOR: &str = "schedule";
 
-/// When a job starts next, if it does by itself.
-pub fn next_of(job: &Job, now: Time) -> Option<Time> {
-    cron::next_after(&job.schedule.as_ref()?.cron, now).ok()
+/// When a job starts next, if it does by itself, after this run of it.
+pub fn next_of(job: &Job, run: &Run, now: Time) -> Option<Time> {
+    let timetable: Timetable = job.schedule.as_ref()?.cron.parse().ok()?;
+    timetable.next_of_run(time_of(job, run), now)
+}
+
+fn key(job: &Job, at: Time) -> String {
+    format!("schedule {} {}", job.id, at.0)
+}
+
+/// The time a run was started for, if the schedule did.
+fn time_of(job: &Job, run: &Run) -> Option<Time> {
+    let at = run.idempotency_key.as_deref()?.strip_prefix("schedule ")?.split_once(' ')?.1.parse().ok().map(Time)?;
+    (run.idempotency_key.as_deref() == Some(&key(job, at))).then_some(at)
 }
 
 pub async fn start_due(node: Arc<Node>) {
@@ -41,12 +53,18 @@ pub async fn start_due(node: Arc<Node>) {
 pub async fn request(store: &dyn Store, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
     let last = store.run(job.latest_run).await?;
     let mut request = Request::of_run(store, job, &last, Mode::scheduled(&job.kind), actor).await?;
-    request.idempotency_key = Some(format!("schedule {} {}", job.id, at.0));
+    request.idempotency_key = Some(key(job, at));
     Ok(request)
 }
 
 async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
-    let Some(Schedule { next_at: Some(at), .. }) = &job.schedule else { return Ok(()) };
+    let Some(Schedule { next_at: Some(at), cron }) = &job.schedule else { return Ok(()) };
+    if let Ok(timetable) = cron.parse::<Timetable>()
+        && timetable.leaves_out(*at, node.now())
+    {
+        let next = Schedule { cron: cron.clone(), next_at: timetable.next_after(node.now()).ok() };
+        return node.store.schedule(job.id, Some(next), ACTOR, node.now()).await;
+    }
     let request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
     let chance = (node.chance() * u32::MAX as f64) as u64;
     match submit(&*node.store, request, chance, node.now()).await {

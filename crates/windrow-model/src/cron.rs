@@ -1,5 +1,7 @@
-//! Times at which a job starts by itself, as a cron pattern in UTC.
+//! Times at which a job starts by itself, as one text: a cron pattern, before it the time zone it is meant in
+//! (UTC unless said) and what becomes of starts that were missed, like `tz=Europe/Berlin catch_up=all 0 6 * * *`.
 
+use std::fmt;
 use std::str::FromStr;
 
 use croner::Cron;
@@ -8,25 +10,143 @@ use jiff::tz::TimeZone;
 
 use crate::time::Time;
 
-/// The first time after `now` that the pattern names; an error says what is wrong with the pattern.
-pub fn next_after(pattern: &str, now: Time) -> Result<Time, String> {
-    let cron = Cron::from_str(pattern).map_err(|error| error.to_string())?;
-    let now = Timestamp::from_millisecond(now.0).map_err(|error| error.to_string())?;
-    let next = cron.find_next_occurrence(&now.to_zoned(TimeZone::UTC), false);
-    next.map(|at| Time(at.timestamp().as_millisecond())).map_err(|error| error.to_string())
+crate::vocabulary! {
+    /// What becomes of starts that were missed: nobody was there, or the run before took too long.
+    pub enum CatchUp {
+        #[doc = "One start makes up for all of them."]
+        Latest = "latest",
+        #[doc = "Each is made up for, one after the other."]
+        All = "all",
+        #[doc = "They are left out; the next one is on time."]
+        Skip = "skip",
+    }
+}
+
+/// A start this much later than its time was missed.
+pub const LATE_MS: i64 = 60_000;
+
+pub struct Timetable {
+    cron: Cron,
+    zone: TimeZone,
+    pub catch_up: CatchUp,
+}
+
+impl FromStr for Timetable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (mut rest, mut zone, mut catch_up) = (text.trim(), TimeZone::UTC, CatchUp::Latest);
+        while let Some((word, behind)) = rest.split_once(char::is_whitespace) {
+            let Some((name, value)) = word.split_once('=') else { break };
+            match name {
+                "tz" => zone = TimeZone::get(value).map_err(|_| format!("there is no time zone {value:?}"))?,
+                "catch_up" => {
+                    catch_up = value.parse().map_err(|_| format!("catch_up is {}, not {value:?}", choices()))?
+                }
+                _ => return Err(format!("{name:?} is not known here; there are tz and catch_up")),
+            }
+            rest = behind.trim_start();
+        }
+        let cron = Cron::from_str(rest).map_err(|error| error.to_string())?;
+        Ok(Self { cron, zone, catch_up })
+    }
+}
+
+fn choices() -> String {
+    CatchUp::ALL.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl Timetable {
+    /// The first time after `now`. An hour that is left out in spring is made up for right after it, and one that
+    /// comes twice in autumn counts once.
+    pub fn next_after(&self, now: Time) -> Result<Time, String> {
+        let now = Timestamp::from_millisecond(now.0).map_err(|error| error.to_string())?;
+        let next = self.cron.find_next_occurrence(&now.to_zoned(self.zone.clone()), false);
+        next.map(|at| Time(at.timestamp().as_millisecond())).map_err(|error| error.to_string())
+    }
+
+    /// When it starts again, after a run that was started for `at`, or by hand.
+    pub fn next_of_run(&self, at: Option<Time>, now: Time) -> Option<Time> {
+        let from = match (self.catch_up, at) {
+            (CatchUp::All, Some(at)) => at,
+            _ => now,
+        };
+        self.next_after(from).ok()
+    }
+
+    /// Whether a start that was due at `at` is left out for being late.
+    pub fn leaves_out(&self, at: Time, now: Time) -> bool {
+        self.catch_up == CatchUp::Skip && now.0 - at.0 > LATE_MS
+    }
+}
+
+/// The parts of a schedule as one text.
+pub struct Written<'a> {
+    pub cron: &'a str,
+    pub time_zone: Option<&'a str>,
+    pub catch_up: Option<CatchUp>,
+}
+
+impl fmt::Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(zone) = self.time_zone {
+            write!(f, "tz={zone} ")?;
+        }
+        if let Some(catch_up) = self.catch_up {
+            write!(f, "catch_up={catch_up} ")?;
+        }
+        f.write_str(self.cron)
+    }
+}
+
+/// The first time after `now` that the text names; an error says what is wrong with it.
+pub fn next_after(text: &str, now: Time) -> Result<Time, String> {
+    text.parse::<Timetable>()?.next_after(now)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    const NOON: Time = Time(1_800_014_400_000); // 2027-01-15 12:00 UTC
+    const HOUR: i64 = 3_600_000;
+
+    fn at(text: &str) -> Time {
+        Time(text.parse::<Timestamp>().unwrap().as_millisecond())
+    }
+
     #[test]
     fn the_next_time_is_strictly_later() {
-        let noon = Time(1_800_014_400_000); // 2027-01-15 12:00 UTC
-        assert_eq!(next_after("0 * * * *", noon), Ok(noon + 3_600_000));
-        assert_eq!(next_after("*/5 * * * *", noon + 1), Ok(noon + 300_000));
-        assert_eq!(next_after("@daily", noon), Ok(noon + 12 * 3_600_000));
-        assert!(next_after("every day", noon).is_err());
-        assert!(next_after("0 0 31 2 *", noon).is_err(), "there is no such day");
+        assert_eq!(next_after("0 * * * *", NOON), Ok(NOON + HOUR));
+        assert_eq!(next_after("*/5 * * * *", NOON + 1), Ok(NOON + 300_000));
+        assert_eq!(next_after("@daily", NOON), Ok(NOON + 12 * HOUR));
+        assert!(next_after("every day", NOON).is_err());
+        assert!(next_after("0 0 31 2 *", NOON).is_err(), "there is no such day");
+    }
+
+    #[test]
+    fn a_time_is_meant_where_somebody_lives_also_when_clocks_change() {
+        let six = "tz=Europe/Berlin 0 6 * * *";
+        assert_eq!(next_after(six, at("2026-03-27T12:00:00Z")), Ok(at("2026-03-28T05:00:00Z")));
+        assert_eq!(next_after(six, at("2026-03-28T12:00:00Z")), Ok(at("2026-03-29T04:00:00Z")), "summer has begun");
+        let skipped = next_after("tz=Europe/Berlin 30 2 * * *", at("2026-03-28T12:00:00Z")).unwrap();
+        assert!(skipped > at("2026-03-29T00:59:00Z") && skipped <= at("2026-03-29T01:30:00Z"), "{skipped:?}");
+        assert!(next_after("tz=Mars/Olympus 0 6 * * *", NOON).unwrap_err().contains("Mars/Olympus"));
+        assert!(next_after("when=now 0 6 * * *", NOON).is_err());
+    }
+
+    #[test]
+    fn missed_starts_are_made_up_for_as_the_policy_says() {
+        let of = |text: &str| text.parse::<Timetable>().unwrap();
+        let late = NOON + 5 * HOUR + 1;
+        assert_eq!(of("0 * * * *").next_of_run(Some(NOON), late), Some(NOON + 6 * HOUR));
+        assert_eq!(of("catch_up=all 0 * * * *").next_of_run(Some(NOON), late), Some(NOON + HOUR));
+        assert_eq!(of("catch_up=all 0 * * * *").next_of_run(None, late), Some(NOON + 6 * HOUR));
+        assert!(of("catch_up=skip 0 * * * *").leaves_out(NOON, late));
+        assert!(!of("catch_up=skip 0 * * * *").leaves_out(NOON, NOON + LATE_MS));
+        assert!(!of("0 * * * *").leaves_out(NOON, late));
+        assert!("catch_up=some 0 * * * *".parse::<Timetable>().is_err_and(|why| why.contains("latest, all, skip")));
+        let written = Written { cron: "0 6 * * *", time_zone: Some("Asia/Tokyo"), catch_up: Some(CatchUp::All) };
+        assert_eq!(written.to_string(), "tz=Asia/Tokyo catch_up=all 0 6 * * *");
     }
 }

@@ -16,6 +16,11 @@ use crate::time::Time;
 pub trait Desk: Send + Sync {
     /// All steps of the item's attempts up to and including this one, oldest first.
     async fn history(&self, lease: Lease) -> Result<Vec<Step>>;
+    /// The newest step of this attempt, which may have been begun before by somebody who gave it back.
+    async fn newest_step(&self, lease: Lease) -> Result<Option<Step>> {
+        let steps = self.history(lease).await?;
+        Ok(steps.into_iter().next_back().filter(|step| step.id.attempt() == lease.attempt))
+    }
     /// A shared step with this key that was done, in whatever job the item's may take it from.
     async fn shared_step(&self, lease: Lease, key: ContentKey) -> Result<Option<Step>>;
     /// Shows that these items are still worked on.

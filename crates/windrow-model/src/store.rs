@@ -501,6 +501,10 @@ pub trait Store: Send + Sync {
     /// By any condition, in any order.
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
+    /// As `item`, without its steps: one that reads pages may have a million.
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
+    /// The newest steps of one attempt, newest first.
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;

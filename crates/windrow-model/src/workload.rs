@@ -42,6 +42,11 @@ pub trait Program: Send + Sync {
     async fn check_health(&self, _wave: i64) -> Result<(), Failure> {
         Ok(())
     }
+    /// Whether earlier steps of an item mean anything to it. Where they do not they are not read: of an item
+    /// that reads pages there may be a million.
+    fn looks_back(&self) -> bool {
+        true
+    }
     fn retry_policy(&self) -> &RetryPolicy;
     /// Hard limit for one attempt.
     fn timeout_ms(&self) -> i64;

@@ -12,9 +12,11 @@ mod server;
 mod services;
 pub mod sql;
 pub mod sqlite;
+mod transfer;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
 pub use redis::RedisLimits;
 pub use sql::SqlStore;
 pub use sqlite::SqliteStore;
+pub use transfer::{Moved, transfer};

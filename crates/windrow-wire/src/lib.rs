@@ -8,6 +8,7 @@ pub mod access;
 pub mod alert;
 pub mod answer;
 pub mod bad_row;
+mod checkpoint;
 pub mod dataset;
 mod flat;
 pub mod grpc;
@@ -34,6 +35,7 @@ pub use answer::{
     DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
 };
 pub use bad_row::BadRow;
+pub use checkpoint::{CheckpointList, CheckpointView};
 pub use dataset::{
     ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
 };

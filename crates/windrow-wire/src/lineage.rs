@@ -119,15 +119,11 @@ impl Lineage {
 }
 
 impl SliceNode {
-    /// `None` where the item is no slice of a plan. Shows so many batches of each run.
-    pub fn of(detail: &ItemDetail, run: &Run, batches: usize) -> Option<Self> {
-        let ItemDetail { item, input, attempts, steps, .. } = detail;
+    /// `None` where the item is no slice of a plan.
+    pub fn of(outline: &ItemDetail, run: &Run, runs: Vec<TaskRunNode>) -> Option<Self> {
+        let ItemDetail { item, input, .. } = outline;
         let slice: Slice = input.parse().ok()?;
         let view = ItemView::of(item, run);
-        let runs = attempts.iter().map(|attempt| {
-            let own: Vec<&Step> = steps.iter().filter(|step| step.id.attempt() == attempt.id).collect();
-            TaskRunNode::of(attempt, &own, batches)
-        });
         Some(Self {
             name: slice.name,
             status: SliceStatus::of(&view),
@@ -136,7 +132,7 @@ impl SliceNode {
                 item: item.id.to_string(),
                 status: TaskStatus::of(&view),
                 idempotent_key: item.key.to_string(),
-                runs: runs.collect(),
+                runs,
             },
         })
     }
@@ -150,9 +146,13 @@ impl SliceNode {
 }
 
 impl TaskRunNode {
-    fn of(attempt: &Attempt, steps: &[&Step], batches: usize) -> Self {
-        let last = steps.iter().rev().find_map(|step| record_of(step));
-        let shown = steps.iter().skip(steps.len().saturating_sub(batches)).filter_map(|step| BatchNode::of(step));
+    /// Of so many newest batches one is committed, if any is: only few are under way at a time.
+    pub const LEAST: usize = 8;
+
+    /// `newest` are its newest steps, newest first: at least [`Self::LEAST`], where there are so many.
+    pub fn of(attempt: &Attempt, newest: &[Step], batches: usize) -> Self {
+        let last = newest.iter().find_map(record_of);
+        let shown = newest.iter().take(batches).rev().filter_map(BatchNode::of);
         Self {
             run: attempt.run.to_string(),
             attempt_no: attempt.id.no(),
@@ -162,7 +162,7 @@ impl TaskRunNode {
             error: attempt.error.as_ref().map(Into::into),
             started_at: attempt.started_at.map(Into::into),
             ended_at: attempt.ended_at.map(Into::into),
-            batch_count: steps.len(),
+            batch_count: newest.first().map_or(0, |step| step.id.no() as usize + 1),
             batches: shown.collect(),
         }
     }

@@ -3,9 +3,9 @@
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
-use windrow_model::ErrorClass;
 use windrow_model::access::Role;
 use windrow_model::state::Mode;
+use windrow_model::{ErrorClass, Json};
 
 use crate::Budget;
 
@@ -157,7 +157,8 @@ pub struct CloneRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleRequest {
-    /// Five fields of cron, in UTC, or `@daily` and the like.
+    /// Five fields of cron, or `@daily` and the like; in UTC unless it begins with a time zone, and with
+    /// what becomes of missed starts if need be: `tz=Europe/Berlin catch_up=all 0 6 * * *` (`latest`, `all`, `skip`).
     pub cron: String,
 }
 
@@ -192,4 +193,51 @@ pub struct NewKey {
     pub workspace: Option<String>,
     /// `90d`, `2w`, `12h`; without end if not given.
     pub expires_in: Option<String>,
+}
+
+/// An earlier checkpoint to go back to: what follows it is read again.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoreCheckpoint {
+    /// `all` if not given, the slice of a plan that has only one.
+    pub slice: Option<String>,
+    #[schema(minimum = 1)]
+    pub version: i64,
+    /// The newest version that was seen; 412 where there is a newer one.
+    pub expected: Option<i64>,
+}
+
+/// A checkpoint to be written by hand; what is not given stays.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EditCheckpoint {
+    /// `all` if not given, the slice of a plan that has only one.
+    pub slice: Option<String>,
+    /// Where the next page begins, in the source's own terms; null: at the start.
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Json)]
+    pub position: Option<serde_json::Value>,
+    /// The next pass asks for what is newer; null forgets it.
+    #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Json)]
+    pub high: Option<serde_json::Value>,
+    /// The newest version that was seen; 412 where there is a newer one.
+    pub expected: Option<i64>,
+}
+
+/// Null is something that was given.
+fn present<'de, D: Deserializer<'de>>(read: D) -> Result<Option<serde_json::Value>, D::Error> {
+    serde_json::Value::deserialize(read).map(Some)
+}
+
+/// Slices to be read again from their start; all if nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Backfill {
+    /// From this moment (`2026-01-31`, `2026-01-31T06:00:00Z`) or key on.
+    pub from: Option<String>,
+    /// Up to this moment or key, not included.
+    pub to: Option<String>,
+    /// Only the slices of these names.
+    pub slices: Vec<String>,
 }

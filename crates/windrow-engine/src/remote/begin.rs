@@ -84,7 +84,7 @@ pub async fn run_facts(node: &Node, run: RunId) -> Result<(Mode, bool), StoreErr
 
 /// The attempt as it stands in the store.
 pub async fn attempt(node: &Node, lease: Lease) -> Result<Attempt, StoreError> {
-    let detail = node.store.item(lease.attempt.item()).await?;
+    let detail = node.store.outline(lease.attempt.item()).await?;
     let found = detail.attempts.into_iter().find(|attempt| attempt.id == lease.attempt);
     found.ok_or_else(|| StoreError::NotFound { what: "attempt", id: lease.attempt.to_string() })
 }

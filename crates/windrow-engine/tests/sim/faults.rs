@@ -380,6 +380,12 @@ impl Store for FaultyStore {
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.item(id))
     }
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        pass_on!(self, self.inner.outline(id))
+    }
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        pass_on!(self, self.inner.newest_steps(attempt, limit))
+    }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         pass_on!(self, self.inner.logs(job, after, limit))
     }

@@ -212,6 +212,12 @@ impl Store for MemoryStore {
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().item_detail(id)
     }
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.world().outline(id)
+    }
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        Ok(self.world().newest_steps(attempt, limit))
+    }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }

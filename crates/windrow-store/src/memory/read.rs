@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use windrow_model::aggregate::Stats;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run};
+use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
 use windrow_model::state::Outcome;
 use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
 use windrow_model::why::Standing;
@@ -70,6 +70,12 @@ impl World {
     }
 
     pub fn item_detail(&self, id: ItemId) -> Result<ItemDetail> {
+        let (_, last) = id.attempts();
+        Ok(ItemDetail { steps: self.history(last), ..self.outline(id)? })
+    }
+
+    /// Without its steps.
+    pub fn outline(&self, id: ItemId) -> Result<ItemDetail> {
         let row = self.items.get(&id).ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?;
         let (first, last) = id.attempts();
         let mut scores = row.scores.clone();
@@ -79,8 +85,13 @@ impl World {
             input: row.input.clone(),
             scores,
             attempts: self.attempts.range(first..=last).map(|(_, row)| row.attempt.clone()).collect(),
-            steps: self.history(last),
+            steps: Vec::new(),
         })
+    }
+
+    pub fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Vec<Step> {
+        let own = self.steps.range(attempt.first_step()..=attempt.last_step());
+        own.rev().take(limit).map(|(_, step)| step.clone()).collect()
     }
 
     pub fn logs_of(&self, job: JobId, after: i64, limit: usize) -> Vec<LogEntry> {

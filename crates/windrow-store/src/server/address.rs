@@ -6,7 +6,8 @@ use windrow_model::bell::Bell;
 use windrow_model::store::{Result, StoreError};
 
 use crate::sql::db::{self, Connection};
-use crate::{mysql, postgres};
+use crate::sql::fault::Fault;
+use crate::{mysql, postgres, transfer};
 
 #[derive(Clone)]
 pub(crate) enum Address {
@@ -31,6 +32,13 @@ impl Address {
             Address::Postgres(address) => address.migrate(),
             Address::MySql(address) => address.migrate(),
         }
+    }
+
+    /// The same, for work on it.
+    pub fn make_ready(&self) -> Result<()> {
+        self.migrate()?;
+        let conn = self.connect_reader().map_err(Fault::from)?;
+        Ok(transfer::refuse_half(&conn)?)
     }
 
     pub fn connect_writer(&self) -> db::Result<Connection> {

@@ -122,7 +122,7 @@ impl SqlStore {
     pub async fn connect(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
         let migrating = address.clone();
-        tokio::task::spawn_blocking(move || migrating.migrate())
+        tokio::task::spawn_blocking(move || migrating.make_ready())
             .await
             .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
         let meter = Arc::new(CommitMeter::default());
@@ -431,6 +431,14 @@ impl Store for SqlStore {
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.glance("item", move |conn| items::item(conn, id)).await
+    }
+
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("outline", move |conn| items::outline(conn, id)).await
+    }
+
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
     }
 
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {

@@ -53,6 +53,9 @@ pub(crate) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, 
      s.reused_from, s.started_at, s.ended_at";
 static HISTORY: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
 
+pub(crate) static NEWEST: Sql =
+    Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));
+
 /// A step that exists already stays as it is: the same write may arrive twice.
 pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, write: &'tx StepWrite) -> Result<()> {
     let id = |no: &u32| StepId::new(attempt.id, *no);
@@ -181,6 +184,13 @@ pub(crate) fn history(conn: &Connection, attempt: AttemptId) -> Result<Vec<Step>
     let (first, _) = attempt.item().attempts();
     let mut stmt = conn.prepare_cached(&HISTORY)?;
     let found = stmt.query_map([first.first_step().0, attempt.last_step().0], from_row)?;
+    Ok(found.collect::<db::Result<_>>()?)
+}
+
+pub(crate) fn newest(conn: &Connection, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut stmt = conn.prepare_cached(&NEWEST)?;
+    let found = stmt.query_map([attempt.first_step().0, attempt.last_step().0, limit], from_row)?;
     Ok(found.collect::<db::Result<_>>()?)
 }
 

@@ -12,7 +12,7 @@ mod tests;
 mod writer;
 
 pub use crate::sql::SqlStore as SqliteStore;
-pub(crate) use connection::open_writer;
+pub(crate) use connection::{open_reader, open_writer};
 pub use copy::copy;
 pub use examine::{Examination, Orphan, examine};
 pub(crate) use readers::Readers;

@@ -3,7 +3,7 @@
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
+use windrow_model::record::{ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::store::*;
 use windrow_model::view::ItemView;
@@ -252,6 +252,15 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     let history = store.history(next.lease.attempt).await.unwrap();
     assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done, StepState::Unknown]);
     assert_eq!(history[0].output, Some(Json::of("paid")));
+    let newest = |attempt, limit| async move {
+        let steps = store.newest_steps(attempt, limit).await.unwrap();
+        steps.iter().map(|step| step.id.no()).collect::<Vec<_>>()
+    };
+    assert_eq!(newest(lease.attempt, 1).await, [1]);
+    assert_eq!(newest(lease.attempt, usize::MAX).await, [1, 0]);
+    assert!(newest(next.lease.attempt, 9).await.is_empty(), "of this attempt only");
+    let (outline, whole) = (store.outline(lease.attempt.item()).await, store.item(lease.attempt.item()).await);
+    assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
 }
 
 /// Design rule 4: the answer that arrives late was paid for all the same.

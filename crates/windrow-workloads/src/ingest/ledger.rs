@@ -22,6 +22,27 @@ pub struct Edit {
     pub high: Option<Value>,
 }
 
+/// Who changes a checkpoint, and what they have seen as the newest.
+#[derive(Debug, Clone, Copy)]
+pub struct By<'a> {
+    pub actor: &'a str,
+    pub expected: Option<i64>,
+}
+
+/// Why a checkpoint was not changed.
+#[derive(Debug)]
+pub enum Unchanged {
+    /// This version is newer than what was seen.
+    Newer(i64),
+    Failed(Failure),
+}
+
+impl From<Failure> for Unchanged {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// What a stored plan says of where its data is from.
 pub fn origin_of(spec: &Json) -> Result<Origin, Failure> {
     Ok(thaw(spec)?.origin)
@@ -53,12 +74,12 @@ impl Ledger {
     }
 
     /// Goes back to an earlier checkpoint: what follows it is read again.
-    pub async fn restore(&self, slice: &str, version: i64, actor: &str) -> Result<Entry, Failure> {
+    pub async fn restore(&self, slice: &str, version: i64, by: By<'_>) -> Result<Entry, Unchanged> {
         let checkpoint = self.entry(slice, version).await?.checkpoint;
-        self.append(slice, Cause::Restore, checkpoint, actor).await
+        self.append(slice, Cause::Restore, checkpoint, by).await
     }
 
-    pub async fn edit(&self, slice: &str, edit: Edit, actor: &str) -> Result<Entry, Failure> {
+    pub async fn edit(&self, slice: &str, edit: Edit, by: By<'_>) -> Result<Entry, Unchanged> {
         let last = self.destination.last(&self.scope(slice)).await?;
         let last = last.ok_or_else(|| unfit(format!("slice {slice:?} has no checkpoint yet; run it first")))?;
         let mut checkpoint = last.checkpoint;
@@ -67,17 +88,22 @@ impl Ledger {
             checkpoint.done = false;
         }
         checkpoint.high = edit.high.or(checkpoint.high).filter(|high| !high.is_null());
-        self.append(slice, Cause::Edit, checkpoint, actor).await
+        self.append(slice, Cause::Edit, checkpoint, by).await
     }
 
-    async fn append(&self, slice: &str, cause: Cause, checkpoint: Checkpoint, actor: &str) -> Result<Entry, Failure> {
+    /// An entry needs the next version, so what was expected still holds when it is made.
+    async fn append(&self, slice: &str, cause: Cause, checkpoint: Checkpoint, by: By<'_>) -> Result<Entry, Unchanged> {
         let scope = self.scope(slice);
-        let version = self.destination.last(&scope).await?.map_or(0, |entry| entry.version) + 1;
+        let newest = self.destination.last(&scope).await?.map_or(0, |entry| entry.version);
+        if by.expected.is_some_and(|expected| expected != newest) {
+            return Err(Unchanged::Newer(newest));
+        }
+        let version = newest + 1;
         let entry = Entry {
             version,
             key: format!("{cause}-{version}"),
             cause,
-            actor: actor.to_owned(),
+            actor: by.actor.to_owned(),
             // Pages behind it may be committed once more.
             checkpoint: Checkpoint { era: version, ..checkpoint },
             records: 0,
@@ -86,7 +112,7 @@ impl Ledger {
         let batch = Batch { scope, entry: entry.clone(), tables: Vec::new(), rejected: Vec::new() };
         match self.destination.commit(batch).await? {
             Committed::Done { .. } => Ok(entry),
-            Committed::Taken => Err(unfit("the slice is being read right now; pause the job and try again")),
+            Committed::Taken => Err(unfit("the slice is being read right now; pause the job and try again").into()),
         }
     }
 }

@@ -14,6 +14,7 @@ mod record;
 mod slicing;
 mod source;
 mod spec;
+mod sql;
 
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ use crate::environment::Environment;
 use program::Ingest;
 use spec::IngestSpec;
 
-pub use ledger::{Edit, Ledger, origin_of};
+pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};
 
 pub const KIND: &str = "ingest";

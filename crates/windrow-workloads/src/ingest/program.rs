@@ -299,6 +299,11 @@ impl Program for Ingest {
         Ok(Done { latency_ms: started.elapsed().as_millis() as i64, skipped: !read, ..Done::default() })
     }
 
+    /// The ledger says where to go on.
+    fn looks_back(&self) -> bool {
+        false
+    }
+
     fn retry_policy(&self) -> &RetryPolicy {
         &self.spec.retry
     }

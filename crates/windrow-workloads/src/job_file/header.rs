@@ -51,7 +51,8 @@ pub struct Header {
     /// For one item.
     #[serde(default = "default_timeout")]
     pub timeout: Duration,
-    /// Cron pattern, in UTC.
+    /// As one text; see [`cron`].
+    #[serde(default, deserialize_with = "schedule")]
     pub schedule: Option<String>,
     /// Items are done only by workers elsewhere that have this capability.
     pub worker: Option<String>,
@@ -59,6 +60,29 @@ pub struct Header {
     budget: Budget,
     #[serde(default)]
     retry: Retry,
+}
+
+/// A cron pattern, or that with a time zone and what becomes of missed starts.
+fn schedule<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "a cron pattern, or { cron, time_zone, catch_up }")]
+    enum Given {
+        Text(String),
+        Parts(Parts),
+    }
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Parts {
+        cron: String,
+        time_zone: Option<String>,
+        catch_up: Option<cron::CatchUp>,
+    }
+    Ok(Some(match Given::deserialize(deserializer)? {
+        Given::Text(text) => text,
+        Given::Parts(Parts { cron, time_zone, catch_up }) => {
+            cron::Written { cron: &cron, time_zone: time_zone.as_deref(), catch_up }.to_string()
+        }
+    }))
 }
 
 /// What one run may cost.
@@ -138,8 +162,10 @@ impl Header {
         if let Some(pattern) = &self.schedule
             && let Err(why) = cron::next_after(pattern, Time(0))
         {
-            let message = format!("`schedule` is not a cron pattern: {why}");
-            problems.add(own.span_of("schedule"), message, "for example: schedule: \"0 6 * * *\" (daily at 6:00 UTC)");
+            let message = format!("`schedule` names no time: {why}");
+            let help = "for example: schedule: \"0 6 * * *\" (daily at 6:00 UTC), or \
+                        schedule: { cron: \"0 6 * * *\", time_zone: Europe/Berlin, catch_up: all }";
+            problems.add(own.span_of("schedule"), message, help);
         }
         if let Some(worker) = &self.worker
             && !is_capability(worker)

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::Figures;
 
-/// Where the section begins; `make bench` leaves what follows alone.
+/// Where the section begins; the sections of other benchmarks are left alone.
 const SECTION: &str = "## The server";
 
 pub fn write(figures: &Figures, complete: bool) {
@@ -18,8 +18,10 @@ pub fn write(figures: &Figures, complete: bool) {
     if complete {
         let path = root.join("docs/benchmarks.md");
         let page = std::fs::read_to_string(&path).unwrap_or_default();
-        let before = page.split(SECTION).next().unwrap_or_default().trim_end();
-        std::fs::write(path, format!("{before}\n\n{SECTION}\n\n{}\n\n{table}", words())).expect("docs/benchmarks.md");
+        let (before, old) = page.split_once(SECTION).unwrap_or((&page, ""));
+        let after = old.find("\n## ").map_or("", |at| &old[at..]);
+        let section = format!("{SECTION}\n\n{}\n\n{table}", words());
+        std::fs::write(path, format!("{}\n\n{section}{after}", before.trim_end())).expect("docs/benchmarks.md");
     }
 }
 

@@ -10,7 +10,8 @@ use crate::exit::Exit;
 pub struct Args {
     /// Name or id of the job
     pub job: String,
-    /// Five fields of cron, in UTC, like "0 6 * * *" (daily at 6:00), or @daily and the like
+    /// Five fields of cron, like "0 6 * * *" (daily at 6:00 UTC), or @daily and the like. Before them a time zone and
+    /// what becomes of missed starts, if need be: "tz=Europe/Berlin catch_up=all 0 6 * * *" (latest, all or skip)
     cron: String,
 }
 

@@ -45,6 +45,7 @@ mod jobs_why;
 mod keys_create;
 mod keys_list;
 mod keys_revoke;
+mod migrate_store;
 mod mock_connect;
 mod mock_model;
 mod mock_source;
@@ -179,6 +180,7 @@ enum Command {
     Doctor(doctor::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    MigrateStore(migrate_store::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -320,6 +322,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
         Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
         Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
+        Command::MigrateStore(args) => Box::pin(migrate_store::perform(&at.here("migrate-store")?, args)).await,
         Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(at, command).await,
         Command::Nodes(Nodes::List(args)) => nodes::list(&at.desk().await?, args).await,

@@ -1,26 +1,14 @@
 //! Plans of ingest.
 
-use windrow_wire::Lineage;
+use windrow_wire::request::{Backfill, EditCheckpoint, RestoreCheckpoint};
+use windrow_wire::{CheckpointList, CheckpointView, Lineage, Submitted};
 
 use super::Desk;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
-use crate::find;
+use crate::error::Result;
 use crate::ingest::{self, Wish};
-use crate::wiring::App;
+use crate::{find, start, wiring};
 
 impl Desk {
-    /// The folder itself: checkpoints are in a destination that only this machine may be able to reach.
-    pub fn here(&self, what: &str) -> Result<&App> {
-        match self {
-            Desk::Folder(app) => Ok(app),
-            Desk::Server(_) => {
-                let remedy = "leave out `--server`, or unset WINDROW_SERVER";
-                Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
-            }
-        }
-    }
-
     /// Of a run, named as `JOB`, `JOB#3` or by its id.
     pub async fn lineage(&self, run: &str, wish: Wish) -> Result<Lineage> {
         match self {
@@ -33,6 +21,58 @@ impl Desk {
                     (("slice", &wish.slice), ("after", wish.after), ("limit", wish.limit), ("batches", wish.batches));
                 remote.get(&["runs", run, "lineage"], &query).await
             }
+        }
+    }
+
+    /// Below a version if one is given, newest first.
+    pub async fn checkpoints(
+        &self,
+        job: &str,
+        slice: &str,
+        below: Option<i64>,
+        limit: usize,
+    ) -> Result<CheckpointList> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, run) = find::job(app, job).await?;
+                ingest::checkpoints(app, &job, &run, slice, below, limit).await
+            }
+            Desk::Server(remote) => {
+                let query = (("slice", slice), ("below", below), ("limit", limit));
+                remote.get(&["jobs", job, "checkpoints"], &query).await
+            }
+        }
+    }
+
+    pub async fn restore_checkpoint(&self, job: &str, wish: RestoreCheckpoint) -> Result<CheckpointView> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, run) = find::job(app, job).await?;
+                ingest::restore(app, &job, &run, wish, &wiring::actor()).await
+            }
+            Desk::Server(remote) => remote.post(&["jobs", job, "checkpoints", "restore"], &wish).await,
+        }
+    }
+
+    pub async fn edit_checkpoint(&self, job: &str, wish: EditCheckpoint) -> Result<CheckpointView> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, run) = find::job(app, job).await?;
+                ingest::edit(app, &job, &run, wish, &wiring::actor()).await
+            }
+            Desk::Server(remote) => remote.post(&["jobs", job, "checkpoints", "edit"], &wish).await,
+        }
+    }
+
+    /// Starts a run that reads slices again; returns its id.
+    pub async fn backfill(&self, job: &str, wish: Backfill) -> Result<String> {
+        match self {
+            Desk::Folder(app) => {
+                let (job, latest) = find::job(app, job).await?;
+                let request = ingest::backfill(app, &job, &latest, &wish).await?;
+                Ok(start::submit(app, request).await?.to_string())
+            }
+            Desk::Server(remote) => Ok(remote.post::<Submitted>(&["jobs", job, "backfill"], &wish).await?.run),
         }
     }
 }

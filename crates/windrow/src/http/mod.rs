@@ -8,6 +8,7 @@ mod audited;
 mod browser;
 mod caller;
 mod check;
+mod checkpoints;
 mod clean_up;
 mod dataset_export;
 mod dataset_import;
@@ -151,6 +152,10 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(runs::show))
         .routes(routes!(results::result))
         .routes(routes!(lineage::show))
+        .routes(routes!(checkpoints::list))
+        .routes(routes!(checkpoints::restore))
+        .routes(routes!(checkpoints::edit))
+        .routes(routes!(checkpoints::backfill))
         .routes(routes!(results::gates))
         .routes(routes!(results::report))
         .routes(routes!(results::compare))

@@ -17,7 +17,7 @@ fn ingested(records: &str) -> (Place, MockSource) {
 
 fn checkpoints(place: &Place) -> Vec<Value> {
     let shown = place.windrow(&["ingest", "checkpoints", "orders", "--json", "--limit", "100"]).ended_with(0).json();
-    shown.as_array().unwrap().clone()
+    shown["checkpoints"].as_array().unwrap().clone()
 }
 
 /// I8.
@@ -60,14 +60,14 @@ fn an_earlier_checkpoint_is_gone_back_to_and_everything_is_kept() {
     place.windrow(&["ingest", "restore", "orders", "7"]).ended_with(0);
     let after = checkpoints(&place);
     assert_eq!((&after[0]["cause"], &after[0]["actor"], after.len()), (&json!("restore"), &json!("tester"), 11));
-    assert_eq!(after[0]["checkpoint"]["position"], before[3]["checkpoint"]["position"]);
+    assert_eq!(after[0]["position"], before[3]["position"]);
     let pages = source.pages();
     run(&place).ended_with(0);
     assert_eq!(source.pages() - pages, 3, "the pages behind the seventh, and no others");
     holds_exactly(&place, 1000);
     assert_eq!(number(&place, "SELECT count(*) FROM _windrow_ledger"), 14);
 
-    let first = before[9]["checkpoint"]["position"].to_string();
+    let first = before[9]["position"].to_string();
     place.windrow(&["ingest", "edit", "orders", "--position", &first]).ended_with(0);
     let pages = source.pages();
     run(&place).ended_with(0);
@@ -92,4 +92,32 @@ fn a_range_is_read_again_and_nothing_else() {
     assert_eq!(place.windrow(&range).ended_with(0).json()["items"]["total"], 2);
     assert_eq!(source.pages() - pages, 20);
     holds_exactly(&place, 5000);
+}
+
+#[test]
+fn checkpoints_are_changed_over_http_by_whoever_has_seen_the_newest() {
+    let (place, source) = ingested("1000");
+    let server = Served::start(&place, &[]);
+    let listed = server.get("/api/v1/jobs/orders/checkpoints?limit=4").with_status(200).json();
+    assert_eq!((&listed["checkpoints"][0]["version"], &listed["next"]), (&json!(10), &json!(7)));
+    assert_eq!(listed["checkpoints"][0]["done"], true);
+    let restore = |body: Value| server.post_json("/api/v1/jobs/orders/checkpoints/restore", &body);
+    let refused = restore(json!({ "version": 7, "expected": 9 })).with_status(412).json();
+    assert!(refused["detail"].as_str().unwrap().contains("version 10"), "{refused}");
+    assert_eq!(restore(json!({ "version": 7, "expected": 10 })).with_status(200).json()["version"], 11);
+    restore(json!({ "version": 99 })).with_status(400);
+    let edit = json!({ "position": listed["checkpoints"][1]["position"], "expected": 11 });
+    let edited = server.post_json("/api/v1/jobs/orders/checkpoints/edit", &edit).with_status(200).json();
+    assert_eq!((&edited["version"], &edited["cause"], &edited["done"]), (&json!(12), &json!("edit"), &json!(false)));
+    server.post_json("/api/v1/jobs/orders/checkpoints/edit", &json!({})).with_status(400);
+
+    let told =
+        place.windrow_at(&server, &["ingest", "checkpoints", "orders", "--json", "--limit", "2"]).ended_with(0).json();
+    assert_eq!(told["checkpoints"][1]["cause"], "restore");
+    let pages = source.pages();
+    let again = place.windrow_at(&server, &["ingest", "backfill", "orders", "--quiet", "--json"]).ended_with(0);
+    assert_eq!(again.json()["items"]["succeeded"], 1);
+    assert_eq!(source.pages() - pages, 10);
+    let audit = server.get("/api/v1/audit").with_status(200).body;
+    assert!(audit.contains("restore_checkpoint") || audit.contains("checkpoints/restore"), "{audit}");
 }

@@ -1,34 +1,59 @@
 //! SIGKILL at random moments: the destination holds exactly the source's records, and pages were fetched
-//! again only where they were in flight at a kill.
+//! again only where they were in flight at a kill. `make torture-ingest` does it with a million records.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use crate::ingest::{BY_TOKEN, holds_exactly, number, run, write_plan};
+use crate::ingest::{BY_TOKEN, run, write_plan};
 use crate::mock_source::MockSource;
 use crate::place::{Background, Place};
 use crate::torture::{counters_equal_a_recount, open_intents};
+use crate::warehouse::Warehouse;
 
-const RECORDS: i64 = 100_000;
-const PAGES: i64 = 100;
-const KILLS: usize = 20;
+const PAGE: i64 = 1000;
+const KILLS: i64 = 20;
 /// One batch is committed while the next is fetched.
 const IN_FLIGHT: usize = 2;
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page() {
-    let seed = std::env::var("WINDROW_TORTURE_SEED").ok().and_then(|text| text.parse().ok());
-    let seed = seed.unwrap_or_else(|| fastrand::u64(..1_000_000));
+fn killed_at_random_moments_it_goes_on_at_the_page_in_sqlite() {
+    kill_again_and_again(Warehouse::sqlite);
+}
+
+#[test]
+fn killed_at_random_moments_it_goes_on_at_the_page_in_postgres() {
+    kill_again_and_again(Warehouse::postgres);
+}
+
+#[test]
+fn killed_at_random_moments_it_goes_on_at_the_page_in_mariadb() {
+    kill_again_and_again(Warehouse::mariadb);
+}
+
+#[test]
+fn killed_at_random_moments_it_goes_on_at_the_page_in_clickhouse() {
+    kill_again_and_again(Warehouse::clickhouse);
+}
+
+fn given<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+fn kill_again_and_again(open: fn(&Place) -> Warehouse) {
+    let records: i64 = given("WINDROW_INGEST_RECORDS").unwrap_or(100_000);
+    let seed = given("WINDROW_TORTURE_SEED").unwrap_or_else(|| fastrand::u64(..1_000_000));
     println!("replay with WINDROW_TORTURE_SEED={seed}");
     let mut chance = fastrand::Rng::with_seed(seed);
 
-    let place = Place::empty();
-    let source = MockSource::start(&place, &["--records", &RECORDS.to_string(), "--page-size", "1000"]);
+    let (place, pages) = (Place::empty(), records / PAGE);
+    let warehouse = open(&place);
+    let source = MockSource::start(&place, &["--records", &records.to_string(), "--page-size", &PAGE.to_string()]);
     write_plan(&place, &source, "records", BY_TOKEN, "");
+    place.edit("plan.yaml", "sqlite: { path: orders.db }", &warehouse.destination());
     let mut open_at_a_kill = BTreeSet::new();
     for kill in 1..=KILLS {
         let mut run = place.start(&["run", "plan.yaml", "--quiet", "--json"]);
-        wait_for_a_moment(&source, &mut run, &mut chance);
+        wait_for_a_moment(&source, pages / KILLS, &mut run, &mut chance);
         if let Some(status) = run.has_ended() {
             panic!("ended ({status}) before kill {kill}: {}", run.finish().stderr);
         }
@@ -40,22 +65,21 @@ fn killed_at_random_moments_it_goes_on_at_the_page() {
     }
     let result = run(&place).ended_with(0).json();
     assert_eq!(result["items"]["succeeded"], 1);
-    holds_exactly(&place, RECORDS);
-    assert_eq!(number(&place, "SELECT count(*) FROM _windrow_ledger"), PAGES);
-    assert_eq!(number(&place, "SELECT count(DISTINCT key) FROM _windrow_ledger"), PAGES);
+    warehouse.holds_exactly(records);
+    assert_eq!(warehouse.number("SELECT count(*) FROM _windrow_ledger"), pages);
     assert_eq!(counters_equal_a_recount(&place), 1);
-    let again = source.pages() - PAGES;
+    let again = source.pages() - pages;
     assert!(again <= open_at_a_kill.len() as i64, "{again} pages again, {} in flight", open_at_a_kill.len());
-    println!("{KILLS} kills, {} pages for {PAGES}, {} in flight at a kill", source.pages(), open_at_a_kill.len());
+    println!("{KILLS} kills, {} pages for {pages}, {} in flight at a kill", source.pages(), open_at_a_kill.len());
 }
 
-/// Now and then while the process still starts; else a few pages further.
-fn wait_for_a_moment(source: &MockSource, run: &mut Background, chance: &mut fastrand::Rng) {
+/// Now and then while the process still starts; else some pages further, so that all kills come before the end.
+fn wait_for_a_moment(source: &MockSource, pages: i64, run: &mut Background, chance: &mut fastrand::Rng) {
     if chance.u8(..5) == 0 {
         std::thread::sleep(Duration::from_millis(chance.u64(..200)));
         return;
     }
-    let until = source.pages() + chance.i64(1..5);
+    let until = source.pages() + chance.i64(1..pages.max(2));
     while source.pages() < until && run.has_ended().is_none() {
         std::thread::sleep(Duration::from_micros(500));
     }

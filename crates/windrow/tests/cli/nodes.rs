@@ -6,22 +6,11 @@ use serde_json::Value;
 use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
-use crate::services;
+use crate::services::{self, on_every_server};
 
 const URL: &str = "WINDROW_DATABASE_URL";
 
-macro_rules! cases {
-    ($($case:ident),* $(,)?) => {
-        mod postgres {
-            $(#[test] fn $case() { super::$case(crate::services::postgres()) })*
-        }
-        mod mariadb {
-            $(#[test] fn $case() { super::$case(crate::services::mariadb()) })*
-        }
-    };
-}
-
-cases! {
+on_every_server! {
     a_run_is_done_by_all_workers_whoever_coordinates_it,
     a_drained_node_hands_its_run_over_and_ends,
     a_paused_run_starts_nothing_on_any_node,
@@ -46,9 +35,8 @@ fn a_run_is_done_by_all_workers_whoever_coordinates_it(url: String) {
     let job = place.served_job("counted", &endpoint, 120, 24);
     let front = node(&place, &url, &["--roles", "api"]);
     let _head = node(&place, &url, &["--roles", "scheduler"]);
-    let _hands = [node(&place, &url, &["--roles", "worker", "--workers", "4"]), {
-        node(&place, &url, &["--roles", "worker", "--workers", "4"])
-    }];
+    let worker = || node(&place, &url, &["--roles", "worker", "--workers", "4"]);
+    let _hands = [worker(), worker()];
     front.submit(&job).with_status(201);
     wait_until("both workers to have all they take", || at_work(&front) == [0, 0, 8, 8]);
     endpoint.open_gate();

@@ -3,6 +3,19 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Stamps every case once per server; it is given the URL of a database that nobody else has.
+macro_rules! on_every_server {
+    ($($case:ident),+ $(,)?) => {
+        mod postgres {
+            $( #[test] fn $case() { super::$case(crate::services::postgres()) } )+
+        }
+        mod mariadb {
+            $( #[test] fn $case() { super::$case(crate::services::mariadb()) } )+
+        }
+    };
+}
+pub(crate) use on_every_server;
+
 /// PostgreSQL, in a schema that nobody else has.
 pub fn postgres() -> String {
     format!("{}?sslmode=disable&schema={}", url("WINDROW_TEST_POSTGRES"), unique())
@@ -26,7 +39,7 @@ pub fn redis() -> String {
 }
 
 /// From the environment, or from what `scripts/services up` left behind.
-fn url(name: &str) -> String {
+pub fn url(name: &str) -> String {
     let left_behind = || {
         let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target").to_string_lossy().into_owned()

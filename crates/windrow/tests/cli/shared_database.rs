@@ -2,28 +2,19 @@
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
+use crate::services::on_every_server;
 
 const URL: &str = "WINDROW_DATABASE_URL";
 
-/// Stamps every case once per server.
-macro_rules! cases {
-    ($($case:ident),+ $(,)?) => {
-        mod postgres {
-            $( #[test] fn $case() { super::$case(crate::services::postgres()) } )+
-        }
-        mod mariadb {
-            $( #[test] fn $case() { super::$case(crate::services::mariadb()) } )+
-        }
-    };
-}
-
-cases![
+on_every_server! {
     what_one_node_ran_another_reads,
     a_node_that_looks_in_takes_nothing_from_one_that_lives,
     another_node_goes_on_with_what_a_killed_one_left,
     the_doctor_says_whether_the_database_answers_and_never_the_password,
     a_backup_is_left_to_the_tools_of_the_server,
-];
+    the_history_of_a_laptop_moves_to_a_server,
+    what_is_in_use_is_not_moved_and_nothing_is_moved_over_it,
+}
 
 fn what_one_node_ran_another_reads(url: String) {
     let endpoint = Endpoint::open();
@@ -85,4 +76,43 @@ fn a_backup_is_left_to_the_tools_of_the_server(url: String) {
     let said = place.windrow_with(&[(URL, &url)], &["backup", "all.tar.zst"]).ended_with(1);
     let dump = if url.starts_with("postgres") { "pg_dump" } else { "mariadb-dump" };
     assert!(said.stderr.contains(dump), "{}", said.stderr);
+}
+
+/// What `jobs show`, `items` and `result` say of the job, wherever it is.
+fn all_of(place: &Place, node: &[(&str, &str)]) -> Vec<serde_json::Value> {
+    let ask = |arguments: &[&str]| place.windrow_with(node, arguments).ended_with(0).json();
+    vec![ask(&["jobs", "show", "counted", "--json"]), ask(&["jobs", "items", "counted", "--json"])]
+}
+
+fn the_history_of_a_laptop_moves_to_a_server(url: String) {
+    let endpoint = Endpoint::gated(25);
+    let place = Place::with_rows(&endpoint, 40, 4);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("25 answers", || endpoint.answered() >= 25);
+    run.kill();
+    place.windrow(&["jobs", "list"]).ended_with(0);
+    let before = all_of(&place, &[]);
+    let said = place.windrow(&["migrate-store", "--to", &url, "--json"]).ended_with(0);
+    assert_eq!(said.json()["verified"], true);
+    let node = [(URL, url.as_str())];
+    assert_eq!(all_of(&place, &node), before, "the same there");
+    // It goes on where it was, and nothing that was paid for is paid again.
+    endpoint.open_gate();
+    let said = place.windrow_with(&node, &["run", "job.yaml", "--json"]).ended_with(0);
+    assert_eq!(said.json()["items"]["succeeded"], 40);
+    assert!(endpoint.calls() <= 44, "{} calls", endpoint.calls());
+}
+
+fn what_is_in_use_is_not_moved_and_nothing_is_moved_over_it(url: String) {
+    let endpoint = Endpoint::gated(3);
+    let place = Place::with_rows(&endpoint, 10, 2);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("three answers", || endpoint.answered() >= 3);
+    let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
+    assert!(said.stderr.contains("works on .windrow/windrow.db"), "{}", said.stderr);
+    endpoint.open_gate();
+    run.finish().ended_with(0);
+    place.windrow(&["migrate-store", "--to", &url]).ended_with(0);
+    let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
+    assert!(said.stderr.contains("row(s) already"), "{}", said.stderr);
 }

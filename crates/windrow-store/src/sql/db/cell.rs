@@ -19,9 +19,11 @@ pub(crate) enum Cell<'a> {
 /// A value that is kept, where a statement is put together before it is run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
+    Null,
     Integer(i64),
     Real(f64),
     Text(String),
+    Blob(Vec<u8>),
 }
 
 pub(crate) trait ToCell {
@@ -172,9 +174,24 @@ impl<T: ToCell + ?Sized> ToCell for &T {
 impl ToCell for Value {
     fn cell(&self) -> Cell<'_> {
         match self {
+            Value::Null => Cell::Null,
             Value::Integer(int) => Cell::Int(*int),
             Value::Real(real) => Cell::Real(*real),
             Value::Text(text) => Cell::Text(text),
+            Value::Blob(blob) => Cell::Blob(blob),
+        }
+    }
+}
+
+impl From<Cell<'_>> for Value {
+    fn from(cell: Cell<'_>) -> Self {
+        match cell {
+            Cell::Null => Value::Null,
+            Cell::Int(int) => Value::Integer(int),
+            Cell::Real(real) => Value::Real(real),
+            Cell::Text(text) => Value::Text(text.to_owned()),
+            Cell::Blob(blob) => Value::Blob(blob.to_owned()),
+            Cell::Ints(_) | Cell::Reals(_) | Cell::Texts(_) | Cell::Blobs(_) => unreachable!("no column holds a set"),
         }
     }
 }

@@ -56,6 +56,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("input", claim::ITEM_AND_INPUT.into(), "INTEGER PRIMARY KEY (rowid=?)"),
         ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=? AND run_id>?)"),
         ("open steps", steps::OPEN.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("newest steps", steps::NEWEST.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("result", archive::RESULT.clone(), "attempts_logged (run_id=? AND id<?)"),
         ("cancel scan", cancel::QUEUED.clone(), "attempts_queued (run_id=?)"),

@@ -1,6 +1,8 @@
 //! The type of a column, and how it widens when a value does not fit: never so that a value changes. A
 //! column only ever becomes wider.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 /// From narrow to wide.
@@ -14,10 +16,10 @@ pub enum Column {
     Json,
 }
 
-/// Whole numbers beyond it are not exact as a real.
-const EXACT: u64 = 1 << 53;
-
 impl Column {
+    /// Whole numbers beyond it are not exact as a real.
+    pub const EXACT: u64 = 1 << 53;
+
     /// `None`: null fits everywhere.
     pub fn of(value: &Value) -> Option<Self> {
         match value {
@@ -39,9 +41,18 @@ impl Column {
             (Self::Boolean, Value::Bool(_)) => true,
             (Self::Integer, Value::Number(number)) => number.is_i64(),
             (Self::Real, Value::Number(number)) => {
-                number.is_f64() || number.as_i64().is_some_and(|whole| whole.unsigned_abs() <= EXACT)
+                number.is_f64() || number.as_i64().is_some_and(|whole| whole.unsigned_abs() <= Self::EXACT)
             }
             _ => false,
+        }
+    }
+
+    /// As a column of texts or of JSON has it; `None` for null.
+    pub fn text(self, value: &Value) -> Option<Cow<'_, str>> {
+        match (self, value) {
+            (_, Value::Null) => None,
+            (Self::Text, Value::String(text)) => Some(text.into()),
+            (_, other) => Some(other.to_string().into()),
         }
     }
 

@@ -2,8 +2,13 @@
 //! beside the data: a batch, its ledger entry and so the checkpoint are one commit, and the same page is
 //! never committed twice (I4, I7).
 
+mod blocking;
+mod clickhouse;
 mod column;
 mod folder;
+mod mysql;
+mod postgres;
+mod shape;
 mod sqlite;
 
 use std::sync::Arc;
@@ -34,6 +39,14 @@ pub struct TableBatch {
     pub name: String,
     pub key: Vec<String>,
     pub records: Vec<Record>,
+}
+
+/// What became of the records of one batch in a database.
+#[derive(Debug, Default)]
+pub struct Written {
+    pub rows: i64,
+    pub bytes: i64,
+    pub rejected: Vec<Rejected>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +84,8 @@ pub struct DestinationKind {
     pub build: Build,
 }
 
-pub const DESTINATIONS: &[DestinationKind] = &[sqlite::KIND, folder::JSONL, folder::PARQUET];
+pub const DESTINATIONS: &[DestinationKind] =
+    &[sqlite::KIND, postgres::KIND, mysql::KIND, clickhouse::KIND, folder::JSONL, folder::PARQUET];
 
 pub fn build(component: &Component, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
     let kind = DESTINATIONS.iter().find(|kind| kind.name == component.kind);

@@ -7,6 +7,7 @@ mod path;
 mod process;
 mod rest;
 mod singer;
+mod sql;
 
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ pub struct SourceKind {
     pub provenance: fn(&Value) -> String,
 }
 
-pub const SOURCES: &[SourceKind] = &[rest::KIND, files::KIND, command::KIND, singer::KIND];
+pub const SOURCES: &[SourceKind] = &[rest::KIND, files::KIND, command::KIND, singer::KIND, sql::KIND];
 
 pub fn build(component: &Component, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
     let kind = SOURCES.iter().find(|kind| kind.name == component.kind);

@@ -1,13 +1,13 @@
 //! `windrow ingest checkpoints`
 
-use windrow_model::ingest::Entry;
-use windrow_wire::Timestamp;
+use windrow_wire::{CheckpointList, CheckpointView};
 
-use super::{ALL, ledger};
-use crate::cli::{output, text};
+use crate::cli::output::{self, Show};
+use crate::cli::text;
 use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
+use crate::ingest::ALL;
 
 /// All checkpoints of a slice, newest first. Each is kept in the destination, in the transaction of the
 /// batch that made it.
@@ -21,36 +21,39 @@ pub struct Args {
     /// Only versions below this one
     #[arg(long, value_name = "VERSION")]
     below: Option<i64>,
-    #[arg(long, default_value_t = 20)]
-    limit: usize,
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let (_, _, ledger) = ledger(desk.here("ingest checkpoints")?, &args.job).await?;
-    let entries = ledger.history(&args.slice, args.below, args.limit).await?;
-    match args.json {
-        true => output::print_json(&entries),
-        false => {
-            let headings = [">VERSION", "CAUSE", "BY", "AT", ">RECORDS", "POSITION", "HIGH", "DONE"];
-            output::print(&output::table(&headings, entries.iter().map(row).collect()));
-        }
+    let found = desk.checkpoints(&args.job, &args.slice, args.below, args.limit.into()).await?;
+    output::show(&found, args.json);
+    if let (false, Some(next)) = (args.json, found.next) {
+        let more = format!("ingest checkpoints {} {} --below {next}", args.job, args.slice);
+        eprintln!("more: {}", desk.command(&more));
     }
     Ok(Exit::Passed)
 }
 
-fn row(entry: &Entry) -> Vec<String> {
+impl Show for CheckpointList {
+    fn text(&self) -> String {
+        let headings = [">VERSION", "CAUSE", "BY", "AT", ">RECORDS", "POSITION", "HIGH", "DONE"];
+        output::table(&headings, self.checkpoints.iter().map(row).collect())
+    }
+}
+
+fn row(checkpoint: &CheckpointView) -> Vec<String> {
     let shown = |value: &Option<serde_json::Value>| {
         value.as_ref().map_or(String::new(), |value| text::line(&value.to_string(), 40))
     };
-    let checkpoint = &entry.checkpoint;
     vec![
-        entry.version.to_string(),
-        entry.cause.to_string(),
-        entry.actor.clone(),
-        Timestamp::from(entry.at).to_string(),
-        text::count(entry.records),
+        checkpoint.version.to_string(),
+        checkpoint.cause.to_string(),
+        checkpoint.actor.clone(),
+        checkpoint.at.to_string(),
+        text::count(checkpoint.records),
         shown(&checkpoint.position),
         shown(&checkpoint.high),
         if checkpoint.done { "yes".to_owned() } else { String::new() },

@@ -3,11 +3,11 @@
 use serde_json::Value;
 use windrow_workloads::operation::differences;
 
-use super::{ALL, ledger};
 use crate::cli::output;
 use crate::desk::Desk;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::exit::Exit;
+use crate::ingest::ALL;
 
 /// What differs between two checkpoints of a slice.
 #[derive(Debug, clap::Args)]
@@ -23,14 +23,28 @@ pub struct Args {
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let (_, _, ledger) = ledger(desk.here("ingest diff")?, &args.job).await?;
-    let of = |entry: &windrow_model::ingest::Entry| serde_json::to_value(&entry.checkpoint).unwrap_or(Value::Null);
-    let (before, after) = (ledger.entry(&args.slice, args.before).await?, ledger.entry(&args.slice, args.after).await?);
-    let found = differences(&of(&before), &of(&after));
+    let (before, after) = (find(desk, &args, args.before).await?, find(desk, &args, args.after).await?);
+    let found = differences(&before, &after);
     match (args.json, found.is_empty()) {
         (true, _) => output::print_json(&found),
         (false, true) => output::print("they are the same"),
         (false, false) => output::print(&found.join("\n")),
     }
     Ok(Exit::Passed)
+}
+
+/// Where it stood, without who made it and when.
+async fn find(desk: &Desk, args: &Args, version: i64) -> Result<Value> {
+    let below = Some(version.saturating_add(1));
+    let found = desk.checkpoints(&args.job, &args.slice, below, 1).await?.checkpoints.pop();
+    let missing = || {
+        let remedy = desk.command(&format!("ingest checkpoints {} {}", args.job, args.slice));
+        Error::new(format!("slice {:?} has no checkpoint with version {version}", args.slice), remedy)
+    };
+    let found = found.filter(|checkpoint| checkpoint.version == version).ok_or_else(missing)?;
+    let mut fields = serde_json::to_value(&found).unwrap_or_default();
+    if let Value::Object(fields) = &mut fields {
+        fields.retain(|name, _| !["version", "key", "cause", "actor", "at", "records"].contains(&name.as_str()));
+    }
+    Ok(fields)
 }

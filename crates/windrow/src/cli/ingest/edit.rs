@@ -1,13 +1,12 @@
 //! `windrow ingest edit`
 
 use serde_json::Value;
-use windrow_workloads::ingest::Edit;
+use windrow_wire::request::EditCheckpoint;
 
-use super::{ALL, at_rest};
 use crate::desk::Desk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring;
+use crate::ingest::ALL;
 
 /// Write a checkpoint of a slice by hand. It is one more entry with your name on it.
 #[derive(Debug, clap::Args)]
@@ -22,17 +21,16 @@ pub struct Args {
     /// The next pass asks for what is newer, as JSON; null forgets it
     #[arg(long, value_name = "JSON", value_parser = json)]
     high: Option<Value>,
+    /// Only if this is the newest version still
+    #[arg(long, value_name = "VERSION")]
+    expected: Option<i64>,
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let edit = Edit { position: args.position, high: args.high };
-    if edit == Edit::default() {
-        let remedy = "give --position or --high";
-        return Err(Error::new("there is nothing to change", remedy).ending_with(Exit::Usage));
-    }
-    let (job, ledger) = at_rest(desk, &args.job).await?;
-    let entry = ledger.edit(&args.slice, edit, &wiring::actor()).await?;
-    eprintln!("slice {} of {} has its checkpoint as version {}", args.slice, job.name, entry.version);
+    let Args { job, slice, position, high, expected } = args;
+    let wish = EditCheckpoint { slice: Some(slice.clone()), position, high, expected };
+    let made = desk.edit_checkpoint(&job, wish).await?;
+    eprintln!("slice {slice} of {job} has its checkpoint as version {}", made.version);
     Ok(Exit::Passed)
 }
 

@@ -10,13 +10,8 @@ mod restore;
 use clap::Subcommand;
 
 use super::At;
-use crate::desk::Desk;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::exit::Exit;
-use crate::find;
-use crate::wiring::App;
-use windrow_model::record::{Job, Run};
-use windrow_workloads::ingest::Ledger;
 
 #[derive(Debug, Subcommand)]
 pub enum Ingest {
@@ -46,25 +41,4 @@ pub async fn perform(at: At, command: Ingest) -> Result<Exit> {
             desk.change("ingest backfill", args.job.clone(), backfill::perform(&desk, args)).await
         }
     }
-}
-
-/// A slice is meant where a plan has only one.
-const ALL: &str = "all";
-
-async fn ledger(app: &App, job: &str) -> Result<(Job, Run, Ledger)> {
-    let (job, run) = find::job(app, job).await?;
-    let ledger = crate::ingest::ledger(app, &job, &run).await?;
-    Ok((job, run, ledger))
-}
-
-/// Nobody may be reading while a checkpoint is changed.
-async fn at_rest(desk: &Desk, job: &str) -> Result<(Job, Ledger)> {
-    let app = desk.here("ingest")?;
-    let (job, run, ledger) = ledger(app, job).await?;
-    let is_resting = run.state.is_final() || run.counters.running == 0;
-    if is_resting {
-        return Ok((job, ledger));
-    }
-    let remedy = format!("pause it first: {}", app.command(&format!("jobs pause {}", job.name)));
-    Err(Error::new(format!("{} is being read right now", job.name), remedy))
 }

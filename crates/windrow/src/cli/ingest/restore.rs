@@ -1,10 +1,11 @@
 //! `windrow ingest restore`
 
-use super::{ALL, at_rest};
+use windrow_wire::request::RestoreCheckpoint;
+
 use crate::desk::Desk;
 use crate::error::Result;
 use crate::exit::Exit;
-use crate::wiring;
+use crate::ingest::ALL;
 
 /// Go back to an earlier checkpoint of a slice: the next run reads what follows it once more.
 ///
@@ -17,14 +18,15 @@ pub struct Args {
     version: i64,
     #[arg(long, default_value = ALL)]
     slice: String,
+    /// Only if this is the newest version still
+    #[arg(long, value_name = "VERSION")]
+    expected: Option<i64>,
 }
 
 pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let (job, ledger) = at_rest(desk, &args.job).await?;
-    let entry = ledger.restore(&args.slice, args.version, &wiring::actor()).await?;
-    eprintln!(
-        "slice {} of {} is at version {} again, as version {}",
-        args.slice, job.name, args.version, entry.version
-    );
+    let Args { job, version, slice, expected } = args;
+    let wish = RestoreCheckpoint { slice: Some(slice.clone()), version, expected };
+    let made = desk.restore_checkpoint(&job, wish).await?;
+    eprintln!("slice {slice} of {job} is at version {version} again, as version {}", made.version);
     Ok(Exit::Passed)
 }

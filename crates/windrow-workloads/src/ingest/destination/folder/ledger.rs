@@ -48,7 +48,7 @@ impl Ledger {
         let linked = std::fs::hard_link(&draft.1, self.entry(scope, entry.version));
         let outcome = match linked {
             Ok(()) => {
-                // Lost in a crash, it only means that a page that comes again is not recognised as that.
+                // Lost in a crash, it is made up for by whoever goes on.
                 let _ = std::fs::hard_link(&draft.1, self.key(scope, &entry.key));
                 Ok(true)
             }
@@ -58,6 +58,16 @@ impl Ledger {
         std::fs::remove_file(&draft.1)?;
         std::fs::File::open(&folder)?.sync_all()?;
         outcome
+    }
+
+    /// The newest entry. Its key is put in place where a crash came between the two, so that the page is
+    /// recognised should the source lead back to it.
+    pub fn last(&self, scope: &str) -> io::Result<Option<Entry>> {
+        let Some(newest) = self.history(scope, None, 1)?.pop() else { return Ok(None) };
+        match std::fs::hard_link(self.entry(scope, newest.version), self.key(scope, &newest.key)) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            _ => Ok(Some(newest)),
+        }
     }
 
     pub fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> io::Result<Vec<Entry>> {
@@ -82,4 +92,40 @@ impl Ledger {
 fn tempfile(folder: &Path, entry: &Entry) -> io::Result<(std::fs::File, PathBuf)> {
     let path = folder.join(format!(".{}-{}-{}", entry.version, std::process::id(), entry.key));
     Ok((std::fs::File::create(&path)?, path))
+}
+
+#[cfg(test)]
+mod tests {
+    use windrow_model::ingest::{Cause, Checkpoint};
+    use windrow_model::{RunId, Time};
+
+    use super::*;
+
+    fn entry(version: i64, key: &str) -> Entry {
+        let checkpoint = Checkpoint {
+            pass: RunId(1),
+            begun_at: Time(0),
+            position: None,
+            since: None,
+            high: None,
+            batches: version,
+            era: 0,
+            done: false,
+        };
+        let (key, actor) = (key.to_owned(), "1.1".to_owned());
+        Entry { version, key, cause: Cause::Batch, actor, checkpoint, records: 0, at: Time(0) }
+    }
+
+    #[test]
+    fn a_page_is_recognised_also_where_a_crash_kept_its_key_from_being_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let ledger = Ledger::new(folder.path());
+        assert!(ledger.append("s", &entry(1, "a")).unwrap());
+        assert!(!ledger.append("s", &entry(1, "b")).unwrap(), "the version is taken");
+        std::fs::remove_file(ledger.key("s", "a")).unwrap();
+        assert!(!ledger.is_taken("s", &entry(2, "a")), "as a crash leaves it");
+        assert_eq!(ledger.last("s").unwrap().unwrap().key, "a");
+        assert!(ledger.is_taken("s", &entry(2, "a")));
+        assert!(!ledger.is_taken("s", &entry(2, "b")) && ledger.is_taken("s", &entry(3, "b")));
+    }
 }

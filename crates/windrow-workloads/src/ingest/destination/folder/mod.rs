@@ -98,7 +98,8 @@ impl Folder {
 #[async_trait]
 impl Destination for Folder {
     async fn last(&self, scope: &str) -> Result<Option<Entry>, Failure> {
-        Ok(self.history(scope, None, 1).await?.pop())
+        let scope = scope.to_owned();
+        self.with(move |inner| inner.ledger.last(&scope)).await
     }
 
     async fn commit(&self, batch: Batch) -> Result<Committed, Failure> {

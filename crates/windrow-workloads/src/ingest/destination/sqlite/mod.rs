@@ -1,14 +1,12 @@
-//! Tables in an SQLite file. Data, dead letters and ledger are one transaction. Writes of all slices go
-//! through one connection on a blocking thread, because SQLite has one writer anyway.
+//! Tables in an SQLite file. Data, dead letters and ledger are one transaction.
 
 mod ledger;
 mod table;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use async_trait::async_trait;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +14,7 @@ use windrow_model::ingest::Entry;
 use windrow_model::{ErrorClass, Failure};
 
 use self::table::Table;
+use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind};
 use crate::environment::Environment;
 use crate::ingest::unfit;
@@ -58,70 +57,45 @@ fn build(config: Value, _environment: &Environment) -> Result<Arc<dyn Destinatio
         Ok::<_, rusqlite::Error>(connection)
     };
     let connection = open().map_err(|error| unfit(format!("{}: {error}", config.path.display())))?;
-    Ok(Arc::new(Sqlite { inner: Arc::new(Mutex::new(Inner { connection, tables: BTreeMap::new() })) }))
+    Ok(Arc::new(Blocking::new(Sqlite { connection, tables: BTreeMap::new() })))
 }
 
 struct Sqlite {
-    inner: Arc<Mutex<Inner>>,
-}
-
-struct Inner {
     connection: Connection,
     tables: BTreeMap<String, Table>,
 }
 
-impl Sqlite {
-    async fn with<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Inner) -> rusqlite::Result<T> + Send + 'static,
-    ) -> Result<T, Failure> {
-        let inner = self.inner.clone();
-        let done = tokio::task::spawn_blocking(move || work(&mut inner.lock().unwrap_or_else(PoisonError::into_inner)));
-        let done =
-            done.await.map_err(|error| Failure::new(ErrorClass::Handler, format!("the destination: {error}")))?;
-        done.map_err(|error| {
-            // A full disk or a long lock may pass; a malformed file does not.
-            let class = match error.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => ErrorClass::Timeout,
-                Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure) => ErrorClass::Server,
-                _ => ErrorClass::Handler,
-            };
-            Failure::new(class, format!("the destination: {error}"))
-        })
-    }
+fn failure(error: rusqlite::Error) -> Failure {
+    // A full disk or a long lock may pass; a malformed file does not.
+    let class = match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => ErrorClass::Timeout,
+        Some(rusqlite::ErrorCode::DiskFull | rusqlite::ErrorCode::SystemIoFailure) => ErrorClass::Server,
+        _ => ErrorClass::Handler,
+    };
+    Failure::new(class, format!("the destination: {error}"))
 }
 
-#[async_trait]
-impl Destination for Sqlite {
-    async fn last(&self, scope: &str) -> Result<Option<Entry>, Failure> {
-        Ok(self.history(scope, None, 1).await?.pop())
-    }
-
-    async fn commit(&self, batch: Batch) -> Result<Committed, Failure> {
-        self.with(|inner| inner.commit(batch)).await
-    }
-
-    async fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
-        let scope = scope.to_owned();
-        self.with(move |inner| ledger::history(&inner.connection, &scope, below, limit)).await
-    }
-}
-
-impl Inner {
-    fn commit(&mut self, batch: Batch) -> rusqlite::Result<Committed> {
+impl Database for Sqlite {
+    fn commit(&mut self, batch: Batch) -> Result<Committed, Failure> {
         // In WAL mode one commit that waits for the disk makes all before it durable too.
         let level = if batch.entry.checkpoint.done { "full" } else { "normal" };
-        self.connection.pragma_update(None, "synchronous", level)?;
+        self.connection.pragma_update(None, "synchronous", level).map_err(failure)?;
         let result = self.commit_once(batch);
         if !matches!(result, Ok(Committed::Done { .. })) {
             // Columns that were added or widened are gone with the transaction.
             self.tables.clear();
         }
-        result
+        result.map_err(failure)
     }
 
+    fn history(&mut self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
+        ledger::history(&self.connection, scope, below, limit).map_err(failure)
+    }
+}
+
+impl Sqlite {
     fn commit_once(&mut self, batch: Batch) -> rusqlite::Result<Committed> {
-        let Inner { connection, tables } = self;
+        let Self { connection, tables } = self;
         let tx = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         if !ledger::append(&tx, &batch.scope, &batch.entry)? {
             return Ok(Committed::Taken);
@@ -129,8 +103,8 @@ impl Inner {
         let (mut upserted, mut bytes_out, mut refused) = (0, 0, 0);
         for part in batch.tables {
             let table = match tables.entry(part.name) {
-                std::collections::btree_map::Entry::Occupied(known) => known.into_mut(),
-                std::collections::btree_map::Entry::Vacant(new) => {
+                btree_map::Entry::Occupied(known) => known.into_mut(),
+                btree_map::Entry::Vacant(new) => {
                     let table = Table::open(&tx, new.key(), &part.key)?;
                     new.insert(table)
                 }

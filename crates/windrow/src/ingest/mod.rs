@@ -1,16 +1,24 @@
-//! What the command line and the API have in common about plans: their lineage, and what their batches
-//! came to.
+//! What the command line and the API have in common about plans: their lineage, what their batches came to, and
+//! their checkpoints.
+
+mod backfill;
+mod checkpoints;
 
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
 use windrow_model::record::{Job, Run};
 use windrow_model::store::ItemFilter;
-use windrow_wire::{Lineage, SliceNode};
-use windrow_workloads::ingest::{KIND, Ledger, origin_of};
+use windrow_wire::{Lineage, SliceNode, TaskRunNode};
+use windrow_workloads::ingest::{KIND, origin_of};
 
 use crate::error::{Code, Error, Result};
 use crate::wiring::App;
 
+pub use backfill::backfill;
+pub use checkpoints::{checkpoints, edit, restore};
+
+/// The slice of a plan that has only one.
+pub const ALL: &str = "all";
 const PAGE: usize = 100;
 
 /// Which part of a lineage is wanted.
@@ -34,7 +42,7 @@ pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Line
         let items = items_of(app, job, run, after).await?;
         let is_last = items.len() < PAGE;
         for item in items {
-            let node = SliceNode::of(&app.store.item(item).await?, run, wish.batches);
+            let node = slice(app, run, item, wish.batches).await?;
             after = Some(item);
             slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
             if slices.len() == wish.limit {
@@ -45,6 +53,17 @@ pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Line
             return Ok(Lineage::of(job, run, origin, slices, None));
         }
     }
+}
+
+/// With so many batches of each attempt.
+async fn slice(app: &App, run: &Run, item: ItemId, batches: usize) -> Result<Option<SliceNode>> {
+    let outline = app.store.outline(item).await?;
+    let mut runs = Vec::with_capacity(outline.attempts.len());
+    for attempt in &outline.attempts {
+        let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
+        runs.push(TaskRunNode::of(attempt, &newest, batches));
+    }
+    Ok(SliceNode::of(&outline, run, runs))
 }
 
 /// A run that is over is known by its results, also where a later one has read its slices again.
@@ -67,13 +86,6 @@ pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
             return Ok(sum);
         }
     }
-}
-
-/// The checkpoints of a job's latest definition.
-pub async fn ledger(app: &App, job: &Job, run: &Run) -> Result<Ledger> {
-    check(app, job)?;
-    let spec = app.store.spec(&run.spec_hash).await?;
-    Ok(Ledger::open(&spec, app.environment().of_workspace(&job.workspace)).await?)
 }
 
 fn check(app: &App, job: &Job) -> Result<()> {

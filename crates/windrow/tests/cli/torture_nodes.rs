@@ -1,0 +1,27 @@
+//! Three nodes on one database while nodes, network and database fail (E2, E5, E12, I2). A smaller dose of what
+//! `make torture` gives: 100 faults and 20,000 items per database.
+
+use std::path::Path;
+use std::process::Command;
+
+fn torture(store: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = env!("CARGO_BIN_EXE_windrow");
+    let mut script = Command::new(root.join("scripts/torture_nodes.py"));
+    script.args(["--store", store, "--items", "1200", "--faults", "10", "--windrow", program]);
+    let output = script.output().expect("Python runs the script");
+    let said = String::from_utf8_lossy(&output.stdout);
+    println!("{said}");
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("nothing lost, nothing twice"));
+}
+
+#[test]
+fn torture_of_nodes_on_postgres_loses_nothing_and_does_nothing_twice() {
+    torture("postgres");
+}
+
+#[test]
+fn torture_of_nodes_on_mariadb_loses_nothing_and_does_nothing_twice() {
+    torture("mariadb");
+}

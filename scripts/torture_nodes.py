@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Three nodes share one run on a server's database while nodes are killed, stopped for longer than their leases last and
+cut off from the network, and the database is killed and restarted. Nothing may be lost, archived twice or paid for
+twice, and no limit exceeded. Needs root: every node lives in a network namespace of its own.
+
+  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--seed N] [--windrow PROGRAM]
+"""
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+NODES = 3
+CONCURRENCY = 24
+LEASE_S = 2
+# Items at work on one node, at most. What one had sent off when it was cut off may arrive when others do its work already.
+WORKERS = 16
+# A stop or cut of this length outlives every lease.
+AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
+# How long the run should last, by the number of faults.
+PACE_S = 2.5
+
+
+def main():
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--store", choices=["postgres", "mariadb"], required=True)
+    options.add_argument("--items", type=int, default=20_000)
+    options.add_argument("--faults", type=int, default=100)
+    options.add_argument("--seed", type=int, default=random.randrange(1_000_000))
+    options.add_argument("--windrow", default=ROOT / "target" / "debug" / "windrow", type=pathlib.Path)
+    args = options.parse_args()
+    if os.getuid() != 0 or not shutil.which("ip"):
+        sys.exit("torture_nodes: network namespaces need root and the program `ip` (Debian: apt-get install iproute2)")
+    print(f"replay with --seed {args.seed}", flush=True)
+    asyncio.run(torture(args))
+
+
+async def torture(args):
+    chance = random.Random(args.seed)
+    with contextlib.ExitStack() as undo:
+        home = pathlib.Path(tempfile.mkdtemp(prefix="torture-", dir=ROOT / "target"))
+        home.chmod(0o755)
+        undo.callback(shutil.rmtree, home, ignore_errors=True)
+        place = Place(args, home, undo)
+        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * PACE_S * CONCURRENCY / args.items), chance)
+        await endpoint.start()
+        database = Database(args.store, place, undo)
+        nodes = [Node(number, place, database.url, undo) for number in range(1, NODES + 1)]
+        for node in nodes:
+            node.start()
+        submit(nodes[0], endpoint, args.items)
+        tally = collections.Counter()
+        watch = asyncio.create_task(until_over(place, database, nodes))
+        while tally.total() < args.faults and not watch.done():
+            await asyncio.sleep(chance.uniform(0.1, 1.5))
+            kind = chance.choices(["kill", "stop", "cut", "database"], [45, 20, 20, 15])[0]
+            await fault(kind, chance, nodes, database)
+            tally[kind] += 1
+        print(f"{tally.total()} faults: {dict(tally)}", flush=True)
+        if tally.total() < args.faults:
+            state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
+            sys.exit(f"the run was over ({state}) before all faults had happened; give it more items")
+        await asyncio.wait_for(watch, 600)
+        endpoint.server.close()
+        check(database, endpoint, args.items)
+
+
+async def fault(kind, chance, nodes, database):
+    node = chance.choice(nodes)
+    match kind:
+        case "kill":
+            node.process.kill()
+            node.process.wait()
+            await asyncio.sleep(chance.choice([0, 0.1, LEASE_S + 1]))
+            node.start()
+        case "stop":
+            node.process.send_signal(signal.SIGSTOP)
+            await asyncio.sleep(chance.uniform(*AWAY_S))
+            node.process.send_signal(signal.SIGCONT)
+        case "cut":
+            node.link("down")
+            await asyncio.sleep(chance.uniform(*AWAY_S))
+            node.link("up")
+        case "database":
+            database.crash()
+
+
+class Place:
+    """An address that every namespace reaches, and where the files are."""
+
+    def __init__(self, args, home, undo):
+        self.home, self.program = home, args.windrow
+        self.net = f"10.{77 if args.store == 'postgres' else 78}"
+        self.host = f"{self.net}.0.1"
+        self.name = f"wd{os.getpid()}"
+        ip("addr", "add", f"{self.host}/32", "dev", "lo")
+        undo.callback(ip, "addr", "del", f"{self.host}/32", "dev", "lo")
+
+
+class Database:
+    def __init__(self, store, place, undo):
+        self.store = store
+        self.environment = {
+            **os.environ, "CARGO_TARGET_DIR": str(place.home / "services"), "WINDROW_SERVICES_LISTEN": "0.0.0.0",
+        }
+        self.services("up")
+        undo.callback(self.services, "down")
+        urls = dict(line.split("=", 1) for line in (place.home / "services/services/urls").read_text().splitlines())
+        url = urls[f"WINDROW_TEST_{store.upper()}"].replace("127.0.0.1", place.host)
+        self.port = url.rsplit(":", 1)[1].split("/")[0]
+        self.host, self.url = place.host, f"{url}?sslmode=disable"
+
+    def services(self, *words):
+        subprocess.run([ROOT / "scripts/services", *words], env=self.environment, check=True)
+
+    def crash(self):
+        self.services("crash", self.store)
+
+    def rows(self, sql):
+        """Asked by its own client, not by ours."""
+        if self.store == "postgres":
+            command = ["psql", "-h", self.host, "-p", self.port, "-U", "windrow", "-d", "postgres", "-At", "-F", "\t",
+                       "-c", f"SET search_path TO windrow", "-c", sql]
+            environment = {**os.environ, "PGPASSWORD": "windrow"}
+        else:
+            command = ["mariadb", "-h", self.host, "-P", self.port, "-u", "windrow", "-pwindrow", "--skip-ssl", "-N", "-B",
+                       "windrow", "-e", sql]
+            environment = dict(os.environ)
+        output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+        return [line.split("\t") for line in output.splitlines() if line != "SET"]
+
+    def number(self, sql):
+        return int(self.rows(sql)[0][0])
+
+
+class Node:
+    def __init__(self, number, place, url, undo):
+        self.place, self.url = place, url
+        self.data = place.home / f"node{number}"
+        (self.data / "files").mkdir(parents=True)
+        self.space, self.ours, theirs = f"{place.name}n{number}", f"{place.name}h{number}", f"{place.name}p{number}"
+        ip("netns", "add", self.space)
+        undo.callback(ip, "netns", "del", self.space)
+        ip("link", "add", self.ours, "type", "veth", "peer", "name", theirs, "netns", self.space)
+        ip("addr", "add", f"{place.net}.{number}.1/24", "dev", self.ours)
+        self.link("up")
+        for words in [("addr", "add", f"{place.net}.{number}.2/24", "dev", theirs), ("link", "set", theirs, "up"),
+                      ("link", "set", "lo", "up"), ("route", "add", "default", "via", f"{place.net}.{number}.1")]:
+            ip("-n", self.space, *words)
+        self.log = open(place.home / f"node{number}.log", "a")
+        undo.callback(self.end)
+        self.process = None
+
+    def link(self, state):
+        ip("link", "set", self.ours, state)
+
+    def start(self):
+        environment = {**os.environ, "WINDROW_DATABASE_URL": self.url, "OPENAI_API_KEY": "sk-test"}
+        command = ["ip", "netns", "exec", self.space, self.place.program, "--data", self.data, "serve", "--listen",
+                   "127.0.0.1:7373", "--lease", f"{LEASE_S}s", "--workers", str(WORKERS)]
+        self.process = subprocess.Popen(command, env=environment, stdout=self.log, stderr=self.log)
+
+    def ask(self, method, path, body=b""):
+        script = ("import sys, urllib.request as u; r = u.Request('http://127.0.0.1:7373' + sys.argv[2], method=sys.argv[1], "
+                  "data=sys.stdin.buffer.read() or None, headers={'Content-Type': 'text/yaml'}); "
+                  "print(u.urlopen(r, timeout=20).read().decode())")
+        command = ["ip", "netns", "exec", self.space, sys.executable, "-c", script, method, path]
+        return subprocess.run(command, input=body, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True).stdout
+
+    def end(self):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+
+
+class Endpoint:
+    """A model that answers in its own time, and remembers who asked what and how many at once."""
+
+    def __init__(self, host, items, latency, chance):
+        self.host, self.latency, self.chance = host, latency, chance
+        self.calls, self.open, self.most = collections.Counter(), 0, 0
+
+    async def start(self):
+        self.server = await asyncio.start_server(self.serve, self.host, 0)
+        self.url = f"http://{self.host}:{self.server.sockets[0].getsockname()[1]}"
+
+    async def serve(self, reader, writer):
+        with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(int(line.split(b":")[1]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length"))
+                body = json.loads(await reader.readexactly(length))
+                question = body["messages"][-1]["content"]
+                self.calls[question] += 1
+                self.open += 1
+                self.most = max(self.most, self.open)
+                try:
+                    # Whoever goes away does not wait for the answer.
+                    gone = asyncio.ensure_future(reader.read(1))
+                    done, _ = await asyncio.wait([gone], timeout=self.chance.uniform(0.5, 1.5) * self.latency)
+                    if done:
+                        return
+                    gone.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await gone
+                finally:
+                    self.open -= 1
+                answer = {"choices": [{"message": {"role": "assistant", "content": f"answer {question}"}, "finish_reason": "stop"}],
+                          "usage": {"prompt_tokens": 1, "completion_tokens": 1}}
+                text = json.dumps(answer).encode()
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(text) + text)
+                await writer.drain()
+        writer.close()
+
+
+def submit(node, endpoint, items):
+    rows = "".join(f'{{"n": {n}}}\n' for n in range(items))
+    for other in node.data.parent.glob("node*/files"):
+        (other / "rows.jsonl").write_text(rows)
+    job = (f"kind: experiment\nname: tortured\ndataset: rows.jsonl\nconcurrency: {CONCURRENCY}\n"
+           f"target:\n  openai: {{ model: any, base_url: \"{endpoint.url}\", api_key: \"${{env:OPENAI_API_KEY}}\" }}\n"
+           "  prompt: \"{{ n }}\"\nevaluators:\n  - exact: { expect: \"answer {{ n }}\" }\n"
+           "retry: { max: 1000, delays: [100ms] }\n")
+    for _ in range(100):
+        with contextlib.suppress(subprocess.CalledProcessError):
+            node.ask("POST", "/api/v1/jobs", job.encode())
+            return
+        time.sleep(0.2)
+    sys.exit(f"the job was not taken: {node.ask('POST', '/api/v1/jobs', job.encode())}")
+
+
+async def until_over(place, database, nodes):
+    """A node that gave up is started again, as a supervisor does."""
+    while True:
+        await asyncio.sleep(0.5)
+        for node in nodes:
+            if node.process.poll() not in (None, -signal.SIGKILL):
+                node.start()
+        with contextlib.suppress(subprocess.CalledProcessError, IndexError):
+            asked = asyncio.to_thread(database.rows, "SELECT state, succeeded, total FROM runs")
+            if (await asked)[0][0] in ("completed", "completed_with_failures", "failed", "terminated"):
+                return
+
+
+def check(database, endpoint, items):
+    one = database.number
+    found = {
+        "state of the run": database.rows("SELECT state FROM runs")[0][0],
+        "items that succeeded": one("SELECT count(*) FROM items WHERE state = 1 AND archived IS NOT NULL"),
+        "attempts archived as a success": one("SELECT count(*) FROM attempts WHERE outcome = 0"),
+        "items with one": one("SELECT count(DISTINCT id >> 10) FROM attempts WHERE outcome = 0"),
+        "attempts that are not over": one("SELECT count(*) FROM attempts WHERE state <> 4"),
+        "scores": one("SELECT count(*) FROM scores WHERE part = 0"),
+        "items whose call was paid twice": one(
+            "SELECT count(*) FROM (SELECT id >> 30 FROM steps WHERE state = 1 AND kind = 'target' GROUP BY id >> 30 HAVING count(*) > 1) AS twice"),
+        "counters": [int(n) for n in database.rows("SELECT total, queued, running, succeeded, failed, cancelled, skipped FROM runs")[0]],
+    }
+    wanted = {
+        "state of the run": "completed", "items that succeeded": items, "attempts archived as a success": items,
+        "items with one": items, "attempts that are not over": 0, "scores": items, "items whose call was paid twice": 0,
+        "counters": [items, 0, 0, items, 0, 0, 0],
+    }
+    calls, steps = endpoint.calls.total(), one("SELECT count(*) FROM steps WHERE kind = 'target' AND reused_from IS NULL")
+    lost = one("SELECT count(*) FROM attempts WHERE outcome = 5")
+    print(f"{calls} calls for {items} items ({calls - items} of them repeated after a loss), at most {endpoint.most} at once "
+          f"of {CONCURRENCY}; {lost} tries were lost", flush=True)
+    wrong = [f"{name}: {found[name]}, not {value}" for name, value in wanted.items() if found[name] != value]
+    if calls > steps:
+        wrong.append(f"{calls} calls, and only {steps} of them were put on record before they were made")
+    if endpoint.most > CONCURRENCY + WORKERS:
+        wrong.append(f"{endpoint.most} calls at once, {CONCURRENCY} allowed, and {WORKERS} that may arrive late")
+    if wrong:
+        sys.exit("torture_nodes: " + "\n".join(wrong))
+    print("nothing lost, nothing twice, counters equal a recount")
+
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+
+if __name__ == "__main__":
+    main()
