@@ -72,7 +72,7 @@ async fn work(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, hand: Arc<Han
         let asked = node.ask(SessionId(n), vec![ask(no, limits, under_way, calls.clone())], hand.now()).await;
         let answer = asked.expect("answered")[0];
         // The others move the time meanwhile: it is that of the provider.
-        let at = hand.0.fetch_add(chance.i64(5..40), Ordering::SeqCst);
+        let at = hand.0.fetch_add(chance.i64(30..150), Ordering::SeqCst);
         calls[..answer.passes].iter().for_each(|tokens| seen.called(at, *tokens));
         // Ended before it is told: another node may go as soon as it is.
         seen.under_way.fetch_sub(ending, Ordering::SeqCst);
