@@ -112,6 +112,6 @@ fn only_a_file_with_a_schedule_can_be_run_on_it() {
     assert!(said.stderr.contains("has no `schedule`") && said.stderr.contains("schedule: \"0 6"), "{}", said.stderr);
     place.append("job.yaml", "schedule: now and then");
     let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
-    assert!(said.stderr.contains("not a cron pattern"), "{}", said.stderr);
+    assert!(said.stderr.contains("names no time"), "{}", said.stderr);
     assert_eq!(endpoint.calls(), 0);
 }
