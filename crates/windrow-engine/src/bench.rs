@@ -61,14 +61,14 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(parts: CrewParts, reporter: Reporter) -> Self {
-        let CrewParts { desk, clock, seed, workers: _, queue, beat_ms, tracer } = parts;
+        let CrewParts { desk, clock, seed, workers: _, queue, beat_ms, tracer, shared_limits } = parts;
         let meters = Arc::new(Meters::default());
         Self {
             desk,
             clock,
             beat_ms,
             reporter,
-            limiter: Arc::new(Limiter::new(!seed, meters.clone())),
+            limiter: Arc::new(Limiter::new(!seed, meters.clone(), shared_limits)),
             meters,
             tracer,
             pool: Pool::new(queue),

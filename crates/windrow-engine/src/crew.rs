@@ -16,6 +16,7 @@ use crate::bench::{Bench, Order, Task};
 use crate::hand_in::{Reporter, send_reports};
 use crate::inflight::Registered;
 use crate::journal::Flag;
+use crate::limiter::Shared;
 use crate::pool::QueueFull;
 use crate::{heartbeat, limiter, run};
 
@@ -37,6 +38,8 @@ pub struct CrewParts {
     pub beat_ms: u64,
     /// Who is told of every item at work, step by step.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Where other nodes keep to the same limits.
+    pub shared_limits: Option<Shared>,
 }
 
 /// Dropping it is a crash: everything stops where it is.
@@ -55,6 +58,7 @@ impl Crew {
         tasks.spawn(send_reports(bench.clone(), inbox));
         tasks.spawn(heartbeat::keep_alive(bench.clone()));
         tasks.spawn(bench.limiter.clone().pace());
+        tasks.spawn(limiter::share(bench.limiter.clone(), bench.clock.clone()));
         let mut hands = JoinSet::new();
         for _ in 0..workers {
             hands.spawn(run::work(bench.clone()));

@@ -8,6 +8,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use windrow_model::bell::Bell;
 use windrow_model::limit::Wait;
+use windrow_model::limit::shared::SharedLimits;
 use windrow_model::record::{OutboxEvent, Run, Session};
 use windrow_model::store::{Store, StoreError};
 use windrow_model::trace::Tracer;
@@ -33,6 +34,8 @@ pub struct Parts {
     pub bell: Option<Arc<dyn Bell>>,
     /// Who is told of every item at work, step by step.
     pub tracer: Option<Arc<dyn Tracer>>,
+    /// Where the store is shared with other nodes.
+    pub shared_limits: Option<Arc<dyn SharedLimits>>,
 }
 
 /// Dropping it is a crash: everything stops where it is, and the store remembers.
@@ -44,7 +47,7 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(parts: Parts, settings: Settings) -> Result<Self, StoreError> {
-        let Parts { store, workloads, clock, seed, session, bell, tracer } = parts;
+        let Parts { store, workloads, clock, seed, session, bell, tracer, shared_limits } = parts;
         let id = session.id;
         store.open_session(session).await?;
         let desk = StoreDesk { store: store.clone(), session: id, lease_ms: settings.lease_ms };
@@ -56,6 +59,7 @@ impl Engine {
             queue: settings.queue,
             beat_ms: settings.beat_ms(),
             tracer,
+            shared_limits: shared_limits.map(|limits| limiter::Shared::new(limits, id, settings.lease_ms)),
         });
         let bench = crew.bench().clone();
         let node = Arc::new(Node::new(NodeParts { bench, store, settings, session: id, workloads }));
@@ -125,6 +129,11 @@ impl Engine {
     /// What items here have been waiting for before their next call, per run and resource.
     pub fn waits(&self) -> Vec<Wait> {
         self.node.limiter.waits(self.node.now())
+    }
+
+    /// What is not as it should be with limits that nodes share, though the work goes on.
+    pub fn trouble(&self) -> Option<String> {
+        self.node.limiter.trouble()
     }
 
     /// Waits until the run has ended, here or elsewhere. An error when this engine can do nothing more

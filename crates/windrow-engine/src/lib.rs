@@ -57,6 +57,7 @@ pub use bench::Order;
 pub use clock::SystemClock;
 pub use crew::{Crew, CrewParts};
 pub use engine::{Engine, Parts};
+pub use limiter::Shared as SharedLimiter;
 pub use load::Load;
 pub use meters::METRICS;
 pub use remote::{Begun, Offer, Refused, Said, Word};

@@ -5,6 +5,7 @@ pub mod memory;
 mod meters;
 mod mysql;
 mod postgres;
+pub mod redis;
 mod server;
 #[cfg(test)]
 #[path = "../tests/store/services.rs"]
@@ -15,6 +16,7 @@ mod transfer;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
+pub use redis::RedisLimits;
 pub use sql::SqlStore;
 pub use sqlite::SqliteStore;
 pub use transfer::{Moved, transfer};

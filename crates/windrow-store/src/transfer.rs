@@ -219,7 +219,7 @@ fn number_on(target: &Connection) -> fault::Result<()> {
     if !matches!(target, Connection::Postgres(_)) {
         return Ok(());
     }
-    let numbered = "SELECT table_name::text FROM information_schema.columns \
+    let numbered = "SELECT CAST(table_name AS TEXT) FROM information_schema.columns \
                     WHERE table_schema = current_schema() AND is_identity = 'YES'";
     let tables: Vec<String> =
         target.prepare_cached(numbered)?.query_map((), |row| row.get(0))?.collect::<db::Result<_>>()?;

@@ -156,6 +156,9 @@ pub struct Health {
     pub database: String,
     /// The engine of this server: `ok`, or what is wrong.
     pub engine: String,
+    /// What goes on slower than it could, and why; nothing is lost by it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slowed: Option<String>,
     /// Its session, as in the list of workers.
     pub worker: String,
     /// Items at work here.

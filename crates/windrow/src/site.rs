@@ -22,6 +22,9 @@ pub struct Site {
     /// Database that nodes share, like postgres://user:password@host/name or mysql://user:password@host/name; a file in the data folder if not given
     #[arg(long, global = true, value_name = "URL", env = "WINDROW_DATABASE_URL", hide_env_values = true)]
     pub database: Option<String>,
+    /// Redis beside a shared database, which makes what nodes share faster: redis://host, rediss://host for TLS
+    #[arg(long, global = true, value_name = "URL", env = "WINDROW_REDIS_URL", hide_env_values = true)]
+    pub redis: Option<String>,
     /// Runs of one workspace at work at the same time, like 3, or 3,team-a=10; all of them if not given
     #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
     pub quota: Option<Quota>,

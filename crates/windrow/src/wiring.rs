@@ -13,12 +13,14 @@ use windrow_model::audit::AuditLog;
 use windrow_model::bell::Bell;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::hook::HookStore;
+use windrow_model::limit::shared::SharedLimits;
 use windrow_model::record::{NodeRole, Run, ServingNode, Session};
 use windrow_model::secret::SecretStore;
 use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
-use windrow_store::SqlStore;
+use windrow_store::redis::Link;
+use windrow_store::{RedisLimits, SqlStore};
 use windrow_workloads::Environment;
 use windrow_workloads::dataset::Library;
 
@@ -38,6 +40,8 @@ pub struct App {
     site: Site,
     data: DataDir,
     pub store: Arc<dyn Store>,
+    /// The same, where other nodes have it too.
+    shared: Option<Arc<SqlStore>>,
     pub datasets: Arc<dyn DatasetStore>,
     pub alerts: Arc<dyn AlertStore>,
     pub hooks: Arc<dyn HookStore>,
@@ -102,6 +106,7 @@ impl App {
         let app = Self {
             site: site.clone(),
             data,
+            shared: site.database.as_ref().map(|_| store.clone()),
             datasets: store.clone(),
             alerts: store.clone(),
             hooks: store.clone(),
@@ -290,10 +295,26 @@ impl App {
             session,
             bell: self.bell.clone(),
             tracer: self.tracer.clone(),
+            shared_limits: self.shared_limits(id)?,
         };
         let engine =
             Engine::start(parts, Settings { quota: self.site.quota.clone().unwrap_or_default(), ..settings }).await?;
         Ok(Running { engine, _lock: lock })
+    }
+
+    /// Limits that all nodes of the database keep together, by Redis where one is named.
+    fn shared_limits(&self, session: SessionId) -> Result<Option<Arc<dyn SharedLimits>>> {
+        let (store, url) = match (&self.shared, &self.site.redis) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                tracing::warn!("--redis is for nodes that share a database (--database); it is not used");
+                return Ok(None);
+            }
+            (Some(store), None) => return Ok(Some(store.clone())),
+            (Some(store), Some(url)) => (store.clone(), url),
+        };
+        let redis = Link::open(url)?;
+        Ok(Some(RedisLimits::start(store, redis, session.to_string(), self.clock.clone())))
     }
 
     /// A command line for this same folder, to be shown as a hint.

@@ -37,6 +37,10 @@ impl Breaker {
         }
     }
 
+    pub fn is_open(&self) -> bool {
+        self.circuit != Circuit::Closed
+    }
+
     /// A call goes out. True when it is the probe.
     pub fn pass(&mut self) -> bool {
         let is_probe = self.circuit != Circuit::Closed;

@@ -1,14 +1,17 @@
-//! Limits that all runs of this node share, one set per provider credential. Work is never rejected:
-//! it waits its turn, and the waits can be asked for. The decisions are in [`resource`] and are pure;
-//! this module adds the lock, the clock and the wake-ups.
+//! Limits that all runs of this node share, one set per provider credential; where the node has others beside it,
+//! they share them too ([`share`]). Work is never rejected: it waits its turn, and the waits can be asked for.
+//! The decisions are in [`resource`] and are pure; this module adds the lock, the clock and the wake-ups.
 
 mod brake;
 mod breaker;
-mod bucket;
 mod note;
 mod permit;
 mod queue;
 mod resource;
+mod share;
+#[cfg(test)]
+mod share_tests;
+mod sharing;
 #[cfg(test)]
 mod tests;
 
@@ -26,6 +29,7 @@ use crate::meters::Meters;
 pub use note::{OtherWaits, note};
 use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
+pub use share::{Shared, share};
 
 /// A wait shorter than this is not worth telling of.
 const NOTABLE_MS: i64 = 500;
@@ -37,6 +41,9 @@ pub struct Limiter {
     /// By the runtime's clock: a limit must not depend on somebody setting the machine's.
     started: Instant,
     meters: Arc<Meters>,
+    shared: Option<Shared>,
+    /// There may be something to ask the other nodes.
+    news: Notify,
 }
 
 struct State {
@@ -49,10 +56,11 @@ struct State {
 }
 
 impl Limiter {
-    pub fn new(seed: u64, meters: Arc<Meters>) -> Self {
+    pub fn new(seed: u64, meters: Arc<Meters>, shared: Option<Shared>) -> Self {
         let chance = fastrand::Rng::with_seed(seed);
         let state = State { resources: BTreeMap::new(), next_no: 0, wakes_at: None, closed: false, chance };
-        Self { state: Mutex::new(state), sooner: Notify::new(), started: Instant::now(), meters }
+        let (sooner, news) = (Notify::new(), Notify::new());
+        Self { state: Mutex::new(state), sooner, started: Instant::now(), meters, shared, news }
     }
 
     /// Waits until the call may be made; an error when the run is ending or the node is draining.
@@ -65,10 +73,12 @@ impl Limiter {
             let no = state.next_no;
             let waiter = Waiter { no, tokens: tokens.max(0), since: now, grant };
             let waiting = Waiting::new(self.clone(), resource.clone(), run, no, granted);
-            let found = state.resources.entry(resource.clone()).or_insert_with(|| Resource::new(now));
+            let is_shared = self.shared.is_some();
+            let found = state.resources.entry(resource.clone()).or_insert_with(|| Resource::new(now, is_shared));
             found.ask(run, limits, waiter);
             self.serve_one(&mut state, &resource, now);
-            if state.closed {
+            // Where leave has to be asked for, who goes at once is not known before the answer.
+            if state.closed && !is_shared {
                 state.resources.values_mut().for_each(|resource| resource.queue.clear());
             }
             // Who was let go at once is not in the queue any more.
@@ -120,6 +130,7 @@ impl Limiter {
             let wakes_at = {
                 let (mut state, now) = (self.state(), self.now_ms());
                 state.wakes_at = state.resources.values_mut().filter_map(|resource| serve(resource, now)).min();
+                self.news.notify_one();
                 state.wakes_at
             };
             let sooner = self.sooner.notified();
@@ -136,6 +147,11 @@ impl Limiter {
     /// Lets go whoever may go now, and tells the pacer when that will be the case again.
     fn serve_one(&self, state: &mut State, name: &str, now: i64) {
         let until = state.resources.get_mut(name).and_then(|resource| serve(resource, now));
+        self.news.notify_one();
+        self.wake_by(state, until);
+    }
+
+    fn wake_by(&self, state: &mut State, until: Option<i64>) {
         if let Some(until) = until.filter(|until| state.wakes_at.is_none_or(|at| *until < at)) {
             state.wakes_at = Some(until);
             self.sooner.notify_one();
@@ -168,6 +184,7 @@ fn serve(resource: &mut Resource<oneshot::Sender<Pass>>, now: i64) -> Option<i64
         match resource.next(now) {
             Next::Idle => return None,
             Next::Hold { until } => return until,
+            Next::Ask => return None,
             Next::Go(pass, waiter) => {
                 // Nobody there any more: the next one's turn.
                 if waiter.grant.send(pass).is_err() {

@@ -32,6 +32,15 @@ impl<W> Queue<W> {
         self.runs.get(&self.turn()?)?.front()
     }
 
+    /// Those whose turns are next, in their order.
+    pub fn coming(&self, most: usize) -> impl Iterator<Item = &W> {
+        let after = self.served.map_or(i64::MIN, |served| served.0.saturating_add(1));
+        let runs: Vec<&VecDeque<W>> =
+            self.runs.range(RunId(after)..).chain(self.runs.range(..RunId(after))).map(|(_, run)| run).collect();
+        let deepest = runs.iter().map(|run| run.len()).max().unwrap_or(0);
+        (0..deepest).flat_map(move |place| runs.clone().into_iter().filter_map(move |run| run.get(place))).take(most)
+    }
+
     pub fn pop(&mut self) -> Option<(RunId, W)> {
         let run = self.turn()?;
         let waiters = self.runs.get_mut(&run)?;
@@ -93,6 +102,8 @@ mod tests {
         (0..5).for_each(|n| queue.push(RunId(1), n));
         (10..12).for_each(|n| queue.push(RunId(2), n));
         queue.push(RunId(3), 20);
+        let coming: Vec<i32> = queue.coming(7).copied().collect();
+        assert_eq!(coming, [0, 10, 20, 1, 11, 2, 3], "foreseen");
         let order: Vec<i32> = std::iter::from_fn(|| queue.pop().map(|(_, n)| n)).collect();
         assert_eq!(order, [0, 10, 20, 1, 11, 2, 3, 4]);
         queue.push(RunId(1), 5);

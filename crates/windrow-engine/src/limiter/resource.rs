@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use windrow_model::RunId;
+use windrow_model::limit::bucket::{Bucket, Rate};
+use windrow_model::limit::shared::Unused;
 use windrow_model::limit::{Hold, Limits, Response};
 
 use super::brake::Brake;
 use super::breaker::Breaker;
-use super::bucket::{Bucket, Rate};
 use super::queue::Queue;
+use super::sharing::Sharing;
 
 /// A run's limits hold for so long after its last call.
 const STATED_FOR_MS: i64 = 60_000;
@@ -30,6 +32,8 @@ pub struct Pass {
     pub made_at: i64,
     pub tokens: i64,
     pub is_probe: bool,
+    /// Whether all nodes' account allowed it, and which one.
+    pub epoch: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -50,6 +54,8 @@ pub struct Resource<G> {
     brake: Brake,
     breaker: Breaker,
     pub queue: Queue<Waiter<G>>,
+    /// Where its limits are shared between nodes.
+    pub sharing: Option<Sharing>,
 }
 
 #[must_use]
@@ -60,11 +66,13 @@ pub enum Next<G> {
     Hold {
         until: Option<i64>,
     },
+    /// It could go, if the other nodes leave room for it.
+    Ask,
     Go(Pass, Waiter<G>),
 }
 
 impl<G> Resource<G> {
-    pub fn new(now: i64) -> Self {
+    pub fn new(now: i64, is_shared: bool) -> Self {
         Self {
             stated: BTreeMap::new(),
             limits: Limits::default(),
@@ -74,6 +82,7 @@ impl<G> Resource<G> {
             brake: Brake::default(),
             breaker: Breaker::default(),
             queue: Queue::default(),
+            sharing: is_shared.then(Sharing::default),
         }
     }
 
@@ -91,24 +100,69 @@ impl<G> Resource<G> {
         if let Some((_, until)) = self.hold(first.tokens, now) {
             return Next::Hold { until };
         }
+        let epoch = match self.sharing.as_mut().filter(|_| !self.limits.are_none()) {
+            None => None,
+            Some(sharing) => match sharing.use_leave(first.tokens) {
+                None => return Next::Ask,
+                epoch => epoch,
+            },
+        };
         let Some((run, waiter)) = self.queue.pop() else { return Next::Idle };
-        if let Some(rate) = self.request_rate() {
-            self.requests.take(1.0, rate, now);
-        }
-        if let Some(rate) = self.token_rate() {
-            self.tokens.take(waiter.tokens as f64, rate, now);
-        }
+        self.spend(waiter.tokens, now);
         self.under_way += 1;
         if let Some(stated) = self.stated.get_mut(&run) {
             stated.under_way += 1;
         }
         let is_probe = self.breaker.pass();
-        Next::Go(Pass { run, made_at: now, tokens: waiter.tokens, is_probe }, waiter)
+        Next::Go(Pass { run, made_at: now, tokens: waiter.tokens, is_probe, epoch }, waiter)
     }
 
     /// What the first in the queue waits for.
     pub fn held(&self, now: i64) -> Option<(Hold, Option<i64>)> {
-        self.hold(self.queue.first()?.tokens, now)
+        let own = self.hold(self.queue.first()?.tokens, now);
+        own.or_else(|| self.sharing.as_ref().and_then(|sharing| sharing.held(now)))
+    }
+
+    /// Tokens of the calls that could go at once, in the order of their turns.
+    pub fn could_go(&mut self, most: usize, now: i64) -> Vec<i64> {
+        self.forget_old_statements(now);
+        let (requests, tokens, under_way) = (self.requests, self.tokens, self.under_way);
+        let mut calls = Vec::new();
+        for cost in self.queue.coming(most).map(|waiter| waiter.tokens).collect::<Vec<_>>() {
+            // A probe goes alone.
+            if self.hold(cost, now).is_some() || (self.breaker.is_open() && !calls.is_empty()) {
+                break;
+            }
+            self.spend(cost, now);
+            self.under_way += 1;
+            calls.push(cost);
+        }
+        (self.requests, self.tokens, self.under_way) = (requests, tokens, under_way);
+        calls
+    }
+
+    fn spend(&mut self, tokens: i64, now: i64) {
+        if let Some(rate) = self.request_rate() {
+            self.requests.take(1.0, rate, now);
+        }
+        if let Some(rate) = self.token_rate() {
+            self.tokens.take(tokens as f64, rate, now);
+        }
+    }
+
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    pub fn under_way(&self) -> i64 {
+        self.under_way
+    }
+
+    /// What its own calls have used beyond what has flowed in since.
+    pub fn debt(&self, now: i64) -> Unused {
+        let owed = |bucket: &Bucket, rate: Option<Rate>| rate.map_or(0.0, |rate| bucket.debt(rate, now)).ceil() as i64;
+        let (requests, tokens) = (owed(&self.requests, self.request_rate()), owed(&self.tokens, self.token_rate()));
+        Unused { requests: -requests, tokens: -tokens }
     }
 
     fn hold(&self, tokens: i64, now: i64) -> Option<(Hold, Option<i64>)> {
@@ -144,14 +198,14 @@ impl<G> Resource<G> {
                 self.breaker.succeeded();
                 self.brake.ease(pass.made_at);
                 if let Some(tokens) = tokens {
-                    self.tokens.correct((pass.tokens - tokens) as f64);
+                    self.correct(pass, 0, pass.tokens - tokens);
                 }
             }
             Response::RateLimited { retry_after_ms } => {
                 // It answers, if only to say no; and nothing was used.
                 self.breaker.succeeded();
                 self.brake.apply(retry_after_ms, pass.made_at, under_way, now, chance);
-                self.tokens.correct(pass.tokens as f64);
+                self.correct(pass, 0, pass.tokens);
             }
             Response::Troubled { retry_after_ms } => {
                 self.breaker.failed(pass.is_probe, now, chance);
@@ -171,8 +225,15 @@ impl<G> Resource<G> {
     /// The call was certainly not made.
     pub fn undo(&mut self, pass: Pass, now: i64) {
         self.abandon(pass, now);
-        self.requests.correct(1.0);
-        self.tokens.correct(pass.tokens as f64);
+        self.correct(pass, 1, pass.tokens);
+    }
+
+    fn correct(&mut self, pass: Pass, requests: i64, tokens: i64) {
+        self.requests.correct(requests as f64);
+        self.tokens.correct(tokens as f64);
+        if let (Some(sharing), Some(epoch)) = (&mut self.sharing, pass.epoch) {
+            sharing.correct(epoch, Unused { requests, tokens });
+        }
     }
 
     #[cfg(test)]

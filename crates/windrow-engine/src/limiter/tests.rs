@@ -16,7 +16,7 @@ const RESOURCE: &str = "host · key k";
 const NONE: Limits = Limits { requests_per_minute: None, tokens_per_minute: None, concurrency: None };
 
 fn limiter(seed: u64) -> Arc<Limiter> {
-    let limiter = Arc::new(Limiter::new(seed, Arc::default()));
+    let limiter = Arc::new(Limiter::new(seed, Arc::default(), None));
     tokio::spawn(limiter.clone().pace());
     limiter
 }
@@ -31,13 +31,21 @@ fn ok() -> Response {
 
 /// What the endpoint sees.
 #[derive(Default)]
-struct Endpoint {
+pub struct Endpoint {
     calls: Mutex<Vec<(Duration, RunId, i64)>>,
     under_way: Mutex<(i64, i64)>,
 }
 
 impl Endpoint {
-    async fn call(&self, at: Duration, run: RunId, tokens: i64, takes_ms: u64) {
+    pub fn calls(&self) -> usize {
+        self.calls.lock().unwrap().len()
+    }
+
+    pub fn tokens(&self) -> i64 {
+        self.calls.lock().unwrap().iter().map(|(_, _, tokens)| tokens).sum()
+    }
+
+    pub async fn call(&self, at: Duration, run: RunId, tokens: i64, takes_ms: u64) {
         self.calls.lock().unwrap().push((at, run, tokens));
         {
             let mut under_way = self.under_way.lock().unwrap();
@@ -48,12 +56,12 @@ impl Endpoint {
         self.under_way.lock().unwrap().0 -= 1;
     }
 
-    fn most_at_once(&self) -> i64 {
+    pub fn most_at_once(&self) -> i64 {
         self.under_way.lock().unwrap().1
     }
 
     /// Most calls and most tokens in any minute.
-    fn busiest_minute(&self) -> (usize, i64) {
+    pub fn busiest_minute(&self) -> (usize, i64) {
         let calls = self.calls.lock().unwrap();
         let minutes = calls.iter().map(|(end, _, _)| {
             let inside = calls.iter().filter(|(at, _, _)| at <= end && *end < *at + Duration::from_secs(60));

@@ -89,6 +89,7 @@ impl World {
             clock: Arc::new(SystemClock),
             bell: None,
             tracer: None,
+            shared_limits: None,
             seed: 1,
             session: session(1, None),
         };

@@ -198,6 +198,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             session: session.clone(),
             bell: None,
             tracer: None,
+            shared_limits: None,
         };
         let engine = Engine::start(parts, settings).await.expect("sessions open without faults");
         let life = Duration::from_secs(chance.u64(5..600));

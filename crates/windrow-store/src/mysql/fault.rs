@@ -9,6 +9,13 @@ const CONFLICTS: [u16; 3] = [1213, 1205, 1062];
 const GONE: [u16; 19] =
     [1040, 1053, 1077, 1079, 1080, 1152, 1158, 1159, 1160, 1161, 1184, 1203, 1290, 1317, 1836, 1927, 3169, 4031, 2013];
 
+/// A user, a password or a right that the server does not know, or a database that is not there.
+const REFUSED: [u16; 9] = [1044, 1045, 1049, 1130, 1142, 1227, 1698, 1862, 3118];
+
+pub(crate) fn is_refused(error: &Error) -> bool {
+    matches!(error, Error::MySqlError(told) if REFUSED.contains(&told.code))
+}
+
 pub(crate) fn is_conflict(error: &Error) -> bool {
     matches!(error, Error::MySqlError(told) if CONFLICTS.contains(&told.code))
 }

@@ -1,6 +1,6 @@
 //! Numbered, forward-only migrations, under a lock of the connection. Nodes that start at the same time wait for the
-//! first of them. Tables are not made in a transaction here, so
-//! that a migration must bear being run again from its beginning.
+//! first of them. Tables are not made in a transaction here, so that a migration must bear being run again from its
+//! beginning.
 
 use windrow_model::store::{Result, StoreError};
 
@@ -8,11 +8,11 @@ use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
 
 /// One installation per database. The name of a lock is short and of the whole server.
-const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', md5(database())), 600), 0)";
-const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', md5(database())))";
+const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";
+const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', left(sha2(database(), 256), 40)))";
 
 pub(super) fn migrate(conn: &Connection) -> Result<()> {
     Ok(under_lock(conn)?)

@@ -7,7 +7,8 @@ use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
 
 /// Any number, the same for all nodes.
 const LOCK: i32 = 7769;

@@ -21,12 +21,14 @@ pub(crate) fn resources<'a>(tx: &Connection, names: impl IntoIterator<Item = &'a
     Ok(tx.lock("stripes", names.into_iter().map(stripe_of))?)
 }
 
-/// FNV-1a: the same on every node and in every version.
 fn stripe_of(name: &str) -> i64 {
-    let hash = name
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    (hash % STRIPES) as i64
+    (hash_of(name) % STRIPES) as i64
+}
+
+/// FNV-1a: the same on every node and in every version.
+pub(crate) fn hash_of(name: &str) -> u64 {
+    name.bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// The row that numbers something.

@@ -35,6 +35,8 @@ pub(crate) mod item_search;
 pub(crate) mod items;
 pub(crate) mod jobs;
 pub(crate) mod journal;
+pub(crate) mod limit_accounts;
+pub(crate) mod limit_authority;
 pub(crate) mod lock;
 pub(crate) mod plan;
 pub(crate) mod reap;

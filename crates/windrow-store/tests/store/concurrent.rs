@@ -17,6 +17,7 @@ use windrow_store::SqlStore;
 
 use crate::databases::{self, Database};
 use crate::fixture::*;
+use crate::services;
 
 const NODES: i64 = 3;
 const ITEMS: u64 = 300;
@@ -184,6 +185,19 @@ async fn a_connection_that_was_cut_is_made_anew_on_postgres() {
 #[tokio::test]
 async fn a_connection_that_was_cut_is_made_anew_on_mariadb() {
     a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::mariadb().await).await;
+}
+
+/// A wrong password is no damage.
+#[tokio::test]
+async fn who_is_not_let_in_hears_why() {
+    for (name, database) in [("WINDROW_TEST_POSTGRES", "postgres"), ("WINDROW_TEST_MARIADB", "windrow")] {
+        let url = services::url(name);
+        let (scheme, place) = (url.split_once("://").unwrap().0, url.rsplit_once('@').unwrap().1);
+        let server = place.split_once('/').unwrap().0;
+        let stranger = format!("{scheme}://windrow:guessed@{server}/{database}?sslmode=disable");
+        let refused = SqlStore::connect(&stranger).await.err().expect("refused");
+        assert!(matches!(&refused, StoreError::Unavailable(why) if !why.contains("guessed")), "{refused:?}");
+    }
 }
 
 async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Database) {

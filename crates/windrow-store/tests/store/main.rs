@@ -41,5 +41,6 @@ mod rollout;
 mod searching;
 mod secrets;
 mod services;
+mod shared_limits;
 mod steering;
 mod vitals;

@@ -126,6 +126,7 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         session,
         bell: None,
         tracer: None,
+        shared_limits: None,
     };
     Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
 }

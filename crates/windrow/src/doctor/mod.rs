@@ -10,6 +10,7 @@ mod health;
 mod limits;
 mod master_key;
 mod prices;
+mod redis;
 mod server;
 mod shared_database;
 mod work;
@@ -44,6 +45,7 @@ pub async fn examine(site: &Site, listen: String, config: Option<&Error>) -> Vec
     checks.extend([limits::open_files(), prices::check(&patient)]);
     if let Some(url) = &site.database {
         checks.extend(shared_database::checks(url, &patient).await);
+        checks.extend(redis::check(site).await);
         checks.push(server::check(&patient).await);
         return checks;
     }
@@ -63,6 +65,7 @@ pub async fn examine(site: &Site, listen: String, config: Option<&Error>) -> Vec
             }
         }
     }
+    checks.extend(redis::check(site).await);
     checks.push(server::check(&patient).await);
     checks
 }

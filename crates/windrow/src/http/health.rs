@@ -33,7 +33,7 @@ pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
     let reasons = [("database", &health.database), ("engine", &health.engine)];
     let reasons = reasons.into_iter().filter(|(_, state)| *state != OK).map(|(part, why)| format!("{part}: {why}"));
     match reasons.reduce(|all, one| format!("{all}; {one}")) {
-        None => (StatusCode::OK, OK.to_owned()),
+        None => (StatusCode::OK, health.slowed.map_or(OK.to_owned(), |why| format!("{OK}; {why}"))),
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
     }
 }
@@ -43,7 +43,9 @@ async fn health(server: &Server, workspace: Option<String>) -> Health {
     let database = reading.vitals.as_ref().err().cloned().unwrap_or_else(|| OK.to_owned());
     let engine = server.engine().fatal().map_or(OK.to_owned(), |error| error.to_string());
     let findings = reading.vitals.as_ref().map(|vitals| vitals.findings.as_slice()).unwrap_or_default();
-    let status = match (database == OK && engine == OK, findings.iter().any(|finding| finding.count > 0)) {
+    let slowed = server.engine().trouble();
+    let attention = slowed.is_some() || findings.iter().any(|finding| finding.count > 0);
+    let status = match (database == OK && engine == OK, attention) {
         (false, _) => DEGRADED,
         (true, true) => ATTENTION,
         (true, false) => OK,
@@ -53,6 +55,7 @@ async fn health(server: &Server, workspace: Option<String>) -> Health {
         version: env!("CARGO_PKG_VERSION"),
         database,
         engine,
+        slowed,
         worker: server.engine().session().to_string(),
         items_at_work: server.engine().in_flight(),
         started_at: server.started_at.into(),

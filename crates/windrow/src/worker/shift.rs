@@ -70,6 +70,7 @@ impl Shift {
             queue: terms.places,
             beat_ms: registered.beat_ms.max(1) as u64,
             tracer: None,
+            shared_limits: None,
         })
         .noting_waits();
         Ok(Self { link, terms, desk, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })

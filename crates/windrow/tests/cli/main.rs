@@ -69,6 +69,7 @@ mod server_submit;
 mod server_webhooks;
 mod services;
 mod shared_database;
+mod shared_limits;
 mod sharing;
 mod socket;
 mod steering;

@@ -33,6 +33,11 @@ fn unique() -> String {
     format!("cli_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// One for all tests: what a node keeps in it has a name of its own.
+pub fn redis() -> String {
+    url("WINDROW_TEST_REDIS")
+}
+
 /// From the environment, or from what `scripts/services up` left behind.
 pub fn url(name: &str) -> String {
     let left_behind = || {

@@ -32,7 +32,19 @@ impl Error {
         match self {
             Error::NoRows | Error::Strange { .. } => false,
             Error::Sqlite(error) => is_passing(error),
-            Error::Postgres(_) | Error::MySql(_) => self.is_conflict() || self.is_lost(),
+            Error::Postgres(_) | Error::MySql(_) => self.is_conflict() || self.is_lost() || self.is_refused(),
+        }
+    }
+
+    /// The server does not let us in, which says nothing of what it holds.
+    fn is_refused(&self) -> bool {
+        match self {
+            Error::Postgres(error) => error.code().is_some_and(|code| {
+                *code == SqlState::INSUFFICIENT_PRIVILEGE
+                    || ["28", "3D"].iter().any(|class| code.code().starts_with(class))
+            }),
+            Error::MySql(error) => crate::mysql::is_refused(error),
+            _ => false,
         }
     }
 
@@ -73,6 +85,7 @@ impl std::fmt::Display for Error {
             Error::MySql(mysql::Error::MySqlError(told)) => write!(f, "{}: {}", told.code, told.message),
             Error::MySql(mysql::Error::DriverError(told)) => told.fmt(f),
             Error::MySql(mysql::Error::IoError(told)) => told.fmt(f),
+            Error::MySql(mysql::Error::CodecError(told)) => told.fmt(f),
             Error::MySql(error) => error.fmt(f),
         }
     }

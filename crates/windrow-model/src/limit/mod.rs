@@ -1,6 +1,10 @@
 //! What a call asks of a provider credential, and what came of it. The engine shares every
 //! credential between all runs of the node by these values; a workload only names its demand.
 
+pub mod account;
+pub mod bucket;
+pub mod shared;
+
 use crate::failure::{ErrorClass, Failure};
 use crate::ids::RunId;
 use crate::step::Usage;
@@ -134,6 +138,8 @@ pub enum Hold {
     Probing {
         failures: i64,
     },
+    /// Nodes tell each other anew what they have under way.
+    Recounting,
     /// Only workers elsewhere can do it.
     NoWorker {
         /// Those that are able to, and have no place free.
@@ -143,8 +149,17 @@ pub enum Hold {
 
 impl Hold {
     /// Every reason there is, in one word.
-    pub const REASONS: [&'static str; 8] =
-        ["requests", "tokens", "concurrency", "slowed_down", "paused", "circuit_open", "probing", "no_worker"];
+    pub const REASONS: [&'static str; 9] = [
+        "requests",
+        "tokens",
+        "concurrency",
+        "slowed_down",
+        "paused",
+        "circuit_open",
+        "probing",
+        "no_worker",
+        "recounting",
+    ];
 
     pub const fn reason(&self) -> &'static str {
         let place = match self {
@@ -156,6 +171,7 @@ impl Hold {
             Hold::CircuitOpen { .. } => 5,
             Hold::Probing { .. } => 6,
             Hold::NoWorker { .. } => 7,
+            Hold::Recounting => 8,
         };
         Self::REASONS[place]
     }
@@ -191,6 +207,7 @@ impl Wait {
             Hold::Paused { asked: false } => format!("paused because it asked to slow down{}", then("on again")),
             Hold::CircuitOpen { failures } => format!("circuit open after {failures} failures{}", then("probe")),
             Hold::Probing { failures } => format!("circuit open after {failures} failures, a probe is under way"),
+            Hold::Recounting => format!("nodes recount what is under way{}", then("on again")),
             Hold::NoWorker { connected: 0 } => "none is connected".to_owned(),
             Hold::NoWorker { connected: 1 } => "the one that is connected is busy".to_owned(),
             Hold::NoWorker { connected } => format!("all {connected} that are connected are busy"),

@@ -1,11 +1,18 @@
 //! One rate, as a bucket that fills evenly. It is shallow, so that calls are spread over the minute,
 //! and it fills so slowly that depth and filling together never exceed the limit in any minute.
 
-/// Longer than the minute it stands for: calls take different times to arrive, and what was let go in
-/// one minute must not be counted in another at the endpoint.
-const WINDOW_MS: f64 = 61_000.0;
-/// A full bucket holds this part of a minute's limit.
-const DEPTH: f64 = 1.0 / 20.0;
+/// How a minute's limit is spread.
+struct Spread {
+    /// Longer than the minute it stands for: calls take different times to arrive, and what was let go in
+    /// one minute must not be counted in another at the endpoint.
+    window_ms: f64,
+    /// A full bucket holds this part of a minute's limit.
+    depth: f64,
+}
+
+const OWN: Spread = Spread { window_ms: 61_000.0, depth: 1.0 / 20.0 };
+/// Between nodes two seconds more for clocks that differ by one either way, and one more for leave on its way.
+const SHARED: Spread = Spread { window_ms: 64_000.0, depth: 1.0 / 30.0 };
 
 #[derive(Debug, Clone, Copy)]
 pub struct Rate {
@@ -14,15 +21,25 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// For what one process decides alone.
     pub fn per_minute(limit: f64) -> Self {
+        Self::spread(limit, OWN)
+    }
+
+    /// For what several nodes share.
+    pub fn per_shared_minute(limit: f64) -> Self {
+        Self::spread(limit, SHARED)
+    }
+
+    fn spread(limit: f64, spread: Spread) -> Self {
         let limit = limit.floor().max(1.0);
         // Whole, because only whole calls are taken out: n calls need n - depth to flow in meanwhile.
-        let depth = (limit * DEPTH).floor().max(1.0);
-        Self { depth, per_ms: (limit - depth + 1.0) / WINDOW_MS }
+        let depth = (limit * spread.depth).floor().max(1.0);
+        Self { depth, per_ms: (limit - depth + 1.0) / spread.window_ms }
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Bucket {
     /// Below zero when more was used than had been reserved.
     level: f64,
@@ -33,6 +50,21 @@ impl Bucket {
     /// Full, whatever its rate will be.
     pub fn full(now: i64) -> Self {
         Self { level: f64::INFINITY, at_ms: now }
+    }
+
+    /// Fills from then on.
+    pub fn empty(since: i64) -> Self {
+        Self { level: 0.0, at_ms: since }
+    }
+
+    /// What is owed: more was used than has flowed in since.
+    pub fn debt(&self, rate: Rate, now: i64) -> f64 {
+        (-self.level(rate, now)).max(0.0)
+    }
+
+    /// The time was wrong: nothing has flowed in, and it fills from now on.
+    pub fn restart(&mut self, now: i64) {
+        *self = Self { level: self.level.min(0.0), at_ms: now };
     }
 
     fn level(&self, rate: Rate, now: i64) -> f64 {
@@ -47,7 +79,7 @@ impl Bucket {
     }
 
     pub fn take(&mut self, cost: f64, rate: Rate, now: i64) {
-        *self = Self { level: self.level(rate, now) - cost, at_ms: now };
+        *self = Self { level: self.level(rate, now) - cost, at_ms: now.max(self.at_ms) };
     }
 
     /// Settles a reservation: gives back what was not used, or takes what was used beyond it.

@@ -1,0 +1,9 @@
+//! Redis, which makes what nodes share faster and holds nothing that lasts. Losing it at any moment costs a few
+//! seconds and some speed.
+
+mod accounts;
+mod limits;
+mod link;
+
+pub use limits::RedisLimits;
+pub use link::Link;
