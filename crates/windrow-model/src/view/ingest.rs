@@ -124,7 +124,7 @@ impl PlanStatus {
             (Pending | Paused, false, 0) if !run.started => Self::Draft,
             // What failed before all slices were made; behind that it is a matter of tasks.
             (Failed, false, 0) => Self::Failed,
-            (Failed | Failing, false, 1..) => Self::Partial,
+            (Failed, false, 1..) => Self::Partial,
             (Completed | Failed | Cancelled | Terminated | SystemTerminated, _, _) => Self::Completed,
             (_, false, _) => Self::Slicing,
             (_, true, _) => Self::Ready,
