@@ -78,9 +78,9 @@ impl RedisLimits {
         }
     }
 
-    /// What was seen lately.
-    fn known(&self) -> Option<Authority> {
-        self.seen().authority.as_ref().filter(|(_, at)| at.elapsed() < SEEN_FOR).map(|(authority, _)| authority.clone())
+    /// What was seen within this time.
+    fn known(&self, within: Duration) -> Option<Authority> {
+        self.seen().authority.as_ref().filter(|(_, at)| at.elapsed() < within).map(|(authority, _)| authority.clone())
     }
 
     async fn look_around(&self) -> Result<()> {
@@ -160,7 +160,8 @@ async fn look_after(limits: Weak<RedisLimits>) {
 #[async_trait]
 impl SharedLimits for RedisLimits {
     async fn ask(&self, session: SessionId, asks: Vec<Ask>, now: Time) -> Result<Vec<Answer>> {
-        let authority = match self.known() {
+        // Well before it is too old, so that it is not when the answer has come.
+        let authority = match self.known(LOOK_EVERY) {
             Some(authority) => authority,
             None => self.look().await?,
         };
@@ -178,7 +179,7 @@ impl SharedLimits for RedisLimits {
         };
         match accounts::ask(&self.redis, place, &authority, session, &asks, now).await {
             // What was seen may have become too old meanwhile.
-            Ok(answers) if self.known().is_some_and(|known| known.epoch == authority.epoch) => Ok(answers),
+            Ok(answers) if self.known(SEEN_FOR).is_some_and(|known| known.epoch == authority.epoch) => Ok(answers),
             Ok(_) => Err(StoreError::Unavailable("who keeps the limits has changed meanwhile".into())),
             Err(error) => self.fall_back(&authority, &error, now).await.map(wait_for),
         }

@@ -70,7 +70,8 @@ async fn work(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, hand: Arc<Han
         let calls: Vec<i64> = (0..chance.usize(1..8)).map(|_| chance.i64(1..200)).collect();
         no += 1;
         let asked = node.ask(SessionId(n), vec![ask(no, limits, under_way, calls.clone())], hand.now()).await;
-        let answer = asked.expect("answered")[0];
+        // On a busy machine an answer may come too late to be used.
+        let answer = asked.map_or_else(|_| Answer::default(), |answers| answers[0]);
         // The others move the time meanwhile: it is that of the provider.
         let at = hand.0.fetch_add(chance.i64(30..150), Ordering::SeqCst);
         calls[..answer.passes].iter().for_each(|tokens| seen.called(at, *tokens));
