@@ -6,7 +6,8 @@ import pg from "pg";
 import { run, makeWorkerUtils } from "graphile-worker";
 
 const [url, mode, count] = [process.argv[2], process.argv[3], Number(process.argv[4])];
-const pool = new pg.Pool({ connectionString: url, max: 20 });
+const pool = new pg.Pool({ connectionString: url, max: 100 });
+pool.on("error", console.error);
 const quiet = { error: console.error, warning: console.error, info() {}, debug() {} };
 const { Logger } = await import("graphile-worker");
 const logger = new Logger(() => (level, message) => quiet[level]?.(message));
@@ -16,7 +17,6 @@ await utils.migrate();
 await pool.query("DELETE FROM graphile_worker._private_jobs");
 
 const batched = {
-  concurrentJobs: 96,
   preset: { worker: { concurrentJobs: 96, localQueue: { size: 500 }, completeJobBatchDelay: 0, failJobBatchDelay: 0 } },
 };
 let done = 0;
