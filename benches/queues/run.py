@@ -49,14 +49,17 @@ def measured(postgres, redis):
 
 
 def windrow(piece):
+    """In tables of its own."""
     fresh = f"bench_{os.getpid()}_{windrow.count}"
     windrow.count += 1
-    environment = {
-        **os.environ,
-        "WINDROW_BENCH_ITEMS": str(ITEMS),
-        "WINDROW_BENCH_POSTGRES": f"{os.environ['WINDROW_TEST_POSTGRES']}?sslmode=disable&schema={fresh}",
-        "WINDROW_BENCH_MARIADB": f"{os.environ['WINDROW_TEST_MARIADB']}?sslmode=disable&schema={fresh}",
-    }
+    postgres = f"{os.environ['WINDROW_TEST_POSTGRES']}?sslmode=disable&schema={fresh}"
+    mariadb = f"{os.environ['WINDROW_TEST_MARIADB'].rsplit('/', 1)[0]}/{fresh}?sslmode=disable"
+    return walk(piece, postgres=postgres, mariadb=mariadb)
+
+
+def walk(piece, items=ITEMS, **urls):
+    environment = {**os.environ, "WINDROW_BENCH_ITEMS": str(items)}
+    environment.update({f"WINDROW_BENCH_{name.upper()}": url for name, url in urls.items()})
     command = ["cargo", "bench", "--quiet", "--locked", "-p", "windrow", "--bench", "walk", "--", "piece", piece]
     return ask(command, ROOT, environment)
 

@@ -17,6 +17,6 @@ mod transfer;
 pub use memory::MemoryStore;
 pub use meters::METRICS;
 pub use redis::RedisLimits;
-pub use sql::SqlStore;
+pub use sql::{OldTransaction, SqlStore};
 pub use sqlite::SqliteStore;
 pub use transfer::{Moved, transfer};

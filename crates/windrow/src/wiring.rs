@@ -20,7 +20,7 @@ use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::redis::Link;
-use windrow_store::{RedisLimits, SqlStore};
+use windrow_store::{OldTransaction, RedisLimits, SqlStore};
 use windrow_workloads::Environment;
 use windrow_workloads::dataset::Library;
 
@@ -136,6 +136,11 @@ impl App {
             Ok(data) => Self::on(site, data).await.map(Some),
             Err(_) => Ok(None),
         }
+    }
+
+    /// The transaction that somebody has kept open for longest, where others have the database too.
+    pub async fn oldest_transaction(&self) -> Option<windrow_model::store::Result<Option<OldTransaction>>> {
+        Some(self.shared.as_ref()?.oldest_transaction().await)
     }
 
     /// Named datasets, for what reads them where blocking is allowed.

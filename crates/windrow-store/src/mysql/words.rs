@@ -25,6 +25,32 @@ pub(crate) fn by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
     }
 }
 
+/// A joined row that is named by its key is reached by it too. A range of keys is no equality, and any index with one
+/// would seem better.
+pub(crate) fn joined_by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
+    if !sql.contains("CROSS JOIN ") {
+        return sql;
+    }
+    let mut parts = sql.split("CROSS JOIN ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("CROSS JOIN ");
+        match part.split_once(" ON ") {
+            Some((table, condition)) if is_by_key(table, condition) => {
+                out.push_str(&format!("{table} FORCE INDEX (PRIMARY) ON {condition}"));
+            }
+            _ => out.push_str(part),
+        }
+    }
+    out.into()
+}
+
+/// `table` is its name and what it is called.
+fn is_by_key(table: &str, condition: &str) -> bool {
+    let alias = table.trim_end().split_once(' ').map_or(table, |(_, alias)| alias);
+    condition.strip_prefix(alias).is_some_and(|rest| rest.starts_with(".id "))
+}
+
 /// Of a piece of a statement without places and quoted text.
 pub(crate) fn words(text: &str) -> String {
     let text = text
@@ -85,6 +111,18 @@ mod tests {
             "UPDATE t FORCE INDEX (PRIMARY) SET a = 1 WHERE id = ?1"
         );
         assert_eq!(by_key("UPDATE t SET a = 1 WHERE b = ?1"), "UPDATE t SET a = 1 WHERE b = ?1");
+    }
+
+    #[test]
+    fn a_joined_row_is_reached_by_its_key() {
+        let sql = "SELECT 1 FROM i CROSS JOIN t a ON a.id > i.id WHERE i.x = 1";
+        assert_eq!(
+            joined_by_key(sql.into()),
+            "SELECT 1 FROM i CROSS JOIN t a FORCE INDEX (PRIMARY) ON a.id > i.id WHERE i.x = 1"
+        );
+        for left in ["FROM i CROSS JOIN t a ON a.item = i.id", "FROM i CROSS JOIN t a INDEXED BY hot ON a.id = i.x"] {
+            assert_eq!(joined_by_key(left.into()), left);
+        }
     }
 
     #[test]

@@ -7,8 +7,11 @@ use crate::server::schema_version;
 use crate::sql::db::Connection;
 use crate::sql::fault;
 
-pub(super) const MIGRATIONS: &[&str] =
-    &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_tables.sql"),
+    include_str!("migrations/0002_limits.sql"),
+    include_str!("migrations/0003_items_in_place.sql"),
+];
 
 /// Any number, the same for all nodes.
 const LOCK: i32 = 7769;

@@ -5,6 +5,7 @@ mod bell;
 mod cells;
 mod link;
 mod migrate;
+mod planner;
 #[cfg(test)]
 mod plans;
 mod set;
@@ -12,3 +13,4 @@ mod set;
 pub(crate) use address::Address;
 pub(crate) use bell::Listening;
 pub(crate) use link::{Link, Prepared, cell};
+pub(crate) use planner::{by_key, in_order};

@@ -10,6 +10,8 @@ const RUNS_OVER: i64 = 600;
 const ITEMS_OVER: i64 = 20;
 const LIVE_RUNS: i64 = 4;
 const ITEMS_LIVE: i64 = 120;
+/// A run that lives.
+pub(crate) const LIVE: i64 = RUNS_OVER + 2;
 const SESSION: i64 = 7;
 const NOW: i64 = 1_000_000;
 
@@ -34,7 +36,7 @@ fn hot(name: &'static str, sql: &str, values: &[i64], index: &'static str) -> Ho
 
 /// Statements about one row or a page.
 pub(crate) fn statements() -> Vec<Hot> {
-    let run = RUNS_OVER + 2;
+    let run = LIVE;
     let attempt = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
     let on_resource = |sql: &str, more: &[i64]| {
         let resource = [Value::Text("printer".into())].into_iter();

@@ -58,7 +58,7 @@ struct Logged {
 }
 
 pub(crate) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-    let run = runs::check_ticket(tx, ticket)?;
+    let run = runs::foresee(tx, ticket)?;
     let page = logged(tx, &run, limit)?;
     let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
     let changed = match tx.is_shared() {
@@ -68,8 +68,13 @@ pub(crate) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) 
         }
         false => tx.prepare_cached(&RESULT)?.execute([run.id.0, last.id.0])?,
     };
+    if tx.is_shared() && changed < page.len() {
+        // A coordinator that is being replaced was here.
+        return Err(db::Error::Overtaken.into());
+    }
     expect_rows(changed, page.len(), "archived attempts")?;
     let settled = settle(tx, &page, now)?;
+    let run = runs::check_ticket(tx, ticket)?;
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
     for (attempt, item) in page.iter().zip(&settled) {
         moved.add(item.state, 1);

@@ -1,7 +1,7 @@
 //! New items of a page that are gathered and sent as sets, where every statement would be a journey over the network.
 //! The job is held, so that what it knows of the page's rows is read once at the start.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use windrow_model::record::Run;
 use windrow_model::state::ITEM;
@@ -19,6 +19,8 @@ use super::{attempts, plan};
 pub(crate) struct Gathered<'a> {
     /// What the job knows of the rows of this page, these themselves included.
     pub known: HashMap<ContentKey, Seen>,
+    /// What was asked for at the start.
+    asked: HashSet<ContentKey>,
     rows: Vec<NewRow<'a>>,
 }
 
@@ -50,14 +52,15 @@ impl<'a> Gathered<'a> {
             known.insert(keys[n], seen(row)?);
             Ok(())
         })?;
-        Ok(Self { known, rows: Vec::new() })
+        Ok(Self { known, asked: keys.into_iter().collect(), rows: Vec::new() })
     }
 
-    /// Whether the job has an item with this key. One made of another was not asked for at the start.
+    /// Whether the job has an item with this key.
     pub fn knows(&mut self, tx: &Connection, run: &Run, key: ContentKey) -> Result<bool> {
-        if self.known.contains_key(&key) {
-            return Ok(true);
+        if self.known.contains_key(&key) || self.asked.contains(&key) {
+            return Ok(self.known.contains_key(&key));
         }
+        // It was made of another, because of a second row with the same content.
         let found = tx.prepare_cached(plan::BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
         Ok(found.map(|found| self.known.insert(key, found)).is_some())
     }

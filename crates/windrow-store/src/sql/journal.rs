@@ -10,8 +10,8 @@ use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
 use super::cells::Cells;
-use super::db::{self, Connection, params};
-use super::fault::Result;
+use super::db::{self, Cell, Connection, params};
+use super::fault::{Result, expect_rows};
 
 pub(crate) const OUTBOX: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body \
      FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 ORDER BY o.id LIMIT ?2";
@@ -55,14 +55,31 @@ pub(crate) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
 /// What others are told of is what counts as movement. The row that numbers events stays locked until the
 /// commit, so that they come to light in the order of their numbers and no reader passes one over.
 pub(crate) fn emit(tx: &Connection, job: JobId, run: RunId, kind: &str, body: &Json, now: Time) -> Result<()> {
-    tx.prepare_cached("UPDATE sequences SET last = last + 1 WHERE name = 'outbox'")?.execute(())?;
-    let mut stmt = tx.prepare_cached(
-        "INSERT INTO outbox (id, at, job_id, run_id, kind, body) \
-         SELECT last, CAST(?1 AS BIGINT), CAST(?2 AS BIGINT), CAST(?3 AS BIGINT), ?4, ?5 FROM sequences WHERE name = 'outbox'",
-    )?;
-    stmt.execute(params![now.0, job.0, run.0, kind, body.as_str()])?;
+    emit_all(tx, (job, run), kind, std::slice::from_ref(body), now)
+}
+
+pub(crate) fn emit_all(
+    tx: &Connection,
+    (job, run): (JobId, RunId),
+    kind: &str,
+    bodies: &[Json],
+    now: Time,
+) -> Result<()> {
+    if bodies.is_empty() {
+        return Ok(());
+    }
     tx.prepare_cached("UPDATE runs SET moved_at = ?2 WHERE id = ?1")?.execute([run.0, now.0])?;
-    Ok(())
+    tx.prepare_cached("UPDATE sequences SET last = last + ?1 WHERE name = 'outbox'")?.execute([bodies.len() as i64])?;
+    let first = newest(tx)? - bodies.len() as i64 + 1;
+    let numbered = (first..).zip(bodies);
+    let rows: Vec<[Cell; 6]> = numbered
+        .map(|(id, body)| {
+            let [id, at, job, run] = [id, now.0, job.0, run.0].map(Cell::Int);
+            [id, at, job, run, Cell::Text(kind), Cell::Text(body.as_str())]
+        })
+        .collect();
+    let sql = "INSERT INTO outbox (id, at, job_id, run_id, kind, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    expect_rows(tx.execute_many(sql, &rows)?, rows.len(), "events")
 }
 
 /// `run` as it stood before, but for its counters.
@@ -93,7 +110,8 @@ pub(crate) fn emit_archived(
 ) -> Result<()> {
     let mut counts = run.counters;
     counts += *moved;
-    event::archived(counts, settled).try_for_each(|body| emit(tx, run.job, run.id, event::ITEMS_ARCHIVED, &body, now))
+    let bodies: Vec<Json> = event::archived(counts, settled).collect();
+    emit_all(tx, (run.job, run.id), event::ITEMS_ARCHIVED, &bodies, now)
 }
 
 pub(crate) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {

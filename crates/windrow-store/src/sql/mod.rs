@@ -38,6 +38,7 @@ pub(crate) mod journal;
 pub(crate) mod limit_accounts;
 pub(crate) mod limit_authority;
 pub(crate) mod lock;
+pub(crate) mod old_transaction;
 pub(crate) mod plan;
 pub(crate) mod reap;
 pub(crate) mod recount;
@@ -86,6 +87,7 @@ use crate::meters::Meters;
 use crate::server::{Address, CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
+pub use old_transaction::OldTransaction;
 
 /// Connections to a server, per node.
 const WRITERS: usize = 6;
@@ -147,6 +149,11 @@ impl SqlStore {
             Place::File { writer, .. } => writer.commits(),
             Place::Server { meter, .. } => meter.commits(),
         }
+    }
+
+    /// The transaction that somebody has kept open for longest, as far as we may see.
+    pub async fn oldest_transaction(&self) -> Result<Option<OldTransaction>> {
+        self.read("oldest_transaction", old_transaction::oldest).await
     }
 
     fn slowest_commit_ms(&self) -> i64 {

@@ -10,7 +10,7 @@ use windrow_model::{AttemptId, ItemId, RunId, Time};
 
 use super::cells::Cells;
 use super::codes::{Sql, code};
-use super::db::{Connection, OptionalExtension, Statement, params};
+use super::db::{self, Connection, OptionalExtension, Statement, params};
 use super::fault::{Result, expect_rows};
 use super::gathered::{Gathered, NewRow, Seen};
 use super::requeue::{Known, requeue};
@@ -28,7 +28,7 @@ pub(crate) const KEEP_INPUT: &str = "INSERT INTO inputs (item_id, body) VALUES (
 pub(crate) const BY_KEY: &str = "SELECT id, state, tries, run_id, ordinal FROM items WHERE job_id = ?1 AND key = ?2";
 
 pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
-    let run = runs::check_ticket(tx, page.ticket)?;
+    let run = runs::foresee(tx, page.ticket)?;
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
         return Ok(Planned { done: run.planned, ..Default::default() });
     }
@@ -36,13 +36,20 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
     for item in &page.items {
         intake.take(item, run.mode == Mode::Append)?;
     }
-    let planned = intake.close()?;
+    let written = intake.write()?;
+    let held = runs::check_ticket(tx, page.ticket)?;
+    if (held.planned, &held.cursor, held.counters.total) != (false, &run.cursor, run.counters.total)
+        || !held.state.dispatches()
+    {
+        return Err(db::Error::Overtaken.into());
+    }
+    let planned = written.count()?;
     let changed = tx
         .prepare_cached("UPDATE runs SET cursor = ?3, planned = ?4 WHERE id = ?1 AND epoch = ?2 AND planned = 0")?
         .execute(params![run.id.0, run.epoch, page.to.as_ref().map(|to| to.as_str()), page.done])?;
     expect_rows(changed, 1, "cursor of a run")?;
     if page.done {
-        journal::emit_planned(tx, &run, planned.created + planned.requeued, now)?;
+        journal::emit_planned(tx, &held, planned.created + planned.requeued, now)?;
     }
     Ok(Planned { done: page.done, ..planned })
 }
@@ -57,7 +64,7 @@ pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Ti
     for item in items {
         intake.take(item, true)?;
     }
-    intake.close()
+    intake.write()?.count()
 }
 
 /// Takes rows in, with the statements prepared once and the numbers written back once.
@@ -196,7 +203,8 @@ impl<'tx> Intake<'tx> {
         })?)
     }
 
-    fn close(self) -> Result<Planned> {
+    /// Everything but what is the run's.
+    fn write(self) -> Result<Written<'tx>> {
         let Self { tx, run, planned, .. } = self;
         if let Some(gathered) = self.gathered {
             gathered.send(tx, run)?;
@@ -210,8 +218,21 @@ impl<'tx> Intake<'tx> {
                 .execute([run.job.0, self.next_ordinal])?;
             expect_rows(changed, 1, "next ordinal of a job")?;
         }
-        let taken = planned.taken();
-        runs::move_counters(tx, run.id, &Counters { total: taken, queued: taken, ..Default::default() })?;
-        Ok(planned)
+        Ok(Written { tx, run: run.id, planned })
+    }
+}
+
+/// Rows that were taken in and that the run's counters do not know yet.
+struct Written<'tx> {
+    tx: &'tx Connection,
+    run: RunId,
+    planned: Planned,
+}
+
+impl Written<'_> {
+    fn count(self) -> Result<Planned> {
+        let taken = self.planned.taken();
+        runs::move_counters(self.tx, self.run, &Counters { total: taken, queued: taken, ..Default::default() })?;
+        Ok(self.planned)
     }
 }

@@ -10,7 +10,7 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
-use windrow_model::{AttemptId, JobId, RunId, Time};
+use windrow_model::{AttemptId, JobId, Json, RunId, Time};
 
 use super::attempts::{self, Thin};
 use super::cells::Cells;
@@ -109,9 +109,8 @@ impl<'tx> Batch<'tx> {
             if facts.spent_now != Usage::default() {
                 runs::spend(self.tx, *run, &facts.spent_now)?;
             }
-            for body in event::partial(&facts.shown) {
-                journal::emit(self.tx, facts.job, *run, event::ITEMS_PARTIAL, &body, self.now)?;
-            }
+            let shown: Vec<Json> = event::partial(&facts.shown).collect();
+            journal::emit_all(self.tx, (facts.job, *run), event::ITEMS_PARTIAL, &shown, self.now)?;
             // What is in flight finishes its call; nothing else begins.
             if let (true, Some(reason), Ok(_)) =
                 (facts.heard, facts.exhausted(), RUN.next(facts.state, RunEvent::Pause))

@@ -96,7 +96,16 @@ pub(crate) fn runs(conn: &Connection, job: JobId) -> Result<Vec<Run>> {
 
 /// The epoch is the fence: a coordinator whose lease ran out goes on until another takes over.
 pub(crate) fn check_ticket(tx: &Connection, ticket: Ticket) -> Result<Run> {
-    let run = locked(tx, ticket.run)?;
+    valid(locked(tx, ticket.run)?, ticket)
+}
+
+/// The run as a coordinator sees it who does much before it writes to it. It is not held meanwhile, since claims and
+/// reports need it too: the ticket must be checked when the rest is done, and undoes all if it has become stale.
+pub(crate) fn foresee(tx: &Connection, ticket: Ticket) -> Result<Run> {
+    valid(run(tx, ticket.run)?, ticket)
+}
+
+fn valid(run: Run, ticket: Ticket) -> Result<Run> {
     if run.epoch != ticket.epoch || run.coordinator.is_none() || run.state.is_final() {
         return Err(StoreError::Stale { run: ticket.run }.into());
     }

@@ -9,6 +9,7 @@ mod raw;
 mod report;
 mod restart;
 mod submit;
+mod verbs;
 mod walk;
 
 use std::collections::BTreeMap;
@@ -46,7 +47,7 @@ const PIECES: [&str; 12] = [
 ];
 
 /// Only when they are asked for: they need a server.
-const ON_SERVERS: [&str; 2] = ["postgres_100k", "mariadb_100k"];
+const ON_SERVERS: [&str; 4] = ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs"];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -75,6 +76,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
         "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
         "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
+        "postgres_verbs" => verbs::costs("postgres"),
+        "mariadb_verbs" => verbs::costs("mariadb"),
         "restart" => restart::first_claim(1_000_000),
         "slot_refill" => walk::slot_refill(),
         "submit_1m" => submit::rows(size("SUBMITTED", 1_000_000)),

@@ -37,13 +37,17 @@ pub fn sqlite(items: u64, label: &str) -> Figures {
 
 /// On a server that `WINDROW_BENCH_<NAME>` names; the figures are of this process and the server on the same cores.
 pub fn server(database: &str, items: u64) -> Figures {
-    let variable = format!("WINDROW_BENCH_{}", database.to_uppercase());
-    let url = std::env::var(&variable).unwrap_or_else(|_| panic!("set {variable} to a URL; `make bench-queues` does"));
+    let url = server_url(database);
     let seconds = block_on(async {
         let store = SqlStore::connect(&url).await.expect("the server");
         walk(Arc::new(store), items).await
     });
     [(format!("{database}.items_per_s"), items as f64 / seconds), (format!("{database}.peak_mb"), peak_mb())].into()
+}
+
+pub fn server_url(database: &str) -> String {
+    let variable = format!("WINDROW_BENCH_{}", database.to_uppercase());
+    std::env::var(&variable).unwrap_or_else(|_| panic!("set {variable} to a URL; `make bench-queues` does"))
 }
 
 /// Time from the end of an item to the start of the next one, at full concurrency on SQLite.

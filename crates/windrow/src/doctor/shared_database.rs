@@ -8,6 +8,8 @@ use crate::wiring::App;
 const NAME: &str = "database";
 /// A node beats every few seconds.
 const SILENT_MS: i64 = 60_000;
+/// Ours last milliseconds.
+const OLD_S: i64 = 300;
 
 pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
     let app = match App::open(patient.site).await {
@@ -35,12 +37,31 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
         }
         Err(error) => checks.push(Check::failure("nodes", error.to_string(), "see to the database first")),
     }
+    checks.extend(transactions(&app).await);
     match app.secret_keys().await {
         Ok(keys) => checks.push(master_key::check(patient, &keys)),
         Err(error) => checks.push(Check::failure("secrets", error.one_line(), "see to the database first")),
     }
     checks.extend(inside_of(&app, patient).await);
     checks
+}
+
+/// Nothing that was changed since the oldest one began can be cleaned away.
+async fn transactions(app: &App) -> Option<Check> {
+    const NAME: &str = "transactions";
+    Some(match app.oldest_transaction().await? {
+        Ok(Some(old)) if old.open_s >= OLD_S => Check::warning(
+            NAME,
+            format!(
+                "{} has kept one open for {} minutes: what was changed since cannot be cleaned away, and all gets slower",
+                old.whose,
+                old.open_s / 60
+            ),
+            format!("end it in the program that began it, or by `{}`", old.remedy),
+        ),
+        Ok(_) => Check::ok(NAME, "none is old"),
+        Err(error) => Check::ok(NAME, format!("cannot be seen by this user: {error}")),
+    })
 }
 
 /// Without user and password.

@@ -19,6 +19,8 @@ pub(crate) enum Error {
         column: usize,
         why: String,
     },
+    /// What was read has been changed by another before it was held.
+    Overtaken,
     Sqlite(rusqlite::Error),
     Postgres(postgres::Error),
     MySql(mysql::Error),
@@ -32,7 +34,9 @@ impl Error {
         match self {
             Error::NoRows | Error::Strange { .. } => false,
             Error::Sqlite(error) => is_passing(error),
-            Error::Postgres(_) | Error::MySql(_) => self.is_conflict() || self.is_lost() || self.is_refused(),
+            Error::Overtaken | Error::Postgres(_) | Error::MySql(_) => {
+                self.is_conflict() || self.is_lost() || self.is_refused()
+            }
         }
     }
 
@@ -53,6 +57,7 @@ impl Error {
         match self {
             Error::Postgres(error) => error.code().is_some_and(|code| CONFLICTS.contains(code)),
             Error::MySql(error) => crate::mysql::is_conflict(error),
+            Error::Overtaken => true,
             _ => false,
         }
     }
@@ -75,6 +80,7 @@ impl std::fmt::Display for Error {
         match self {
             Error::NoRows => f.write_str("a row that must be there is missing"),
             Error::Strange { column, why } => write!(f, "column {column}: {why}"),
+            Error::Overtaken => f.write_str("another changed the same rows meanwhile"),
             Error::Sqlite(error) => error.fmt(f),
             Error::Postgres(error) => match error.as_db_error() {
                 Some(told) => {

@@ -2,7 +2,7 @@
 //! read too; what differs is replaced here, once per statement and connection. Keywords are written in capitals
 //! and names in small letters, so that the two are never taken for each other.
 
-use crate::mysql;
+use crate::{mysql, postgres};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -29,8 +29,8 @@ pub(crate) struct Translated {
 
 pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
     let sql = match dialect {
-        Dialect::Postgres => sql.into(),
-        Dialect::MySql => mysql::by_key(mysql::when_there_already(sql)),
+        Dialect::Postgres => postgres::by_key(postgres::in_order(sql)),
+        Dialect::MySql => mysql::joined_by_key(mysql::by_key(mysql::when_there_already(sql))),
         Dialect::MySqlSet => mysql::when_there_already(sql),
     };
     let mut out = Translated { sql: String::with_capacity(sql.len() + 16), places: Vec::new() };
@@ -103,10 +103,9 @@ impl Translated {
 
     fn words(&mut self, text: &str, dialect: Dialect) {
         let replaced = match dialect {
-            // SQLite keeps to the order of a cross join; PostgreSQL finds one by itself, and wants no condition there.
             // Its indexes for what is hot are partial, and it sees by itself which one it is.
             Dialect::Postgres => {
-                indexed_by(text, |_| String::new()).replace("CROSS JOIN", "JOIN").replace("instr(", "strpos(")
+                indexed_by(text, |_| String::new()).replace("instr(", "strpos(").replace("state > 1", "not_good")
             }
             Dialect::MySql | Dialect::MySqlSet => {
                 mysql::words(&indexed_by(text, |index| format!(" FORCE INDEX ({index})")))
@@ -144,7 +143,10 @@ mod tests {
     #[test]
     fn names_and_bare_marks_have_their_places() {
         let found = translate("SELECT ? FROM a CROSS JOIN b ON b.x = :x AND instr(a, ?)", Dialect::Postgres);
-        assert_eq!(found.sql, "SELECT $1 FROM a JOIN b ON b.x = $2 AND strpos(a, $3)");
+        assert_eq!(
+            found.sql,
+            "SELECT $1 FROM a CROSS JOIN LATERAL (SELECT * FROM b WHERE b.x = $2 AND strpos(a, $3) OFFSET 0) AS b"
+        );
         assert_eq!(found.places, [Place::Number(1), Place::Name(":x".into()), Place::Number(2)]);
     }
 }
