@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Three nodes share one run on a server's database while nodes are killed, stopped for longer than their leases last and
-cut off from the network, and the database is killed and restarted. Nothing may be lost, archived twice or paid for
-twice, and no limit exceeded. Needs root: every node lives in a network namespace of its own.
+cut off from the network, and the database and Redis are killed and restarted. Nothing may be lost, archived twice or
+paid for twice, and no limit exceeded. Needs root: every node lives in a network namespace of its own.
 
   scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--seed N] [--windrow PROGRAM]
 """
@@ -23,9 +23,11 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NODES = 3
+# Of the run, and of the credential over all nodes.
 CONCURRENCY = 24
+LIMIT = 20
 LEASE_S = 2
-# Items at work on one node, at most. What one had sent off when it was cut off may arrive when others do its work already.
+# Items at work on one node, at most.
 WORKERS = 16
 # A stop or cut of this length outlives every lease.
 AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
@@ -54,10 +56,10 @@ async def torture(args):
         home.chmod(0o755)
         undo.callback(shutil.rmtree, home, ignore_errors=True)
         place = Place(args, home, undo)
-        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * PACE_S * CONCURRENCY / args.items), chance)
+        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * PACE_S * LIMIT / args.items), chance)
         await endpoint.start()
         database = Database(args.store, place, undo)
-        nodes = [Node(number, place, database.url, undo) for number in range(1, NODES + 1)]
+        nodes = [Node(number, place, database, undo) for number in range(1, NODES + 1)]
         for node in nodes:
             node.start()
         submit(nodes[0], endpoint, args.items)
@@ -65,7 +67,7 @@ async def torture(args):
         watch = asyncio.create_task(until_over(place, database, nodes))
         while tally.total() < args.faults and not watch.done():
             await asyncio.sleep(chance.uniform(0.1, 1.5))
-            kind = chance.choices(["kill", "stop", "cut", "database"], [45, 20, 20, 15])[0]
+            kind = chance.choices(["kill", "stop", "cut", "database", "redis"], [40, 20, 20, 12, 8])[0]
             await fault(kind, chance, nodes, database)
             tally[kind] += 1
         print(f"{tally.total()} faults: {dict(tally)}", flush=True)
@@ -95,6 +97,8 @@ async def fault(kind, chance, nodes, database):
             node.link("up")
         case "database":
             database.crash()
+        case "redis":
+            database.services("crash", "redis")
 
 
 class Place:
@@ -121,6 +125,7 @@ class Database:
         url = urls[f"WINDROW_TEST_{store.upper()}"].replace("127.0.0.1", place.host)
         self.port = url.rsplit(":", 1)[1].split("/")[0]
         self.host, self.url = place.host, f"{url}?sslmode=disable"
+        self.redis = urls["WINDROW_TEST_REDIS"].replace("127.0.0.1", place.host)
 
     def services(self, *words):
         subprocess.run([ROOT / "scripts/services", *words], env=self.environment, check=True)
@@ -146,8 +151,8 @@ class Database:
 
 
 class Node:
-    def __init__(self, number, place, url, undo):
-        self.place, self.url = place, url
+    def __init__(self, number, place, database, undo):
+        self.place, self.database = place, database
         self.data = place.home / f"node{number}"
         (self.data / "files").mkdir(parents=True)
         self.space, self.ours, theirs = f"{place.name}n{number}", f"{place.name}h{number}", f"{place.name}p{number}"
@@ -167,7 +172,8 @@ class Node:
         ip("link", "set", self.ours, state)
 
     def start(self):
-        environment = {**os.environ, "WINDROW_DATABASE_URL": self.url, "OPENAI_API_KEY": "sk-test"}
+        environment = {**os.environ, "WINDROW_DATABASE_URL": self.database.url, "WINDROW_REDIS_URL": self.database.redis,
+                       "OPENAI_API_KEY": "sk-test"}
         command = ["ip", "netns", "exec", self.space, self.place.program, "--data", self.data, "serve", "--listen",
                    "127.0.0.1:7373", "--lease", f"{LEASE_S}s", "--workers", str(WORKERS)]
         self.process = subprocess.Popen(command, env=environment, stdout=self.log, stderr=self.log)
@@ -230,7 +236,7 @@ def submit(node, endpoint, items):
     for other in node.data.parent.glob("node*/files"):
         (other / "rows.jsonl").write_text(rows)
     job = (f"kind: experiment\nname: tortured\ndataset: rows.jsonl\nconcurrency: {CONCURRENCY}\n"
-           f"target:\n  openai: {{ model: any, base_url: \"{endpoint.url}\", api_key: \"${{env:OPENAI_API_KEY}}\" }}\n"
+           f"target:\n  openai: {{ model: any, limits: {{ concurrency: {LIMIT} }}, base_url: \"{endpoint.url}\", api_key: \"${{env:OPENAI_API_KEY}}\" }}\n"
            "  prompt: \"{{ n }}\"\nevaluators:\n  - exact: { expect: \"answer {{ n }}\" }\n"
            "retry: { max: 1000, delays: [100ms] }\n")
     for _ in range(100):
@@ -275,12 +281,12 @@ def check(database, endpoint, items):
     calls, steps = endpoint.calls.total(), one("SELECT count(*) FROM steps WHERE kind = 'target' AND reused_from IS NULL")
     lost = one("SELECT count(*) FROM attempts WHERE outcome = 5")
     print(f"{calls} calls for {items} items ({calls - items} of them repeated after a loss), at most {endpoint.most} at once "
-          f"of {CONCURRENCY}; {lost} tries were lost", flush=True)
+          f"of {LIMIT}; {lost} tries were lost", flush=True)
     wrong = [f"{name}: {found[name]}, not {value}" for name, value in wanted.items() if found[name] != value]
     if calls > steps:
         wrong.append(f"{calls} calls, and only {steps} of them were put on record before they were made")
-    if endpoint.most > CONCURRENCY + WORKERS:
-        wrong.append(f"{endpoint.most} calls at once, {CONCURRENCY} allowed, and {WORKERS} that may arrive late")
+    if endpoint.most > LIMIT:
+        wrong.append(f"{endpoint.most} calls at once, {LIMIT} allowed")
     if wrong:
         sys.exit("torture_nodes: " + "\n".join(wrong))
     print("nothing lost, nothing twice, counters equal a recount")

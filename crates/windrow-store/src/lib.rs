@@ -16,7 +16,7 @@ mod transfer;
 
 pub use memory::MemoryStore;
 pub use meters::METRICS;
-pub use redis::RedisLimits;
+pub use redis::{RedisBell, RedisLimits};
 pub use sql::{OldTransaction, SqlStore};
 pub use sqlite::SqliteStore;
 pub use transfer::{Moved, transfer};

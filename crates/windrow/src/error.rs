@@ -124,9 +124,10 @@ impl From<StoreError> for Error {
             StoreError::Unsettled { .. } => (Code::Conflict, "wait until its items are settled"),
             StoreError::StaleImport => (Code::Conflict, "import again when the other one has ended"),
             StoreError::TriesExhausted { .. } => (Code::Conflict, "start afresh under another job name"),
-            StoreError::Unavailable(_) => {
-                (Code::Unavailable, "check that the disk has room and the data folder may be written, then try again")
-            }
+            StoreError::Unavailable(_) => (
+                Code::Unavailable,
+                "ask `windrow doctor` why: a server must be there and let us in, a disk must have room; then try again",
+            ),
             StoreError::Corrupt(_) => (Code::Failed, "use the newest windrow, or another folder with `--data DIR`"),
         };
         Error::new(error.to_string(), remedy).coded(code)

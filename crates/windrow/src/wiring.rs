@@ -20,7 +20,7 @@ use windrow_model::store::{Extent, Retention, Scope, Store};
 use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::redis::Link;
-use windrow_store::{OldTransaction, RedisLimits, SqlStore};
+use windrow_store::{OldTransaction, RedisBell, RedisLimits, SqlStore};
 use windrow_workloads::Environment;
 use windrow_workloads::dataset::Library;
 
@@ -100,7 +100,7 @@ impl App {
 
     async fn on(site: &Site, data: DataDir) -> Result<Self> {
         let store = Arc::new(match &site.database {
-            Some(url) => SqlStore::connect(url).await?,
+            Some(url) => with_bell(SqlStore::connect(url).await?, site, url)?,
             None => SqlStore::open(&data.database())?,
         });
         let app = Self {
@@ -336,4 +336,13 @@ impl App {
 /// Who is acting, for the log.
 pub fn actor() -> String {
     std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_else(|_| "unknown".into())
+}
+
+/// Nodes wake each other up by Redis where their database cannot do it. Its name is the installation's.
+fn with_bell(store: SqlStore, site: &Site, database: &str) -> Result<SqlStore> {
+    let Some(url) = site.redis.as_ref().filter(|_| store.bell().is_none()) else { return Ok(store) };
+    let place = database.split('?').next().unwrap_or(database);
+    let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
+    let bell = RedisBell::start(Link::open(url)?, name, format!("{:016x}", fastrand::u64(..)));
+    Ok(store.with_bell(Arc::new(bell)))
 }

@@ -38,6 +38,14 @@ impl Link {
         self.ask::<String>(&redis::cmd("PING")).await.map(drop)
     }
 
+    /// On a connection of its own.
+    pub(super) async fn subscribe(&self, channel: &str) -> redis::RedisResult<redis::aio::PubSub> {
+        let connecting = tokio::time::timeout(TIMEOUT, self.client.get_async_pubsub());
+        let mut subscription = connecting.await.map_err(|_| std::io::Error::from(std::io::ErrorKind::TimedOut))??;
+        subscription.subscribe(channel).await?;
+        Ok(subscription)
+    }
+
     pub(super) async fn ask<T: FromRedisValue>(&self, command: &Cmd) -> Result<T> {
         let away = |error: redis::RedisError| StoreError::Unavailable(format!("Redis: {error}"));
         let mut connection = self.connect().await.map_err(away)?;

@@ -2,8 +2,10 @@
 //! seconds and some speed.
 
 mod accounts;
+mod bell;
 mod limits;
 mod link;
 
+pub use bell::RedisBell;
 pub use limits::RedisLimits;
 pub use link::Link;

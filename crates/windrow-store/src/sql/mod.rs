@@ -138,6 +138,11 @@ impl SqlStore {
         Ok(Self { place, meters: Meters::default(), bell })
     }
 
+    /// With a bell, where the database has none of its own.
+    pub fn with_bell(self, bell: Arc<dyn Bell>) -> Self {
+        Self { bell: Some(self.bell.unwrap_or(bell)), ..self }
+    }
+
     /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.
     pub fn bell(&self) -> Option<Arc<dyn Bell>> {
         self.bell.clone()

@@ -13,7 +13,8 @@ use windrow_model::record::RunLimits;
 use windrow_model::state::Outcome;
 use windrow_model::store::*;
 use windrow_model::{RunId, SessionId, Ticket};
-use windrow_store::SqlStore;
+use windrow_store::redis::Link;
+use windrow_store::{RedisBell, SqlStore};
 
 use crate::databases::{self, Database};
 use crate::fixture::*;
@@ -216,7 +217,23 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Datab
 #[tokio::test]
 async fn nodes_are_woken_by_what_another_did() {
     let database = databases::postgres().await;
-    let (one, two) = (&database.store, database.another().await);
+    the_other_is_woken(&database.store, &database.another().await).await;
+}
+
+/// Where the database cannot do it, Redis does.
+#[tokio::test]
+async fn nodes_are_woken_by_redis() {
+    let (database, installation) = (databases::mariadb().await, services::unique("bell"));
+    let node = async |name: &str| {
+        let redis = Link::open(&services::url("WINDROW_TEST_REDIS")).unwrap();
+        let store = SqlStore::connect(&database.url()).await.unwrap();
+        assert!(store.bell().is_none(), "MariaDB has none of its own");
+        store.with_bell(Arc::new(RedisBell::start(redis, &installation, name.to_owned())))
+    };
+    the_other_is_woken(&node("one").await, &node("two").await).await;
+}
+
+async fn the_other_is_woken(one: &SqlStore, two: &SqlStore) {
     let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
     let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
     // Whoever begins to listen looks once.
@@ -226,6 +243,22 @@ async fn nodes_are_woken_by_what_another_did() {
     soon(theirs).await.expect("the other node to be woken");
     let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
     assert!(itself.is_err(), "nobody needs to be woken by himself");
+}
+
+/// X3: asked for TLS, nobody speaks with a server whose certificate he does not trust.
+#[tokio::test]
+async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
+    let root = services::url("WINDROW_TEST_ROOT_CERT");
+    for database in [databases::postgres().await, databases::mariadb().await] {
+        let asked = |words: &str| database.url().replace("sslmode=disable", words);
+        for mode in ["require", "verify-full"] {
+            let trusted = SqlStore::connect(&asked(&format!("sslmode={mode}&sslrootcert={root}"))).await;
+            trusted.expect("a certificate by somebody known").sessions().await.expect("an answer");
+            let refused =
+                SqlStore::connect(&asked(&format!("sslmode={mode}"))).await.err().expect("refused").to_string();
+            assert!(refused.contains("certificate"), "{refused}");
+        }
+    }
 }
 
 /// While nodes are replaced one after the other, old ones work on tables that a newer one has added to.

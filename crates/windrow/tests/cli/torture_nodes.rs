@@ -1,4 +1,4 @@
-//! Three nodes on one database while nodes, network and database fail (E2, E5, E12, I2). A smaller dose of what
+//! Three nodes on one database while nodes, network, database and Redis fail (E2, E5, E12, I2). A smaller dose of what
 //! `make torture` gives: 100 faults and 20,000 items per database.
 
 use std::path::Path;
