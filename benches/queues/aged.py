@@ -16,6 +16,8 @@ from run import ROOT, ask, walk
 FEW = 10_000
 MANY = int(os.environ.get("FINISHED", "10000000"))
 JOB = 10_000
+# Above the numbers of what was walked before.
+BASE = 1_000_000
 ROUNDS = 3
 HELD_ITEMS = 100_000
 
@@ -45,7 +47,7 @@ class Server:
         step = 500_000
         for start in range(first, last, step):
             end = min(start + step, last)
-            print(f"  {self.name}: {end:,} finished items …", file=sys.stderr)
+            print(f"  {self.name}: {end - start:,} more finished items …", file=sys.stderr)
             numbers = self.words["numbers"].format(first=start, last=end - 1)
             # Numbers that no walk here reaches: what is new comes behind the old, as it does in life.
             job = f"(-1000000 - n {self.words['div']} {JOB})"
@@ -75,7 +77,7 @@ def postgres():
         return ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-c", f"SET search_path TO {schema}", "-f", "-", plain]
 
     return Server("postgres", url, {
-        "client": client, "numbers": "generate_series({first}, {last}) AS u(n)", "div": "/", "key": "key",
+        "client": client, "numbers": "generate_series(CAST({first} AS BIGINT), {last}) AS u(n)", "div": "/", "key": "key",
         "hash": "decode(md5(CAST(n AS TEXT)), 'hex')", "settle": "VACUUM ANALYZE items, inputs, attempts, steps, runs",
     })
 
@@ -90,7 +92,7 @@ def mariadb():
         return ["mariadb", f"-h{host}", f"-P{port}", f"-u{user}", f"-p{password}", name]
 
     return Server("mariadb", f"{server}/{name}?sslmode=disable", {
-        "client": client, "numbers": "(SELECT seq AS n FROM seq_{first}_to_{last}) AS u", "div": "DIV", "key": "`key`",
+        "client": client, "numbers": "(SELECT CAST(seq AS SIGNED) AS n FROM seq_{first}_to_{last}) AS u", "div": "DIV", "key": "`key`",
         "hash": "UNHEX(MD5(n))", "settle": "ANALYZE TABLE items, inputs, attempts, steps, runs",
     })
 
@@ -118,9 +120,9 @@ def main():
     asked = sys.argv[1:] or ["postgres", "mariadb"]
     for server in [{"postgres": postgres, "mariadb": mariadb}[name]() for name in asked]:
         walk(f"{server.name}_verbs", **{server.name: server.url})
-        server.fill(1_000_000, 1_000_000 + FEW)
+        server.fill(BASE, BASE + FEW)
         few = server.costs()
-        server.fill(1_000_000 + FEW, 1_000_000 + MANY)
+        server.fill(2 * BASE + FEW, 2 * BASE + MANY)
         many = server.costs()
         for name, value in many.items():
             figures[f"{name}_{FEW}"], figures[f"{name}_{MANY}"] = few[name], value
