@@ -91,7 +91,8 @@ fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_ove
     let server = Served::start(&place, &quick);
     let active = || alerts(&server)["active"].clone();
     assert_eq!(active()[0]["id"], raised["id"], "the same one");
-    assert!(server.get("/metrics").body.contains("windrow_alerts_active{rule=\"slow_run\"} 1\n"));
+    let metric = "windrow_alerts_active{rule=\"slow_run\"} 1\n";
+    wait_until("the metric to show it", || server.get("/metrics").body.contains(metric));
     endpoint.open_gate();
     server.wait_for_state("stuck", "completed");
     wait_until("it to be cleared", || logged(&server, "alert_cleared") == 1);
