@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 
-from run import ROOT, ask, walk
+from run import ROOT, walk
 
 FEW = 10_000
 MANY = int(os.environ.get("FINISHED", "10000000"))
@@ -21,7 +21,7 @@ BASE = 1_000_000
 ROUNDS = 3
 HELD_ITEMS = 100_000
 
-# Finished items as a walk leaves them, in jobs of 10,000: :first to :last are the numbers of the items.
+# Finished items as a walk leaves them, in jobs of 10,000; `n` is the number of the item.
 FILL = [
     "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, max_losses, "
     "fresh, planned, created_at, ended_at) SELECT {job}, {job}, 'old', 1, 'submit', 'succeeded', 'x', 5, 0, '', 50, 3, 0, 1, 0, 1 "

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::sql::db::cross_joins;
+
 /// Names of ours that are words of theirs.
 const RESERVED: [&str; 5] = ["cursor", "key", "rank", "rows", "schema"];
 
@@ -28,27 +30,11 @@ pub(crate) fn by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
 /// A joined row that is named by its key is reached by it too. A range of keys is no equality, and any index with one
 /// would seem better.
 pub(crate) fn joined_by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
-    if !sql.contains("CROSS JOIN ") {
-        return sql;
-    }
-    let mut parts = sql.split("CROSS JOIN ");
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out.push_str("CROSS JOIN ");
-        match part.split_once(" ON ") {
-            Some((table, condition)) if is_by_key(table, condition) => {
-                out.push_str(&format!("{table} FORCE INDEX (PRIMARY) ON {condition}"));
-            }
-            _ => out.push_str(part),
-        }
-    }
-    out.into()
-}
-
-/// `table` is its name and what it is called.
-fn is_by_key(table: &str, condition: &str) -> bool {
-    let alias = table.trim_end().split_once(' ').map_or(table, |(_, alias)| alias);
-    condition.strip_prefix(alias).is_some_and(|rest| rest.starts_with(".id "))
+    cross_joins(sql, |join| {
+        let by_key = join.rest.strip_prefix(join.alias()).is_some_and(|rest| rest.starts_with(".id "));
+        let index = if by_key && !join.names_index() { " FORCE INDEX (PRIMARY)" } else { "" };
+        format!("CROSS JOIN {}{index} ON {}", join.table, join.rest)
+    })
 }
 
 /// Of a piece of a statement without places and quoted text.

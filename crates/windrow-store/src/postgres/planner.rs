@@ -3,7 +3,8 @@
 
 use std::borrow::Cow;
 
-const JOIN: &str = "CROSS JOIN ";
+use crate::sql::db::cross_joins;
+
 /// What ends the condition of a join.
 const ENDS: [&str; 6] = ["WHERE", "CROSS", "LEFT", "JOIN", "ORDER", "GROUP"];
 
@@ -25,23 +26,12 @@ pub(crate) fn by_key(sql: Cow<'_, str>) -> Cow<'_, str> {
 /// A cross join keeps its order: what stands first is read first, and what stands second is looked up for each of its
 /// rows. A range of ids gives the planner nothing to estimate by; `OFFSET 0` is a wall that it does not look over.
 pub(crate) fn in_order(sql: &str) -> Cow<'_, str> {
-    if !sql.contains(JOIN) {
-        return sql.into();
-    }
-    let mut parts = sql.split(JOIN);
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (table, rest) = part.split_once(" ON ").unwrap_or((part, ""));
-        let table = table.trim_end();
-        let alias = table.split(' ').nth(1).unwrap_or(table);
-        let (condition, rest) = rest.split_at(end_of_condition(rest));
+    cross_joins(sql.into(), |join| {
+        let (condition, rest) = join.rest.split_at(end_of_condition(join.rest));
         let gap = &condition[condition.trim_end().len()..];
-        let condition = condition.trim_end();
-        out.push_str(&format!(
-            "CROSS JOIN LATERAL (SELECT * FROM {table} WHERE {condition} OFFSET 0) AS {alias}{gap}{rest}"
-        ));
-    }
-    out.into()
+        let (table, alias, condition) = (join.table, join.alias(), condition.trim_end());
+        format!("CROSS JOIN LATERAL (SELECT * FROM {table} WHERE {condition} OFFSET 0) AS {alias}{gap}{rest}")
+    })
 }
 
 fn end_of_condition(text: &str) -> usize {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use windrow_model::SessionId;
-use windrow_model::store::{Admission, Claim, PlanPage, Quota, Scope, Store};
+use windrow_model::store::{Claim, PlanPage, Store};
 use windrow_model::{Clock, Json};
 use windrow_store::SqliteStore;
 
 use crate::Figures;
 use crate::noop::{Noop, item};
-use crate::walk::{block_on, home, start, submit_noop};
+use crate::walk::{block_on, home, start, submit_noop, take_on};
 
 pub fn first_claim(items: u64) -> Figures {
     let home = home();
@@ -40,22 +39,7 @@ pub fn first_claim(items: u64) -> Figures {
 async fn interrupted(store: &dyn Store, items: u64) {
     let now = windrow_engine::SystemClock.now();
     let run = submit_noop(store, items, 512).await;
-    let dead = windrow_model::record::Session {
-        id: SessionId(1),
-        host: "bench".into(),
-        pid: 1,
-        regions: Vec::new(),
-        node: None,
-        remote: None,
-        at_work: 0,
-        started_at: now,
-        beat_at: now,
-        ended_at: None,
-    };
-    store.open_session(dead).await.expect("a session");
-    let scope = Scope { only: None, regions: Vec::new() };
-    let admission = Admission { session: SessionId(1), scope, places: 1, lease_ms: 15_000, quota: Quota::default() };
-    let ticket = store.admit(admission, now).await.expect("admitted")[0].ticket;
+    let (session, ticket) = take_on(store, run, 15_000).await;
     let mut from = None;
     for first in (0..items).step_by(5_000) {
         let last = (first + 5_000).min(items);
@@ -65,6 +49,6 @@ async fn interrupted(store: &dyn Store, items: u64) {
         store.plan_items(page, now).await.expect("planned");
         from = to;
     }
-    let claim = Claim { run, session: SessionId(1), want: 512, lease_ms: 15_000 };
+    let claim = Claim { run, session, want: 512, lease_ms: 15_000 };
     store.claim(claim, now).await.expect("claimed");
 }

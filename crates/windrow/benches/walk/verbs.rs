@@ -5,18 +5,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use windrow_engine::SystemClock;
-use windrow_model::record::Session;
 use windrow_model::state::Outcome;
 use windrow_model::step::{ContentKey, Usage};
-use windrow_model::store::{
-    Admission, Claim, Claimed, Closing, Ending, PlanPage, Quota, Report, Scope, StepWrite, Store,
-};
+use windrow_model::store::{Claim, Claimed, Closing, Ending, PlanPage, Report, StepWrite, Store};
 use windrow_model::{Clock, Json, RunId, SessionId, Ticket};
 use windrow_store::SqlStore;
 
 use crate::Figures;
 use crate::noop::{done, intent, item};
-use crate::walk::{block_on, server_url, submit_noop};
+use crate::walk::{block_on, server_url, submit_noop, take_on};
 
 const ITEMS: u64 = 20_000;
 const PAGE: u64 = 2_000;
@@ -44,25 +41,8 @@ struct Work<'a> {
 
 impl<'a> Work<'a> {
     async fn begin(store: &'a dyn Store) -> Self {
-        let now = SystemClock.now();
-        let session = SessionId::mint(now, 1);
         let run = submit_noop(store, ITEMS, BATCH as i64).await;
-        let opened = Session {
-            id: session,
-            host: "bench".into(),
-            pid: i64::from(std::process::id()),
-            regions: Vec::new(),
-            node: None,
-            remote: None,
-            at_work: 0,
-            started_at: now,
-            beat_at: now,
-            ended_at: None,
-        };
-        store.open_session(opened).await.expect("a session");
-        let scope = Scope { only: Some(run), regions: Vec::new() };
-        let admission = Admission { session, scope, places: 1, lease_ms: LEASE_MS, quota: Quota::default() };
-        let ticket = store.admit(admission, now).await.expect("admitted")[0].ticket;
+        let (session, ticket) = take_on(store, run, LEASE_MS).await;
         Self { store, session, run, ticket }
     }
 

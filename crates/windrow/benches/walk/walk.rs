@@ -8,8 +8,8 @@ use windrow_engine::{Engine, Parts, Request, Settings, SystemClock, submit};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
 use windrow_model::state::Mode;
-use windrow_model::store::Store;
-use windrow_model::{Clock, Json, RunId, SessionId};
+use windrow_model::store::{Admission, Quota, Scope, Store};
+use windrow_model::{Clock, Json, RunId, SessionId, Ticket, Time};
 use windrow_store::{MemoryStore, SqlStore, SqliteStore};
 
 use crate::noop::Noop;
@@ -109,19 +109,7 @@ pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> Run
 }
 
 pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine {
-    let now = SystemClock.now();
-    let session = Session {
-        id: SessionId::mint(now, 1),
-        host: "bench".into(),
-        pid: i64::from(std::process::id()),
-        regions: Vec::new(),
-        node: None,
-        remote: None,
-        at_work: 0,
-        started_at: now,
-        beat_at: now,
-        ended_at: None,
-    };
+    let session = session(SystemClock.now());
     let parts = Parts {
         store,
         workloads: vec![Arc::new(work)],
@@ -133,6 +121,32 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
         shared_limits: None,
     };
     Engine::start(parts, Settings { workers, ..Default::default() }).await.expect("the engine starts")
+}
+
+fn session(now: Time) -> Session {
+    Session {
+        id: SessionId::mint(now, 1),
+        host: "bench".into(),
+        pid: i64::from(std::process::id()),
+        regions: Vec::new(),
+        node: None,
+        remote: None,
+        at_work: 0,
+        started_at: now,
+        beat_at: now,
+        ended_at: None,
+    }
+}
+
+/// A new session takes the run on, for what drives the verbs of the store by itself.
+pub async fn take_on(store: &dyn Store, run: RunId, lease_ms: i64) -> (SessionId, Ticket) {
+    let now = SystemClock.now();
+    let session = session(now);
+    let id = session.id;
+    store.open_session(session).await.expect("a session");
+    let scope = Scope { only: Some(run), regions: Vec::new() };
+    let admission = Admission { session: id, scope, places: 1, lease_ms, quota: Quota::default() };
+    (id, store.admit(admission, now).await.expect("admitted")[0].ticket)
 }
 
 /// On the disk of the build, not on a memory file system.

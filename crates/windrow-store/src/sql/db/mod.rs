@@ -15,7 +15,7 @@ pub(crate) use error::{Error, OptionalExtension, Result};
 pub(crate) use params::{Bound, Params, named_params, params, params_from_iter};
 pub(crate) use row::Row;
 pub(crate) use statement::Statement;
-pub(crate) use translate::{Dialect, Place, Translated, translate};
+pub(crate) use translate::{Dialect, Place, Translated, cross_joins, translate};
 
 use crate::{mysql, postgres};
 

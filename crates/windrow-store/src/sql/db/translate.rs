@@ -2,6 +2,8 @@
 //! read too; what differs is replaced here, once per statement and connection. Keywords are written in capitals
 //! and names in small letters, so that the two are never taken for each other.
 
+use std::borrow::Cow;
+
 use crate::{mysql, postgres};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,33 @@ fn indexed_by(text: &str, said: impl Fn(&str) -> String) -> String {
         out.push_str(rest);
     }
     out
+}
+
+/// A cross join as it is written: the table with what it is called and its index, and everything behind `ON`.
+pub(crate) struct CrossJoin<'a> {
+    pub table: &'a str,
+    pub rest: &'a str,
+}
+
+impl CrossJoin<'_> {
+    pub fn alias(&self) -> &str {
+        self.table.split(' ').nth(1).unwrap_or(self.table)
+    }
+
+    pub fn names_index(&self) -> bool {
+        self.table.contains(" INDEXED BY ")
+    }
+}
+
+/// The statement with every cross join said in another way.
+pub(crate) fn cross_joins<'a>(sql: Cow<'a, str>, said: impl Fn(CrossJoin) -> String) -> Cow<'a, str> {
+    let mut parts = sql.split("CROSS JOIN ");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (table, rest) = part.split_once(" ON ").expect("a cross join says on what");
+        out.push_str(&said(CrossJoin { table: table.trim_end(), rest }));
+    }
+    out.into()
 }
 
 impl Translated {
