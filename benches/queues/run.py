@@ -33,10 +33,12 @@ def main():
     print(json.dumps(figures, indent=2))
     (ROOT / "target" / "bench-queues.json").write_text(json.dumps(figures, indent=2) + "\n")
     print()
-    ours = figures["postgres.items_per_s"]
-    for name in ["graphile_worker_batched", "graphile_worker_default", "bullmq"]:
-        theirs = figures[f"{name}.items_per_s"]
-        print(f"Windrow on PostgreSQL does {ours / theirs:5.2f} × {name} ({ours:,.0f} against {theirs:,.0f} items/s)")
+    compared = [(name, "", "") for name in ["graphile_worker_batched", "graphile_worker_default", "bullmq"]]
+    compared.append(("graphile_worker_batched", "_without_planning", "_without_adding"))
+    for name, without, theirs_without in compared:
+        ours, theirs = figures[f"postgres.items_per_s{without}"], figures[f"{name}.items_per_s{theirs_without}"]
+        label = name + (", when all is queued" if without else "")
+        print(f"Windrow on PostgreSQL does {ours / theirs:5.2f} × {label} ({ours:,.0f} against {theirs:,.0f} items/s)")
 
 
 def measured(postgres, redis):

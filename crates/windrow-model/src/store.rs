@@ -224,7 +224,7 @@ impl Planned {
 
 /// Who has not shown himself for so long after the end of his lease holds no place of his run any more, should nobody
 /// have found him dead.
-pub const OVERDUE_MS: i64 = 60_000;
+pub const OVERDUE_MS: i64 = 30_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {

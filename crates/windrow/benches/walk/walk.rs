@@ -1,4 +1,4 @@
-//! Items per second through the complete walk, on the memory store and on SQLite.
+//! Items per second through the complete walk, on the memory store, on SQLite and on servers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,11 +38,17 @@ pub fn sqlite(items: u64, label: &str) -> Figures {
 /// On a server that `WINDROW_BENCH_<NAME>` names; the figures are of this process and the server on the same cores.
 pub fn server(database: &str, items: u64) -> Figures {
     let url = server_url(database);
-    let seconds = block_on(async {
-        let store = SqlStore::connect(&url).await.expect("the server");
-        walk(Arc::new(store), items).await
+    let (seconds, without_planning) = block_on(async {
+        let store = Arc::new(SqlStore::connect(&url).await.expect("the server"));
+        (walk(store.clone(), items).await, walk_planned(store, items).await)
     });
-    [(format!("{database}.items_per_s"), items as f64 / seconds), (format!("{database}.peak_mb"), peak_mb())].into()
+    let rate = |seconds: f64| items as f64 / seconds;
+    [
+        (format!("{database}.items_per_s"), rate(seconds)),
+        (format!("{database}.items_per_s_without_planning"), rate(without_planning)),
+        (format!("{database}.peak_mb"), peak_mb()),
+    ]
+    .into()
 }
 
 pub fn server_url(database: &str) -> String {
@@ -74,10 +80,28 @@ async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
     run(store, Noop::default(), items, CONCURRENCY).await
 }
 
+/// The same from the moment at which all items are queued: what queues call processing.
+async fn walk_planned(store: Arc<dyn Store>, items: u64) -> f64 {
+    let run = submit_named(&*store, "planned", items, CONCURRENCY).await;
+    let planner = start(store.clone(), Noop::default(), 0).await;
+    while !store.run(run).await.expect("the run").planned {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    planner.drain().await;
+    finish(store, Noop::default(), run, items, CONCURRENCY).await
+}
+
 /// Seconds from submission to the closed run.
 async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) -> f64 {
     let began = Instant::now();
     let run = submit_noop(&*store, items, concurrency).await;
+    let submitted = began.elapsed().as_secs_f64();
+    submitted + finish(store, work, run, items, concurrency).await
+}
+
+/// Seconds from the start of an engine to the closed run.
+async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
+    let began = Instant::now();
     let engine = start(store.clone(), work, concurrency as usize).await;
     let run = engine.settled(run).await.expect("the run ends");
     let seconds = began.elapsed().as_secs_f64();
@@ -88,9 +112,13 @@ async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) ->
 }
 
 pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> RunId {
+    submit_named(store, "noop", items, concurrency).await
+}
+
+async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i64) -> RunId {
     let request = Request {
         workspace: "default".into(),
-        name: "noop".into(),
+        name: name.into(),
         kind: "noop".into(),
         labels: Labels::default(),
         mode: Mode::Submit,
