@@ -233,7 +233,7 @@ fn a_browser_keeps_its_key_in_a_cookie_for_its_own_pages_only() {
     let root = key(&place, &["root", "--role", "operator"]);
     let server = Served::start(&place, &[]);
     let opened = server.ask("POST", "/api/v1/session", &[&root], "").with_status(200);
-    assert_eq!(opened.json(), json!({ "actor": "root", "role": "operator", "workspace": null }));
+    assert_eq!(opened.json(), json!({ "actor": "root", "role": "operator", "workspace": null, "with_key": true }));
     let set = opened.header("set-cookie").unwrap();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
     let cookie = format!("Cookie: other=1; {}", set.split(';').next().unwrap());
