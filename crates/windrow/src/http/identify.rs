@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
@@ -79,7 +79,7 @@ async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denie
         let remedy = "send a key: Authorization: Bearer wrw_…; make one with `windrow keys create`";
         return Err(Refusal::new(Code::Unauthenticated, "this needs an API key", remedy).into());
     };
-    given.check_origin(headers)?;
+    given.check_origin(request)?;
     let caller = open(server, given.secret).await?;
     let route = request.extensions.get::<MatchedPath>().map_or(request.uri.path(), MatchedPath::as_str);
     let least = rights::least_role(&request.method, route);
@@ -155,18 +155,13 @@ impl<'a> Credential<'a> {
 
     /// A browser sends a cookie whoever makes it ask. What came in by itself counts only for the server's
     /// own pages; a key that was named was named by somebody who has it.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_origin(&self, request: &Parts) -> Result<(), Refusal> {
         if !self.from_cookie {
             return Ok(());
         }
-        let host = headers.get(HOST).map(HeaderValue::as_bytes);
-        let own = |origin: &HeaderValue| {
-            let origin = origin.as_bytes();
-            let authority = origin.strip_prefix(b"https://").or_else(|| origin.strip_prefix(b"http://"));
-            authority.is_some() && authority == host
-        };
-        let foreign_site = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
-        if foreign_site || headers.get(ORIGIN).is_some_and(|origin| !own(origin)) {
+        let site = request.headers.get("sec-fetch-site");
+        let foreign_site = site.is_some_and(|site| site != "same-origin" && site != "none");
+        if foreign_site || request.headers.get(ORIGIN).is_some_and(|origin| !origin::is_own(origin, request)) {
             let detail = "a page of another origin may not use the key of this browser";
             return Err(Refusal::new(Code::ForeignOrigin, detail, "send the key as Authorization: Bearer …"));
         }
