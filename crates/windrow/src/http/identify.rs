@@ -68,11 +68,12 @@ fn until_over(server: Arc<Server>, key: KeyId, response: Response) -> Response {
 /// `None`: nobody needs to be known for this.
 async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denied> {
     let headers = &request.headers;
+    let (path, route) = (request.uri.path(), request.extensions.get::<MatchedPath>().map(MatchedPath::as_str));
     if !server.door.keyring.needed().await.map_err(Refusal::from)? {
         origin::admit(request, &server.door.cors_origins)?;
         return Ok(Some(confine(Caller::open(), headers)?));
     }
-    if rights::is_public(request.uri.path()) {
+    if rights::is_public(&request.method, route, path) {
         return Ok(None);
     }
     let Some(given) = Credential::of(headers) else {
@@ -81,7 +82,7 @@ async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denie
     };
     given.check_origin(request)?;
     let caller = open(server, given.secret).await?;
-    let route = request.extensions.get::<MatchedPath>().map_or(request.uri.path(), MatchedPath::as_str);
+    let route = route.unwrap_or(path);
     let least = rights::least_role(&request.method, route);
     let denied = |refusal| Denied { actor: Some(caller.actor.clone()), refusal };
     check_role(&caller, least).map_err(denied)?;
