@@ -20,12 +20,13 @@ use crate::submit::{Request, submission};
 
 /// Closes a run whose items are all settled.
 pub async fn close(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
-    let summary = Json::of(&node.store.aggregates(run.id).await?);
+    let (aggregates, recount) = tokio::try_join!(node.store.aggregates(run.id), node.store.recount(run.id))?;
+    let (summary, recount) = (Json::of(&aggregates), Some(recount));
     let job = node.store.job(run.job).await?;
     let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() { Some(Box::new(rollback(node, &job, &run).await?)) } else { None };
     let follows = then.is_some();
-    match node.store.close_run(course.ticket, Closing { summary, next_at, then }, node.now()).await {
+    match node.store.close_run(course.ticket, Closing { summary, recount, next_at, then }, node.now()).await {
         Ok(closed) => {
             if follows {
                 node.look_at_once();

@@ -222,6 +222,10 @@ impl Planned {
 
 // ---- claim and report ------------------------------------------------------------------------
 
+/// Who has not shown himself for so long after the end of his lease holds no place of his run any more, should nobody
+/// have found him dead.
+pub const OVERDUE_MS: i64 = 60_000;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claim {
     pub run: RunId,
@@ -306,6 +310,9 @@ pub struct Renewal {
 pub struct Closing {
     /// Aggregates, for whoever asks later.
     pub summary: Json,
+    /// A recount of the run's items, made when all of them were settled. If the counters say something else, or nobody
+    /// counted, they are counted once more while the run is held.
+    pub recount: Option<Counters>,
     /// When a scheduled job starts next.
     pub next_at: Option<Time>,
     /// The run that follows at once, submitted in the same transaction.
@@ -314,7 +321,7 @@ pub struct Closing {
 
 impl Default for Closing {
     fn default() -> Self {
-        Self { summary: Json::null(), next_at: None, then: None }
+        Self { summary: Json::null(), recount: None, next_at: None, then: None }
     }
 }
 

@@ -1,7 +1,7 @@
 use windrow_model::priority::Priority;
 use windrow_model::record::Step;
 use windrow_model::state::{AttemptEvent, AttemptState};
-use windrow_model::store::{Claim, Claimed, Renewal, Result};
+use windrow_model::store::{Claim, Claimed, OVERDUE_MS, Renewal, Result};
 use windrow_model::{AttemptId, Lease, RunId, Time};
 
 use super::world::World;
@@ -10,7 +10,9 @@ impl World {
     pub fn claim(&mut self, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
         self.live_session(claim.session)?;
         let run = self.run(claim.run)?;
-        let free = (run.limits.concurrency - self.leased_in(run.id).len() as i64).min(run.position().may_start(now));
+        let holds = |id: &AttemptId| self.attempts[id].attempt.due_at.0 > now.0 - OVERDUE_MS;
+        let held = self.leased_in(run.id).filter(holds).count() as i64;
+        let free = (run.limits.concurrency - held).min(run.position().may_start(now));
         if !run.state.dispatches() || free <= 0 {
             return Ok(Vec::new());
         }

@@ -4,7 +4,7 @@ use super::Address;
 use crate::server::hot::{self, Hot};
 use crate::services::{unique, url};
 use crate::sql::db::{Connection, Dialect, translate};
-use crate::sql::recount;
+use crate::sql::{cancel, claim, recount};
 
 /// As a writer runs it: with one plan, whatever the values are.
 fn plan_of(conn: &Connection, hot: &Hot, name: &str) -> String {
@@ -35,8 +35,19 @@ fn faults(conn: &Connection, hot: &Hot, name: &str) -> Vec<String> {
     faults
 }
 
+/// Statements that only PostgreSQL is asked.
+fn of_postgres() -> Vec<Hot> {
+    let holding = "SELECT id FROM attempts WHERE id = ANY(?1) ORDER BY id FOR UPDATE";
+    let of = |name, sql: &str, index| Hot { name, sql: sql.to_owned(), values: Vec::new(), index, may_sort: true };
+    vec![
+        Hot { may_sort: false, ..of("claim, passing over", &claim::SKIP_TO_READY, "attempts_queued") },
+        of("cancel, passing over", &cancel::SKIP_TO_QUEUED, "attempts_queued"),
+        of("hold", holding, "attempts_pkey"),
+    ]
+}
+
 fn faults_of_all(conn: &Connection, when: &str) -> Vec<String> {
-    let all = hot::statements().into_iter().chain(hot::changes()).chain(hot::questions());
+    let all = hot::statements().into_iter().chain(hot::changes()).chain(hot::questions()).chain(of_postgres());
     all.enumerate().flat_map(|(n, hot)| faults(conn, &hot, &format!("{when}{n}"))).collect()
 }
 

@@ -47,14 +47,14 @@ pub(crate) fn statements() -> Vec<Hot> {
     let blocked_index = "attempts_blocked";
     vec![
         hot("run", &runs::BY_ID, &[run], "PRIMARY"),
-        hot("count running", &claim::COUNT_RUNNING, &[run], "attempts_"),
+        hot("count running", &claim::COUNT_RUNNING, &[run, NOW - 60_000], "attempts_"),
         hot("next priority", &claim::NEXT_LEVEL, &[run, 0, 0], "attempts_queued"),
         hot("claim", &claim::READY, &[run, 0, 5, NOW, i64::MIN, i64::MIN, 50], "attempts_queued"),
         Hot { name: "holder", sql: holder, values: of_holder, index: "attempts_", may_sort: false },
         Hot { name: "first blocked", sql: blocked, values: of_blocked, index: blocked_index, may_sort: false },
         hot("renew", &renew::EXTEND, &[attempt.0, run, 1, NOW], "PRIMARY"),
-        hot("archive", &archive::LOGGED, &[run, 50], "attempts_logged"),
-        Hot { may_sort: true, ..hot("reap", &reap::EXPIRED, &[NOW, 50], "attempts_running") },
+        hot("archive", &archive::LOGGED, &[run, i64::MIN, 50], "attempts_logged"),
+        Hot { may_sort: true, ..hot("reap", &reap::EXPIRED, &[i64::MIN, NOW, 50], "attempts_running") },
         Hot { may_sort: true, ..hot("beat", sessions::HELD_RUNS, &[SESSION], "runs_") },
         hot("bury", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
         hot("cancel", &cancel::QUEUED, &[run, 50], "attempts_queued"),
@@ -79,7 +79,7 @@ pub(crate) fn changes() -> Vec<Hot> {
 pub(crate) fn questions() -> Vec<Hot> {
     let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
     vec![
-        hot("attempt", attempts::READ, &[id.0], "PRIMARY"),
+        hot("attempt", &attempts::READ, &[id.0], "PRIMARY"),
         hot("item and input", claim::ITEM_AND_INPUT, &[id.item().0], "PRIMARY"),
         hot("scores", scores::NOTES, &[id.0], "PRIMARY"),
     ]

@@ -16,6 +16,7 @@ use super::codes::{Sql, code, goal, goal_code, guard};
 use super::db::{self, Cell, Connection, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
+use super::lookout::{Lookout, Queue};
 use super::scores::{self, Part};
 use super::{rollout, runs};
 
@@ -23,7 +24,7 @@ pub(crate) static LOGGED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
     format!(
         "SELECT id, outcome, error_class, error_message, latency_ms, tokens_in, tokens_out, cost_nanos \
-         FROM attempts INDEXED BY attempts_logged WHERE run_id = ?1 AND {guard} ORDER BY id LIMIT ?2"
+         FROM attempts INDEXED BY attempts_logged WHERE run_id = ?1 AND {guard} AND id >= ?2 ORDER BY id LIMIT ?3"
     )
 });
 /// The page is the head of the list, so its last id bounds it.
@@ -57,9 +58,9 @@ struct Logged {
     usage: Usage,
 }
 
-pub(crate) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+pub(crate) fn archive(tx: &Connection, lookout: &Lookout, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
     let run = runs::foresee(tx, ticket)?;
-    let page = logged(tx, &run, limit)?;
+    let page = logged(tx, lookout, &run, limit)?;
     let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
     let changed = match tx.is_shared() {
         // Others may have handed in meanwhile, also with a lower number.
@@ -90,9 +91,11 @@ pub(crate) fn archive(tx: &Connection, ticket: Ticket, limit: usize, now: Time) 
     Ok(Archived { items: page.len() as i64, more: page.len() == limit })
 }
 
-fn logged(tx: &Connection, run: &Run, limit: usize) -> Result<Vec<Logged>> {
+fn logged(tx: &Connection, lookout: &Lookout, run: &Run, limit: usize) -> Result<Vec<Logged>> {
+    let look = lookout.look(Queue::HandedIn { run: run.id });
+    let from = look.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
     let mut stmt = tx.prepare_cached(&LOGGED)?;
-    let found = stmt.query_map(params![run.id.0, limit as i64], |row| {
+    let found = stmt.query_map(params![run.id.0, from, limit as i64], |row| {
         let mut c = Cells::of(row);
         Ok(Logged {
             id: AttemptId(c.get()?),
@@ -102,7 +105,9 @@ fn logged(tx: &Connection, run: &Run, limit: usize) -> Result<Vec<Logged>> {
             usage: c.usage()?,
         })
     })?;
-    Ok(found.collect::<db::Result<_>>()?)
+    let found = found.collect::<db::Result<Vec<Logged>>>()?;
+    look.found(found.first().map(|first| (0, (first.id.0, 0))).into_iter().collect());
+    Ok(found)
 }
 
 fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedItem>> {
@@ -125,17 +130,22 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
     for (sql, rows) in SETTLE.iter().zip(&rows) {
         expect_rows(tx.execute_many(sql, rows)?, rows.len(), "settled items")?;
     }
-    let items: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.item().0)]).collect();
-    tx.query_many("SELECT ordinal FROM items WHERE id = ?1", &items, |n, row| {
-        settled[n].ordinal = row.get(0)?;
-        Ok(())
-    })?;
+    find_ordinals(tx, &mut settled)?;
     let attempts: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect();
     tx.query_many(scores::NOTES, &attempts, |n, row| {
         settled[n].scores.push(scores::note_from(row)?);
         Ok(())
     })?;
     Ok(settled)
+}
+
+/// Which row of its source each item is of, for whoever hears of it.
+pub(crate) fn find_ordinals(tx: &Connection, settled: &mut [ArchivedItem]) -> Result<()> {
+    let items: Vec<[Cell; 1]> = settled.iter().map(|item| [Cell::Int(item.id.0)]).collect();
+    Ok(tx.query_many("SELECT ordinal FROM items WHERE id = ?1", &items, |n, row| {
+        settled[n].ordinal = row.get(0)?;
+        Ok(())
+    })?)
 }
 
 fn snapshot(attempt: &Logged, now: Time) -> [Cell<'_>; 9] {

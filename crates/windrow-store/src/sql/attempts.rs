@@ -1,5 +1,7 @@
 //! Rows of attempts: queueing a new one, reading one under its lease, and reading history.
 
+use std::collections::HashMap;
+
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
 use windrow_model::state::{ATTEMPT, AttemptState, Outcome};
@@ -7,7 +9,7 @@ use windrow_model::{AttemptId, ItemId, Lease, RunId, SessionId, Time};
 
 use super::cells::Cells;
 use super::codes::{Sql, code};
-use super::db::{self, Connection, OptionalExtension, Row, Statement, params};
+use super::db::{self, Cell, Connection, OptionalExtension, Row, Statement, params};
 use super::fault::Result;
 
 pub(crate) static QUEUE: Sql = Sql::new(|| {
@@ -80,19 +82,36 @@ impl Thin {
     }
 }
 
-pub(crate) const READ: &str = "SELECT run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled FROM attempts \
-     WHERE id = ?1";
+pub(crate) const THIN: &str = "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled";
+pub(crate) static READ: Sql = Sql::new(|| format!("SELECT {THIN} FROM attempts WHERE id = ?1"));
 
 /// `read` is [`READ`], prepared.
 pub(crate) fn thin(read: &mut Statement, id: AttemptId) -> Result<Option<Thin>> {
-    Ok(read.query_row([id.0], |row| thin_from(id, row)).optional()?)
+    Ok(read.query_row([id.0], thin_from).optional()?)
 }
 
-/// From what [`READ`] finds.
-pub(crate) fn thin_from(id: AttemptId, row: &Row) -> db::Result<Thin> {
+/// Those that exist, and nobody else writes to them until the transaction ends.
+pub(crate) fn held(tx: &Connection, ids: impl Iterator<Item = AttemptId>) -> Result<HashMap<AttemptId, Thin>> {
+    let mut held = HashMap::new();
+    let mut keep = |row: &Row| {
+        let thin = thin_from(row)?;
+        held.insert(thin.id, thin);
+        Ok(())
+    };
+    if tx.is_shared() {
+        tx.hold("attempts", THIN, ids.map(|id| id.0), keep)?;
+    } else {
+        let ids: Vec<[Cell; 1]> = ids.map(|id| [Cell::Int(id.0)]).collect();
+        tx.query_many(&READ, &ids, |_, row| keep(row))?;
+    }
+    Ok(held)
+}
+
+/// From the columns of [`THIN`].
+pub(crate) fn thin_from(row: &Row) -> db::Result<Thin> {
     let mut c = Cells::of(row);
     Ok(Thin {
-        id,
+        id: AttemptId(c.get()?),
         run: RunId(c.get()?),
         wave: c.get()?,
         fence: c.get()?,

@@ -7,9 +7,9 @@ use windrow_model::step::Usage;
 use windrow_model::{AttemptId, RunId, Ticket, Time};
 
 use super::codes::{Sql, code, goal, goal_code, guard, in_states};
-use super::db::{self, Connection, params};
+use super::db::{self, Cell, Connection, params};
 use super::fault::{Result, expect_rows};
-use super::{journal, runs};
+use super::{archive, journal, runs};
 
 /// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
 pub(crate) static QUEUED: Sql = Sql::new(|| {
@@ -18,6 +18,8 @@ pub(crate) static QUEUED: Sql = Sql::new(|| {
         "SELECT id FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2"
     )
 });
+/// What somebody is about to claim is left to him; he will find that the run dispatches nothing any more.
+pub(crate) static SKIP_TO_QUEUED: Sql = Sql::new(|| format!("{} FOR UPDATE SKIP LOCKED", &**QUEUED));
 /// A look at everything blocked, in any run: that is seldom much, and seldom asked.
 static BLOCKED: Sql = Sql::new(|| {
     let blocked = in_states(&[AttemptState::Blocked]);
@@ -38,25 +40,23 @@ pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
     if !run.state.is_stopping() {
         return Ok(0);
     }
-    let mut page = waiting(tx, &QUEUED, run.id, limit)?;
+    let mut page = waiting(tx, if tx.skips_locked() { &SKIP_TO_QUEUED } else { &QUEUED }, run.id, limit)?;
     page.extend(waiting(tx, &BLOCKED, run.id, limit - page.len())?);
-    let mut cancel = tx.prepare_cached(&CANCEL)?;
-    let mut cancel_item = tx.prepare_cached(&CANCEL_ITEM)?;
-    let mut ordinal = tx.prepare_cached("SELECT ordinal FROM items WHERE id = ?1")?;
-    let mut settled = Vec::with_capacity(page.len());
-    for attempt in &page {
-        expect_rows(cancel.execute([attempt.0, now.0])?, 1, "cancelled attempt")?;
-        expect_rows(cancel_item.execute([attempt.item().0, now.0])?, 1, "cancelled item")?;
-        settled.push(ArchivedItem {
-            id: attempt.item(),
-            ordinal: ordinal.query_row([attempt.item().0], |row| row.get(0))?,
-            state: goal(&ITEM, ItemEvent::Cancel),
-            latency_ms: None,
-            usage: Usage::default(),
-            error: None,
-            scores: Vec::new(),
-        });
-    }
+    let tries: Vec<_> = page.iter().map(|attempt| [attempt.0, now.0].map(Cell::Int)).collect();
+    let items: Vec<_> = page.iter().map(|attempt| [attempt.item().0, now.0].map(Cell::Int)).collect();
+    expect_rows(tx.execute_many(&CANCEL, &tries)?, page.len(), "cancelled attempts")?;
+    expect_rows(tx.execute_many(&CANCEL_ITEM, &items)?, page.len(), "cancelled items")?;
+    let cancelled = |attempt: &AttemptId| ArchivedItem {
+        id: attempt.item(),
+        ordinal: 0,
+        state: goal(&ITEM, ItemEvent::Cancel),
+        latency_ms: None,
+        usage: Usage::default(),
+        error: None,
+        scores: Vec::new(),
+    };
+    let mut settled: Vec<ArchivedItem> = page.iter().map(cancelled).collect();
+    archive::find_ordinals(tx, &mut settled)?;
     let n = page.len() as i64;
     let moved = Counters { queued: -n, cancelled: n, ..Default::default() };
     runs::move_counters(tx, run.id, &moved)?;

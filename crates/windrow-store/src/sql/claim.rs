@@ -1,12 +1,15 @@
 //! Claim: as many queued tries as the run has free places, by rank, each with a lease. A try whose
-//! resource is taken steps aside until the resource is free, and the search goes on behind it.
+//! resource is taken steps aside until the resource is free, and the search goes on behind it. Where the database
+//! can, nodes that claim from one run at the same time pass over what the other is about to take, and hold the run
+//! only at the end, to see that its limits still allow it all; elsewhere one waits for the other.
 
 use std::collections::{HashSet, VecDeque};
 
 use windrow_model::counters::Counters;
 use windrow_model::priority::Priority;
+use windrow_model::record::Run;
 use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState};
-use windrow_model::store::{Claim, Claimed};
+use windrow_model::store::{Claim, Claimed, OVERDUE_MS};
 use windrow_model::{AttemptId, Lease, RunId, Time};
 
 use super::attempts::Tries;
@@ -14,10 +17,14 @@ use super::cells::Cells;
 use super::codes::{Sql, goal_code, guard, in_states};
 use super::db::{self, Cell, Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
+use super::lookout::{self, Lookout};
 use super::{lock, runs, sessions};
 
-pub(crate) static COUNT_RUNNING: Sql =
-    Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Running])));
+/// What was done longer ago than a lease and [`OVERDUE_MS`] is not read over.
+pub(crate) static COUNT_RUNNING: Sql = Sql::new(|| {
+    let running = in_states(&[AttemptState::Running]);
+    format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {running} AND due_at > ?2")
+});
 /// The next priority of a wave that has anything queued.
 pub(crate) static NEXT_LEVEL: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
@@ -31,9 +38,11 @@ pub(crate) static READY: Sql = Sql::new(|| {
     format!(
         "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts INDEXED BY attempts_queued \
          WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
-         AND (due_at, id) > (?5, ?6) ORDER BY due_at, id LIMIT ?7"
+         AND (due_at, id) >= (?5, ?6) ORDER BY due_at, id LIMIT ?7"
     )
 });
+/// What another node is about to take is not waited for.
+pub(crate) static SKIP_TO_READY: Sql = Sql::new(|| format!("{} FOR UPDATE SKIP LOCKED", &**READY));
 pub(crate) static HOLDER: Sql =
     Sql::new(|| format!("SELECT 1 FROM attempts WHERE {} AND resource = ?1", in_states(&[AttemptState::Running])));
 pub(crate) static TAKE: Sql = Sql::new(|| {
@@ -59,19 +68,14 @@ struct Ready {
     tries: Tries,
 }
 
-pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
+pub(crate) fn claim(tx: &Connection, lookout: &Lookout, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
     sessions::live_session(tx, claim.session)?;
-    let run = runs::locked(tx, claim.run)?;
-    if !run.state.dispatches() {
-        return Ok(Vec::new());
-    }
-    let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0], |row| row.get(0))?;
-    let free = usize::try_from((run.limits.concurrency - running).min(run.position().may_start(now))).unwrap_or(0);
-    let want = claim.want.min(free);
+    let run = if tx.skips_locked() { runs::run(tx, claim.run)? } else { runs::locked(tx, claim.run)? };
+    let want = claim.want.min(free_places(tx, &run, claim.want, 0, now)?);
     if want == 0 {
         return Ok(Vec::new());
     }
-    let mut queue = Queue::open(tx, (run.id, run.stage.wave), now, want)?;
+    let mut queue = Queue::open(tx, lookout, (run.id, run.stage.wave), now, want)?;
     let (mut taken, mut held) = (Vec::with_capacity(want), HashSet::new());
     while taken.len() < want {
         let Some(next) = queue.pop()? else { break };
@@ -90,9 +94,31 @@ pub(crate) fn claim(tx: &Connection, claim: &Claim, now: Time) -> Result<Vec<Cla
     let changed = tx.execute_many(&TAKE, &taken.iter().map(row).collect::<Vec<_>>())?;
     expect_rows(changed, taken.len(), "claimed attempts")?;
     let claimed = describe(tx, run.id, &taken)?;
+    if tx.skips_locked() {
+        let held = runs::locked(tx, run.id)?;
+        let free = free_places(tx, &held, taken.len(), taken.len(), now)?;
+        if held.stage.wave != run.stage.wave || free < taken.len() {
+            return Err(db::Error::Overtaken.into());
+        }
+    }
     let moved = claimed.len() as i64;
     runs::move_counters(tx, run.id, &Counters { queued: -moved, running: moved, ..Default::default() })?;
     Ok(claimed)
+}
+
+/// How many of `want` the run allows, `taken` not counted.
+fn free_places(tx: &Connection, run: &Run, want: usize, taken: usize, now: Time) -> Result<usize> {
+    if !run.state.dispatches() {
+        return Ok(0);
+    }
+    // What was handed in and is not archived yet is among its running ones, so that at least so many places are free.
+    let mut free = run.limits.concurrency - run.counters.running;
+    if free < want as i64 {
+        let since = now.0 - OVERDUE_MS;
+        let running: i64 = tx.prepare_cached(&COUNT_RUNNING)?.query_row([run.id.0, since], |row| row.get(0))?;
+        free = run.limits.concurrency - (running - taken as i64);
+    }
+    Ok(usize::try_from(free.min(run.position().may_start(now))).unwrap_or(0))
 }
 
 fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>> {
@@ -119,7 +145,6 @@ fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>
 }
 
 fn is_held(tx: &Connection, resource: &str) -> Result<bool> {
-    lock::resources(tx, [resource])?;
     Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
 }
 
@@ -135,29 +160,47 @@ struct Queue<'tx> {
 struct Level {
     priority: Priority,
     ready: VecDeque<Ready>,
-    last: (i64, i64),
+    /// The first that was not read.
+    next: (i64, i64),
     drained: bool,
 }
 
 impl<'tx> Queue<'tx> {
-    fn open(tx: &'tx Connection, wave: (RunId, i64), now: Time, page: usize) -> Result<Self> {
-        let mut levels = Vec::new();
-        let mut above = 0;
-        let mut stmt = tx.prepare_cached(&NEXT_LEVEL)?;
-        let mut next =
-            |above: i64| stmt.query_row([wave.0.0, wave.1, above], |row| Cells::of(row).priority()).optional();
-        while let Some(priority) = next(above)? {
-            above = priority.get();
-            levels.push(Level { priority, ready: VecDeque::new(), last: (i64::MIN, i64::MIN), drained: false });
+    fn open(tx: &'tx Connection, lookout: &Lookout, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<Self> {
+        let look = lookout.look(lookout::Queue::Waiting { run, wave });
+        let levels = match &look.from {
+            Some(heads) => heads.iter().filter_map(|(level, head)| Level::at(*level, *head)).collect(),
+            None => Level::all(tx, (run, wave))?,
+        };
+        let mut queue = Self { tx, wave: (run, wave), now, page, levels };
+        queue.fill()?;
+        // Whoever waited for a resource returns to his old place, which must be seen at once.
+        if queue.ready().any(|next| next.resource.is_some()) {
+            look.bar();
+        } else {
+            look.found(queue.levels.iter().filter_map(Level::head).collect());
         }
-        Ok(Self { tx, wave, now, page, levels })
+        Ok(queue)
+    }
+
+    fn fill(&mut self) -> Result<()> {
+        let (tx, wave, now, page) = (self.tx, self.wave, self.now, self.page);
+        let mut read = false;
+        for level in &mut self.levels {
+            read |= level.fill(tx, wave, now, page)?;
+        }
+        match read {
+            true => lock::resources(tx, self.ready().map(|next| &next.resource)),
+            false => Ok(()),
+        }
+    }
+
+    fn ready(&self) -> impl Iterator<Item = &Ready> {
+        self.levels.iter().flat_map(|level| &level.ready)
     }
 
     fn pop(&mut self) -> Result<Option<Ready>> {
-        let (tx, wave, now, page) = (self.tx, self.wave, self.now, self.page);
-        for level in &mut self.levels {
-            level.fill(tx, wave, now, page)?;
-        }
+        self.fill()?;
         let head = |level: &Level| level.ready.front().map(|next| (level.priority.rank(next.due_at), next.id));
         let first = self.levels.iter_mut().filter(|level| !level.ready.is_empty()).min_by_key(|level| head(level));
         Ok(first.and_then(|level| level.ready.pop_front()))
@@ -165,12 +208,36 @@ impl<'tx> Queue<'tx> {
 }
 
 impl Level {
-    fn fill(&mut self, tx: &Connection, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<()> {
-        if self.drained || !self.ready.is_empty() {
-            return Ok(());
+    fn new(priority: Priority, next: (i64, i64)) -> Self {
+        Self { priority, ready: VecDeque::new(), next, drained: false }
+    }
+
+    fn at(level: i64, next: (i64, i64)) -> Option<Self> {
+        Priority::new(level).map(|priority| Self::new(priority, next))
+    }
+
+    fn all(tx: &Connection, (run, wave): (RunId, i64)) -> Result<Vec<Self>> {
+        let (mut levels, mut above) = (Vec::new(), 0);
+        let mut stmt = tx.prepare_cached(&NEXT_LEVEL)?;
+        let mut next = |above: i64| stmt.query_row([run.0, wave, above], |row| Cells::of(row).priority()).optional();
+        while let Some(priority) = next(above)? {
+            above = priority.get();
+            levels.push(Self::new(priority, (i64::MIN, i64::MIN)));
         }
-        let mut stmt = tx.prepare_cached(&READY)?;
-        let (due_at, id) = self.last;
+        Ok(levels)
+    }
+
+    fn head(&self) -> Option<(i64, (i64, i64))> {
+        self.ready.front().map(|first| (self.priority.get(), (first.due_at.0, first.id.0)))
+    }
+
+    /// Whether there was anything to read.
+    fn fill(&mut self, tx: &Connection, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<bool> {
+        if self.drained || !self.ready.is_empty() {
+            return Ok(false);
+        }
+        let mut stmt = tx.prepare_cached(if tx.skips_locked() { &SKIP_TO_READY } else { &READY })?;
+        let (due_at, id) = self.next;
         let range = params![run.0, wave, self.priority.get(), now.0, due_at, id, page as i64];
         let found = stmt.query_map(range, |row| {
             let mut c = Cells::of(row);
@@ -185,8 +252,8 @@ impl Level {
         self.ready = found.collect::<db::Result<_>>()?;
         self.drained = self.ready.len() < page;
         if let Some(last) = self.ready.back() {
-            self.last = (last.due_at.0, last.id.0);
+            self.next = (last.due_at.0, last.id.0 + 1);
         }
-        Ok(())
+        Ok(!self.ready.is_empty())
     }
 }

@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use windrow_model::state::{STEP, StepEvent, StepState};
-use windrow_model::store::{Report, StepWrite};
+use windrow_model::store::{Ending, Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
 use super::attempts::{self, Thin};
 use super::cells::Cells;
 use super::db::{Cell, Connection};
 use super::fault::{Result, expect_rows};
-use super::{ending, scores, shared, steps};
+use super::{ending, lock, scores, shared, steps};
 
 pub(crate) type StepRow<'a> = [Cell<'a>; 19];
 pub(crate) type ScoreKey<'a> = (AttemptId, i64, i64, &'a str);
@@ -35,20 +35,19 @@ pub(crate) struct Deferred<'a> {
 }
 
 impl<'a> Deferred<'a> {
-    pub fn read(tx: &Connection, reports: &[Report]) -> Result<Self> {
-        let mut deferred = Self::default();
-        let attempts: HashSet<AttemptId> = reports.iter().map(|report| report.lease.attempt).collect();
-        let attempts: Vec<AttemptId> = attempts.into_iter().collect();
-        let ids: Vec<[Cell; 1]> = attempts.iter().map(|id| [Cell::Int(id.0)]).collect();
-        tx.query_many(attempts::READ, &ids, |n, row| {
-            deferred.thin.insert(attempts[n], attempts::thin_from(attempts[n], row)?);
-            Ok(())
-        })?;
+    /// Nobody else writes to these attempts from now on.
+    pub fn hold(tx: &Connection, reports: &[Report]) -> Result<Self> {
+        let thin = attempts::held(tx, reports.iter().map(attempt_of))?;
+        let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| thin.get(&attempt_of(report)));
+        lock::resources(tx, freed.map(|attempt| &attempt.resource))?;
+        let mut deferred = Self { thin, ..Self::default() };
+        let moved: HashSet<AttemptId> = reports.iter().filter(|report| settles(report)).map(attempt_of).collect();
+        let moved: Vec<AttemptId> = moved.into_iter().collect();
         let ranges: Vec<[Cell; 2]> =
-            attempts.iter().map(|id| [Cell::Int(id.first_step().0), Cell::Int(id.last_step().0)]).collect();
+            moved.iter().map(|id| [Cell::Int(id.first_step().0), Cell::Int(id.last_step().0)]).collect();
         tx.query_many(&steps::UNSETTLED, &ranges, |n, row| {
             let mut c = Cells::of(row);
-            deferred.unsettled.entry(attempts[n]).or_default().insert(StepId(c.get()?), c.coded()?);
+            deferred.unsettled.entry(moved[n]).or_default().insert(StepId(c.get()?), c.coded()?);
             Ok(())
         })?;
         let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
@@ -86,7 +85,7 @@ impl<'a> Deferred<'a> {
 
     /// Sends what was gathered, each kind in one statement.
     pub fn flush(&mut self, tx: &Connection) -> Result<()> {
-        send(tx, steps::INSERT, &mut self.begun, "begun steps")?;
+        send(tx, steps::INSERT_NEW, &mut self.begun, "begun steps")?;
         send(tx, &steps::FINISH, &mut self.finished, "finished steps")?;
         send(tx, &steps::FAIL, &mut self.failed, "failed steps")?;
         send(tx, &steps::LOSE_SIGHT, &mut self.lost, "open steps")?;
@@ -95,6 +94,20 @@ impl<'a> Deferred<'a> {
         send(tx, scores::KEEP, &mut scores, "scores")?;
         std::mem::take(&mut self.shared).into_iter().try_for_each(|(run, step)| shared::share(tx, run, step))
     }
+}
+
+fn attempt_of(report: &Report) -> AttemptId {
+    report.lease.attempt
+}
+
+/// Whether steps that stand in the table may be settled by it. One that only begins another leaves them alone.
+fn settles(report: &Report) -> bool {
+    let finishes = |write: &StepWrite| matches!(write, StepWrite::Finish { .. });
+    ends(report) || report.steps.iter().any(finishes)
+}
+
+fn ends(report: &Report) -> bool {
+    !matches!(report.ending, Ending::None | Ending::Partial { .. })
 }
 
 fn begun(report: &Report) -> impl Iterator<Item = StepId> {

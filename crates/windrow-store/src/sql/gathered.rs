@@ -75,7 +75,7 @@ impl<'a> Gathered<'a> {
         let items: Vec<_> = self.rows.iter().map(|row| row.item(run)).collect();
         let inputs: Vec<_> = self.rows.iter().map(NewRow::input).collect();
         let tries: Vec<_> = self.rows.iter().map(|row| row.first_try(run)).collect();
-        expect_rows(tx.execute_many(&plan::CREATE, &items)?, items.len(), "new items")?;
+        expect_rows(tx.execute_many(&plan::CREATE_NEW, &items)?, items.len(), "new items")?;
         expect_rows(tx.execute_many(plan::KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "first tries of new items")
     }

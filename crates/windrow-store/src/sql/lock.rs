@@ -1,12 +1,12 @@
 //! What a verb holds while it looks and writes. A file has one writer, who holds everything; in a server others
 //! write at the same time, and what was read stays true only while it is held. The order is always sessions,
-//! runs, jobs, attempts, stripes, numbers; where two verbs meet in another order, one is undone and run again.
+//! attempts, stripes, runs, jobs, numbers; where two verbs meet in another order, one is undone and run again.
 
 use super::db::Connection;
 use super::fault::Result;
 
-/// Rows that stand for what has no row: resources fall to the first ones by their name.
-const STRIPES: u64 = 64;
+/// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
+const RESOURCES: i64 = 0;
 /// One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// Secrets are sealed anew as a whole.
@@ -16,13 +16,9 @@ pub(crate) fn stripe(tx: &Connection, stripe: i64) -> Result<()> {
     Ok(tx.lock("stripes", [stripe])?)
 }
 
-/// Nobody takes or frees these meanwhile.
-pub(crate) fn resources<'a>(tx: &Connection, names: impl IntoIterator<Item = &'a str>) -> Result<()> {
-    Ok(tx.lock("stripes", names.into_iter().map(stripe_of))?)
-}
-
-fn stripe_of(name: &str) -> i64 {
-    (hash_of(name) % STRIPES) as i64
+/// Nobody takes or frees a resource meanwhile, if any of these has one.
+pub(crate) fn resources<'a>(tx: &Connection, mut of: impl Iterator<Item = &'a Option<String>>) -> Result<()> {
+    if of.any(Option::is_some) { stripe(tx, RESOURCES) } else { Ok(()) }
 }
 
 /// FNV-1a: the same on every node and in every version.

@@ -38,6 +38,7 @@ pub(crate) mod journal;
 pub(crate) mod limit_accounts;
 pub(crate) mod limit_authority;
 pub(crate) mod lock;
+pub(crate) mod lookout;
 pub(crate) mod old_transaction;
 pub(crate) mod plan;
 pub(crate) mod reap;
@@ -65,6 +66,7 @@ pub(crate) mod webhooks;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
@@ -87,6 +89,7 @@ use crate::meters::Meters;
 use crate::server::{Address, CommitMeter, Connect, Lanes};
 use crate::sqlite::{self, Footing, Readers, Writer};
 use db::Connection;
+use lookout::Lookout;
 pub use old_transaction::OldTransaction;
 
 /// Connections to a server, per node.
@@ -99,6 +102,7 @@ pub struct SqlStore {
     place: Place,
     meters: Meters,
     bell: Option<Arc<dyn Bell>>,
+    lookout: Arc<Lookout>,
 }
 
 /// Where its verbs run.
@@ -117,6 +121,8 @@ impl SqlStore {
             place: Place::File { writer, readers: Readers::new(path.to_owned()) },
             meters: Meters::default(),
             bell: None,
+            // What is gone is gone at once.
+            lookout: Arc::new(Lookout::marking_after(Duration::MAX)),
         })
     }
 
@@ -135,12 +141,17 @@ impl SqlStore {
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
         let place = Place::Server { writers, readers, meter };
-        Ok(Self { place, meters: Meters::default(), bell })
+        Ok(Self { place, meters: Meters::default(), bell, lookout: Arc::default() })
     }
 
     /// With a bell, where the database has none of its own.
     pub fn with_bell(self, bell: Arc<dyn Bell>) -> Self {
         Self { bell: Some(self.bell.unwrap_or(bell)), ..self }
+    }
+
+    /// With another idea of how long a look at a queue may take before it leaves a mark (`lookout.rs`).
+    pub fn with_patience(self, long: Duration) -> Self {
+        Self { lookout: Arc::new(Lookout::marking_after(long)), ..self }
     }
 
     /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.
@@ -295,7 +306,8 @@ impl Store for SqlStore {
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
-        self.write_hot("claim", move |tx| claim::claim(tx, &claim, now)).await
+        let lookout = Arc::clone(&self.lookout);
+        self.write_hot("claim", move |tx| claim::claim(tx, &lookout, &claim, now)).await
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
@@ -317,13 +329,15 @@ impl Store for SqlStore {
     }
 
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        let done = self.write_hot("archive", move |tx| archive::archive(tx, ticket, limit, now)).await?;
+        let lookout = Arc::clone(&self.lookout);
+        let done = self.write_hot("archive", move |tx| archive::archive(tx, &lookout, ticket, limit, now)).await?;
         self.ring();
         Ok(done)
     }
 
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
-        self.write("reap", move |tx| reap::reap(tx, limit, now)).await
+        let lookout = Arc::clone(&self.lookout);
+        self.write("reap", move |tx| reap::reap(tx, &lookout, limit, now)).await
     }
 
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {

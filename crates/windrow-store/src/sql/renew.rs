@@ -1,13 +1,16 @@
 //! Renew: a worker shows that it lives, and hears whether its run wants it to stop.
 
-use windrow_model::state::{ATTEMPT, AttemptEvent};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+
+use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::Renewal;
-use windrow_model::{Lease, Time};
+use windrow_model::{Lease, RunId, Time};
 
 use super::codes::{Sql, guard};
-use super::db::{Connection, params};
-use super::fault::Result;
-use super::runs;
+use super::db::{Cell, Connection};
+use super::fault::{Result, expect_rows};
+use super::{attempts, runs};
 
 pub(crate) static EXTEND: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
@@ -15,14 +18,24 @@ pub(crate) static EXTEND: Sql = Sql::new(|| {
 });
 
 pub(crate) fn renew(tx: &Connection, leases: &[Lease], lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
-    let mut extend = tx.prepare_cached(&EXTEND)?;
-    let until = now + lease_ms;
-    leases
-        .iter()
-        .map(|&lease| {
-            let alive = extend.execute(params![lease.attempt.0, lease.run.0, lease.fence, until.0])? == 1;
-            let stop = alive && runs::state(tx, lease.run)?.stops_items();
-            Ok(Renewal { lease, alive, stop })
-        })
-        .collect()
+    let held = attempts::held(tx, leases.iter().map(|lease| lease.attempt))?;
+    let lives = |lease: &Lease| {
+        let attempt = held.get(&lease.attempt).filter(|attempt| attempt.is_of(*lease));
+        attempt.is_some_and(|attempt| ATTEMPT.allows(attempt.state, AttemptEvent::Renew))
+    };
+    let living: HashSet<Lease> = leases.iter().copied().filter(lives).collect();
+    let row = |lease: &Lease| [lease.attempt.0, lease.run.0, lease.fence, now.0 + lease_ms].map(Cell::Int);
+    let rows: Vec<[Cell; 4]> = living.iter().map(row).collect();
+    expect_rows(tx.execute_many(&EXTEND, &rows)?, rows.len(), "renewed leases")?;
+    let mut states: HashMap<RunId, RunState> = HashMap::new();
+    for lease in &living {
+        if let Entry::Vacant(unknown) = states.entry(lease.run) {
+            unknown.insert(runs::state(tx, lease.run)?);
+        }
+    }
+    let renewal = |&lease: &Lease| {
+        let alive = living.contains(&lease);
+        Renewal { lease, alive, stop: alive && states[&lease.run].stops_items() }
+    };
+    Ok(leases.iter().map(renewal).collect())
 }

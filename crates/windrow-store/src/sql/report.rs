@@ -76,10 +76,9 @@ impl RunFacts {
 }
 
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
-    tx.lock("attempts", reports.iter().map(|report| report.lease.attempt.0))?;
     let mut batch = Batch::open(tx, now);
     if tx.is_shared() {
-        batch.deferred = Some(Deferred::read(tx, reports)?);
+        batch.deferred = Some(Deferred::hold(tx, reports)?);
     }
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
@@ -91,8 +90,8 @@ impl<'tx> Batch<'tx> {
         Self {
             tx,
             now,
-            read: Kept::new(attempts::READ),
-            begin_step: Kept::new(steps::INSERT),
+            read: Kept::new(&attempts::READ),
+            begin_step: Kept::new(&steps::INSERT),
             finish_step: Kept::new(&steps::FINISH),
             open_steps: Kept::new(&steps::OPEN),
             hand_in: Kept::new(&ending::HAND_IN),

@@ -139,7 +139,7 @@ fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Resu
 /// An item's own priority and resource are those of its last try.
 fn last_try(tx: &Connection, item: &Known) -> Result<(Priority, Option<String>)> {
     let id = AttemptId::new(item.id, item.tries);
-    let mut read = tx.prepare_cached(attempts::READ)?;
+    let mut read = tx.prepare_cached(&attempts::READ)?;
     let last = attempts::thin(&mut read, id)?.ok_or_else(|| StoreError::Corrupt(format!("attempt {id} is missing")))?;
     Ok((last.priority, last.resource))
 }

@@ -6,7 +6,6 @@ use windrow_model::state::{ATTEMPT, AttemptEvent};
 use super::codes::{Sql, goal_code, guard};
 use super::db::{Connection, OptionalExtension, params};
 use super::fault::{Result, expect_rows};
-use super::lock;
 
 pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
@@ -19,8 +18,8 @@ pub(crate) static UNBLOCK: Sql = Sql::new(|| {
     format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 
+/// Whoever frees one holds them all (`lock::resources`).
 pub(crate) fn free(tx: &Connection, resource: &str) -> Result<()> {
-    lock::resources(tx, [resource])?;
     // From run to run by the index: a million waiting in one run are one look.
     let mut stmt = tx.prepare_cached(&FIRST_BLOCKED)?;
     let mut first = |after: i64| {

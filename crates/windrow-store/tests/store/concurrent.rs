@@ -10,7 +10,7 @@ use windrow_model::bell::Bell;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::record::RunLimits;
-use windrow_model::state::Outcome;
+use windrow_model::state::{Outcome, RunEvent};
 use windrow_model::store::*;
 use windrow_model::{RunId, SessionId, Ticket};
 use windrow_store::redis::Link;
@@ -99,9 +99,13 @@ async fn listen(store: Arc<SqlStore>, stage: Arc<Stage>) -> BTreeMap<i64, u32> {
 }
 
 async fn nodes_share_a_run(place: Database) {
-    let mut stores = vec![place.store.clone()];
-    for _ in 1..NODES {
-        stores.push(Arc::new(place.another().await));
+    nodes_share_a_run_as(place, |store| store).await;
+}
+
+async fn nodes_share_a_run_as(place: Database, node: impl Fn(SqlStore) -> SqlStore) {
+    let mut stores = Vec::new();
+    for _ in 0..NODES {
+        stores.push(Arc::new(node(place.another().await)));
     }
     let limits = RunLimits { concurrency: AT_ONCE, max_losses: 2, ..RunLimits::default() };
     let ticket = planned_as(&*stores[0], Submission { limits, ..submission(1, "shared") }, items()).await;
@@ -145,6 +149,65 @@ async fn three_nodes_share_a_run_on_postgres() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn three_nodes_share_a_run_on_mariadb() {
     nodes_share_a_run(databases::mariadb().await).await;
+}
+
+/// Looks that begin at a mark, as they do while an old transaction is open: what was queued before it is found too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_look_from_marks_find_everything_on_postgres() {
+    nodes_share_a_run_as(databases::postgres().await, |store| store.with_patience(Duration::ZERO)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_look_from_marks_find_everything_on_mariadb() {
+    nodes_share_a_run_as(databases::mariadb().await, |store| store.with_patience(Duration::ZERO)).await;
+}
+
+/// Claims and a cancellation want the same rows and the same run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_run_is_cancelled_while_others_claim_from_it_on_postgres() {
+    a_run_is_cancelled_while_others_claim_from_it(databases::postgres().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_run_is_cancelled_while_others_claim_from_it_on_mariadb() {
+    a_run_is_cancelled_while_others_claim_from_it(databases::mariadb().await).await;
+}
+
+async fn a_run_is_cancelled_while_others_claim_from_it(place: Database) {
+    const MANY: u64 = 3_000;
+    let limits = RunLimits { concurrency: MANY as i64, max_losses: 2, ..RunLimits::default() };
+    let (owner, run) = (place.store.clone(), Submission { limits, ..submission(1, "cancelled") });
+    let ticket = planned_as(&*owner, run, (0..MANY).map(new_item).collect()).await;
+    let claimers: Vec<_> = (2..=NODES)
+        .map(|n| {
+            let another = place.another();
+            async move {
+                let store = another.await;
+                store.open_session(session(n)).await.unwrap();
+                let mut claimed = 0;
+                loop {
+                    let claim = Claim { run: ticket.run, session: SessionId(n), want: 20, lease_ms: LEASE_MS };
+                    match store.claim(claim, T0 + 10).await.expect("claimed").len() {
+                        0 => return claimed,
+                        some => claimed += some as i64,
+                    }
+                }
+            }
+        })
+        .collect();
+    let cancel = async {
+        owner.intend(ticket.run, RunEvent::Cancel, "test", None, T0 + 10).await.unwrap();
+        let mut cancelled = 0;
+        while owner.run(ticket.run).await.unwrap().counters.queued > 0 {
+            cancelled += owner.cancel_items(ticket, 100, T0 + 11).await.expect("cancelled");
+        }
+        cancelled
+    };
+    let (claimed, cancelled) = tokio::join!(futures::future::join_all(claimers), cancel);
+    let counters = owner.run(ticket.run).await.unwrap().counters;
+    assert_eq!(claimed.iter().sum::<i64>() + cancelled, MANY as i64);
+    assert_eq!((counters.running, counters.cancelled), (claimed.iter().sum::<i64>(), cancelled));
+    assert_eq!(counters, owner.recount(ticket.run).await.unwrap());
 }
 
 /// E24: a quota of a workspace holds although all nodes take runs on at the same moment.

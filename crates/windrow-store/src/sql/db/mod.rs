@@ -4,6 +4,7 @@
 
 mod cell;
 mod error;
+mod hold;
 mod many;
 mod params;
 mod row;
@@ -49,45 +50,15 @@ impl Connection {
         }
     }
 
-    /// Holds these rows until the transaction ends. A file has one writer, who holds everything.
-    pub fn lock(&self, table: &str, ids: impl IntoIterator<Item = i64>) -> Result<()> {
-        if !self.is_shared() {
-            return Ok(());
-        }
-        // In one order, so that two who want the same rows do not wait for each other.
-        let mut ids: Vec<i64> = ids.into_iter().collect();
-        ids.sort_unstable();
-        ids.dedup();
-        match (self, ids.as_slice()) {
-            (_, []) => Ok(()),
-            (_, [id]) => {
-                let sql = format!("SELECT id FROM {table} WHERE id = ?1 FOR UPDATE");
-                self.prepare_cached(&sql)?.query_map([*id], |_| Ok(())).map(drop)
-            }
-            (Connection::MySql(_), many) => many.chunks(1024).try_for_each(|some| self.lock_listed(table, some)),
-            (_, many) => {
-                let many: Vec<Option<i64>> = many.iter().copied().map(Some).collect();
-                let sql = format!("SELECT id FROM {table} WHERE id = ANY(?1) ORDER BY id FOR UPDATE");
-                self.prepare_cached(&sql)?.query_map([Cell::Ints(&many)], |_| Ok(())).map(drop)
-            }
-        }
-    }
-
-    /// Where there are no arrays. The list is filled up to a power of two, so that few statements are prepared; rows are
-    /// reached by their key alone, because one that is read on the way is locked as well.
-    fn lock_listed(&self, table: &str, ids: &[i64]) -> Result<()> {
-        let places = vec!["?"; ids.len().next_power_of_two()];
-        let listed: Vec<i64> = ids.iter().copied().chain(std::iter::repeat(ids[0])).take(places.len()).collect();
-        let sql = format!(
-            "SELECT id FROM {table} FORCE INDEX (PRIMARY) WHERE id IN ({}) ORDER BY id FOR UPDATE",
-            places.join(", ")
-        );
-        self.prepare_cached(&sql)?.query_map(params_from_iter(&listed), |_| Ok(())).map(drop)
-    }
-
     /// Whether others write at the same time.
     pub fn is_shared(&self) -> bool {
         !matches!(self, Connection::Sqlite(_))
+    }
+
+    /// Whether a look can pass over rows that others hold, and over no others: MariaDB (10.11) also leaves out some that
+    /// nobody holds.
+    pub fn skips_locked(&self) -> bool {
+        matches!(self, Connection::Postgres(_))
     }
 
     /// Begins a transaction, ends it, undoes it.

@@ -49,7 +49,7 @@ fn every_hot_statement_is_served_by_an_index() {
     use ItemState::*;
     let (_folder, conn) = open();
     let cases: Vec<(&str, String, &str)> = vec![
-        ("running of a run", claim::COUNT_RUNNING.clone(), "attempts_running (run_id=?)"),
+        ("running of a run", claim::COUNT_RUNNING.clone(), "attempts_running (run_id=? AND due_at>?)"),
         ("next priority", claim::NEXT_LEVEL.clone(), "attempts_queued (run_id=? AND wave=? AND priority>?)"),
         ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND"),
         ("holder", claim::HOLDER.clone(), "attempts_holding (resource=?)"),
@@ -57,7 +57,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=? AND run_id>?)"),
         ("open steps", steps::OPEN.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("newest steps", steps::NEWEST.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=?)"),
+        ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=? AND id>?)"),
         ("result", archive::RESULT.clone(), "attempts_logged (run_id=? AND id<?)"),
         ("cancel scan", cancel::QUEUED.clone(), "attempts_queued (run_id=?)"),
         ("find by key", plan::BY_KEY.into(), "items_by_key (job_id=? AND key=?)"),
