@@ -4,7 +4,7 @@ import type { NodeRole, NodeView } from './node'
 const WITHOUT: Record<NodeRole, string> = {
   api: 'No other node answers requests: the API and this page are gone until one is started.',
   scheduler: 'No other node coordinates runs: they stand still until one is started.',
-  worker: 'No other node does items: they wait until one is started, unless `windrow worker`s elsewhere do them.',
+  worker: 'No other node does items: they wait until one is started, unless workers elsewhere (windrow worker) do them.',
 }
 
 export function consequencesOf(leaving: NodeView, nodes: readonly NodeView[]): string[] {
