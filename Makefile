@@ -4,15 +4,16 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve nextest python-env promtool
+.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve nextest python-env promtool chromium
 
 menu:
 	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
 	@echo "make demo-ops      change 200 connectors in waves, kill it half way, go on, take it back"
 	@echo "make demo-ingest   pull 50,000 records from an API, kill it twice, go on at the page"
 	@echo "make test          all tests: unit, conformance, simulation, command line, torture"
-	@echo "make check         formatting, lints, generated docs up to date"
+	@echo "make check         formatting, lints, generated docs and the built web UI up to date"
 	@echo "make docs          write the generated docs"
+	@echo "make ui            build the web UI into ui/dist, which is committed; needs Node"
 	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
 	@echo "make torture       three nodes under 100 faults each on PostgreSQL and MariaDB; needs root, 10 minutes"
 	@echo "make bench-queues  the walk on PostgreSQL and MariaDB beside graphile-worker and BullMQ"
@@ -35,16 +36,20 @@ demo-ingest:
 	cargo build --locked -p windrow
 	python3 scripts/demo_ingest.py
 
-test: nextest python-env promtool
+test: nextest python-env promtool chromium
 	@scripts/services run cargo nextest run --workspace --locked
 
 check: nextest
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
+	scripts/ui check
 
 docs: nextest
 	WINDROW_WRITE_DOCS=1 cargo nextest run --workspace --locked -E "test(is_fresh)"
+
+ui:
+	scripts/ui build
 
 sim: nextest
 	WINDROW_SIM_SEEDS=$(SEEDS) cargo nextest run --locked --release -p windrow-engine --test sim --no-capture
@@ -84,3 +89,6 @@ python-env:
 
 promtool:
 	@scripts/promtool
+
+chromium:
+	@scripts/need chromium chromium

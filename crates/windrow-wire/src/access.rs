@@ -63,6 +63,8 @@ pub struct CallerView {
     pub role: Role,
     /// Null: all.
     pub workspace: Option<String>,
+    /// Whether a key let it in; without keys the server is its machine's own.
+    pub with_key: bool,
 }
 
 /// One change, or an attempt at one.

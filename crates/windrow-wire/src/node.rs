@@ -9,7 +9,19 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeList {
+    /// When it was so, on the clock of who answers.
+    pub at: Timestamp,
+    /// Whoever was not heard of for longer is silent.
+    pub lease_ms: i64,
     pub nodes: Vec<NodeView>,
+}
+
+impl NodeList {
+    /// The nodes among these sessions.
+    pub fn of(sessions: &[Session], lease_ms: i64, now: Time) -> Self {
+        let nodes = sessions.iter().filter_map(|session| NodeView::of(session, lease_ms, now));
+        Self { at: now.into(), lease_ms, nodes: nodes.collect() }
+    }
 }
 
 /// A process that serves others: `windrow serve`.
@@ -45,7 +57,7 @@ windrow_model::vocabulary! {
 
 impl NodeView {
     /// `None` for a session that is no node.
-    pub fn of(session: &Session, lease_ms: i64, now: Time) -> Option<Self> {
+    fn of(session: &Session, lease_ms: i64, now: Time) -> Option<Self> {
         let node = session.node.clone()?;
         let state = match node.draining {
             _ if now - session.beat_at > lease_ms => NodeState::Silent,

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use windrow_model::SessionId;
-use windrow_wire::{NodeList, NodeView};
+use windrow_wire::NodeList;
 
 use super::Desk;
 use crate::error::Result;
@@ -14,8 +14,7 @@ impl Desk {
             Desk::Folder(app) => {
                 let (lease_ms, now) = (windrow_engine::Settings::default().lease_ms, app.now());
                 let sessions = app.store.sessions().await?;
-                let nodes = sessions.iter().filter_map(|session| NodeView::of(session, lease_ms, now));
-                Ok(NodeList { nodes: nodes.collect() })
+                Ok(NodeList::of(&sessions, lease_ms, now))
             }
             Desk::Server(remote) => remote.get(&["nodes"], NOTHING).await,
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, COOKIE, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::middleware::Next;
@@ -68,20 +68,21 @@ fn until_over(server: Arc<Server>, key: KeyId, response: Response) -> Response {
 /// `None`: nobody needs to be known for this.
 async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denied> {
     let headers = &request.headers;
+    let (path, route) = (request.uri.path(), request.extensions.get::<MatchedPath>().map(MatchedPath::as_str));
     if !server.door.keyring.needed().await.map_err(Refusal::from)? {
         origin::admit(request, &server.door.cors_origins)?;
         return Ok(Some(confine(Caller::open(), headers)?));
     }
-    if rights::is_public(request.uri.path()) {
+    if rights::is_public(&request.method, route, path) {
         return Ok(None);
     }
     let Some(given) = Credential::of(headers) else {
         let remedy = "send a key: Authorization: Bearer wrw_…; make one with `windrow keys create`";
         return Err(Refusal::new(Code::Unauthenticated, "this needs an API key", remedy).into());
     };
-    given.check_origin(headers)?;
+    given.check_origin(request)?;
     let caller = open(server, given.secret).await?;
-    let route = request.extensions.get::<MatchedPath>().map_or(request.uri.path(), MatchedPath::as_str);
+    let route = route.unwrap_or(path);
     let least = rights::least_role(&request.method, route);
     let denied = |refusal| Denied { actor: Some(caller.actor.clone()), refusal };
     check_role(&caller, least).map_err(denied)?;
@@ -155,18 +156,13 @@ impl<'a> Credential<'a> {
 
     /// A browser sends a cookie whoever makes it ask. What came in by itself counts only for the server's
     /// own pages; a key that was named was named by somebody who has it.
-    fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_origin(&self, request: &Parts) -> Result<(), Refusal> {
         if !self.from_cookie {
             return Ok(());
         }
-        let host = headers.get(HOST).map(HeaderValue::as_bytes);
-        let own = |origin: &HeaderValue| {
-            let origin = origin.as_bytes();
-            let authority = origin.strip_prefix(b"https://").or_else(|| origin.strip_prefix(b"http://"));
-            authority.is_some() && authority == host
-        };
-        let foreign_site = headers.get("sec-fetch-site").is_some_and(|site| site != "same-origin" && site != "none");
-        if foreign_site || headers.get(ORIGIN).is_some_and(|origin| !own(origin)) {
+        let site = request.headers.get("sec-fetch-site");
+        let foreign_site = site.is_some_and(|site| site != "same-origin" && site != "none");
+        if foreign_site || request.headers.get(ORIGIN).is_some_and(|origin| !origin::is_own(origin, request)) {
             let detail = "a page of another origin may not use the key of this browser";
             return Err(Refusal::new(Code::ForeignOrigin, detail, "send the key as Authorization: Bearer …"));
         }

@@ -54,6 +54,7 @@ mod steer;
 mod streamed;
 mod submit;
 mod timeout;
+mod ui;
 mod version;
 mod webhooks;
 mod workers;
@@ -95,7 +96,9 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .nest("/api/eval-tasks", eval_tasks::router())
         .route("/api/batch", post(submit::submit))
         .merge(grpc::router(&server))
-        .fallback(refusal::no_such_route)
+        .route("/", get(ui::app))
+        .route("/assets/{file}", get(ui::asset))
+        .fallback(ui::page)
         .method_not_allowed_fallback(refusal::method_not_allowed)
         .with_state(server.clone())
         .layer(DefaultBodyLimit::max(MAX_BODY))

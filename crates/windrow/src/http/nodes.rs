@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use windrow_model::SessionId;
 use windrow_model::ids::BadId;
-use windrow_wire::{NodeList, NodeView};
+use windrow_wire::NodeList;
 
 use super::caller::Caller;
 use super::extract::Named;
@@ -18,8 +18,7 @@ use super::server::Shared;
 pub async fn list(State(server): Shared, _caller: Caller) -> Result<Json<NodeList>, Refusal> {
     let (lease_ms, now) = (server.engine().lease_ms(), server.app.now());
     let sessions = server.app.store.sessions().await?;
-    let nodes = sessions.iter().filter_map(|session| NodeView::of(session, lease_ms, now));
-    Ok(Json(NodeList { nodes: nodes.collect() }))
+    Ok(Json(NodeList::of(&sessions, lease_ms, now)))
 }
 
 /// Ask a node to finish what it has, hand its runs to others and end

@@ -5,7 +5,7 @@
 
 use std::net::IpAddr;
 
-use axum::http::header::{HOST, HeaderName, ORIGIN};
+use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Uri};
 
@@ -13,19 +13,31 @@ use super::refusal::Refusal;
 use crate::error::Code;
 
 pub fn admit(request: &Parts, welcome: &[HeaderValue]) -> Result<(), Refusal> {
-    let header = |name: HeaderName| request.headers.get(name).and_then(|value| value.to_str().ok());
-    let host = header(HOST).or_else(|| request.uri.authority().map(|authority| authority.as_str()));
-    let Some(host) = host.filter(|host| is_loopback(host)) else {
-        let detail = format!("this server answers for this machine only, not for {:?}", host.unwrap_or_default());
+    let host = host_of(request).unwrap_or_default();
+    if !is_loopback(host) {
+        let detail = format!("this server answers for this machine only, not for {host:?}");
         return Err(Refusal::new(Code::ForeignOrigin, detail, "address it as 127.0.0.1, [::1] or localhost"));
-    };
+    }
     match request.headers.get(ORIGIN) {
-        Some(origin) if !welcome.contains(origin) && origin.as_bytes() != format!("http://{host}").as_bytes() => {
+        Some(origin) if !welcome.contains(origin) && !is_own(origin, request) => {
             let detail = format!("pages of {origin:?} may not use this server");
             Err(Refusal::new(Code::ForeignOrigin, detail, "call it from a program, or from its own pages"))
         }
         _ => Ok(()),
     }
+}
+
+/// Whether the origin is where the request itself went: a page of this server.
+pub fn is_own(origin: &HeaderValue, request: &Parts) -> bool {
+    let Ok(origin) = origin.to_str() else { return false };
+    let authority = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));
+    authority.is_some() && authority == host_of(request)
+}
+
+/// HTTP/2, which browsers speak over TLS, names the host in the address instead of a header.
+fn host_of(request: &Parts) -> Option<&str> {
+    let named = request.headers.get(HOST).and_then(|value| value.to_str().ok());
+    named.or_else(|| request.uri.authority().map(|authority| authority.as_str()))
 }
 
 fn is_loopback(host: &str) -> bool {
@@ -37,7 +49,22 @@ fn is_loopback(host: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::Request;
+
     use super::*;
+
+    #[test]
+    fn a_page_of_this_server_is_its_own_over_either_protocol() {
+        let own = |origin: &'static str, parts: &Parts| is_own(&HeaderValue::from_static(origin), parts);
+        let (http1, ()) = Request::get("/").header(HOST, "barn:7373").body(()).unwrap().into_parts();
+        let (http2, ()) = Request::get("https://barn:7373/").body(()).unwrap().into_parts();
+        for parts in [http1, http2] {
+            assert!(own("http://barn:7373", &parts) && own("https://barn:7373", &parts));
+            for foreign in ["https://barn", "https://evil.example", "null", "barn:7373", "https://barn:73733"] {
+                assert!(!own(foreign, &parts), "{foreign}");
+            }
+        }
+    }
 
     #[test]
     fn only_names_of_this_machine_are_loopback() {

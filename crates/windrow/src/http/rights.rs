@@ -6,7 +6,9 @@ use axum::http::Method;
 use windrow_model::access::Role;
 
 /// Open to everybody: they tell nothing about anybody's work.
-const PUBLIC: &[&str] = &["/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"];
+const PUBLIC: &[&str] = &["/", "/assets/{file}", "/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"];
+/// All that has to do with somebody's work is in here, or is a route.
+const API: &[&str] = &["/api"];
 
 const OF_ADMINS: &[&str] = &[
     "/api/v1/audit",
@@ -24,8 +26,13 @@ const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/clean-up", "/api/v1/nodes", "/metr
 /// Says nothing but who one is.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];
 
-pub fn is_public(path: &str) -> bool {
-    PUBLIC.contains(&path)
+/// What is read where no route is, is at most a page of the app, which is the same for everybody.
+pub fn is_public(method: &Method, route: Option<&str>, path: &str) -> bool {
+    route.map_or(method.is_safe() && !is_of_api(path), |route| PUBLIC.contains(&route))
+}
+
+pub fn is_of_api(path: &str) -> bool {
+    is_below(API, path)
 }
 
 /// The least role; `path` is a route or an address of one.
@@ -62,5 +69,18 @@ mod tests {
             assert_eq!(least_role(&Method::GET, path), Role::Admin, "{path}");
         }
         assert_eq!(least_role(&Method::GET, "/api/v1/keystones"), Role::Viewer);
+    }
+
+    #[test]
+    fn pages_are_open_and_what_they_show_is_not() {
+        for (route, path) in [(Some("/"), "/"), (Some("/assets/{file}"), "/assets/index.js"), (None, "/nodes")] {
+            assert!(is_public(&Method::GET, route, path), "{path}");
+        }
+        for (route, path) in [(Some("/metrics"), "/metrics"), (Some("/api/v1/nodes"), "/api/v1/nodes")] {
+            assert!(!is_public(&Method::GET, route, path), "{path}");
+        }
+        let unrouted = |method: Method, path: &str| is_public(&method, None, path);
+        assert!(unrouted(Method::GET, "/apiary") && !unrouted(Method::POST, "/apiary"));
+        assert!(!unrouted(Method::GET, "/api/nothing") && !unrouted(Method::GET, "/api"));
     }
 }

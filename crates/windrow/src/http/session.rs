@@ -52,5 +52,6 @@ fn cookie(server: &Server, secret: &str, seconds: u32) -> String {
 }
 
 fn view(caller: Caller) -> CallerView {
-    CallerView { actor: caller.actor, role: caller.role, workspace: caller.workspace }
+    let Caller { actor, role, key, workspace } = caller;
+    CallerView { actor, role, workspace, with_key: key.is_some() }
 }

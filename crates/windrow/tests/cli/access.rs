@@ -49,11 +49,12 @@ fn without_a_whole_and_living_key_nobody_is_let_in() {
     assert_eq!(refused(ask("Authorization: Bearer x"), 401, "unauthenticated"), unknown, "nothing is told of a guess");
     assert_eq!(refused(ask(&expired), 401, "unauthenticated")["detail"], "the key is expired");
     // Not what is there and what is not, either.
-    for path in ["/api/v1/nothing", "/metrics", "/api/eval-tasks", "/api/v1/events", "/"] {
+    for path in ["/api/v1/nothing", "/metrics", "/api/eval-tasks", "/api/v1/events", "/api", "/api/docs/x"] {
         refused(server.get(path), 401, "unauthenticated");
     }
+    refused(server.post("/nothing"), 401, "unauthenticated");
     refused(server.submit("kind: experiment"), 401, "unauthenticated");
-    for open in ["/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"] {
+    for open in ["/", "/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"] {
         server.get(open).with_status(200);
     }
 }
@@ -233,7 +234,7 @@ fn a_browser_keeps_its_key_in_a_cookie_for_its_own_pages_only() {
     let root = key(&place, &["root", "--role", "operator"]);
     let server = Served::start(&place, &[]);
     let opened = server.ask("POST", "/api/v1/session", &[&root], "").with_status(200);
-    assert_eq!(opened.json(), json!({ "actor": "root", "role": "operator", "workspace": null }));
+    assert_eq!(opened.json(), json!({ "actor": "root", "role": "operator", "workspace": null, "with_key": true }));
     let set = opened.header("set-cookie").unwrap();
     assert!(set.contains("HttpOnly") && set.contains("SameSite=Strict"), "{set}");
     let cookie = format!("Cookie: other=1; {}", set.split(';').next().unwrap());

@@ -13,14 +13,14 @@ use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
 /// Writes a new certificate for this machine, signed by itself.
-fn certify(place: &Place) -> CertificateDer<'static> {
+pub fn certify(place: &Place) -> CertificateDer<'static> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     place.write("cert.pem", &made.cert.pem());
     place.write("key.pem", &made.signing_key.serialize_pem());
     made.cert.der().clone()
 }
 
-fn start(place: &Place, more: &[&str]) -> Served {
+pub fn start(place: &Place, more: &[&str]) -> Served {
     let serve = ["serve", "--listen", "127.0.0.1:0", "--tls-cert", "cert.pem", "--tls-key", "key.pem"];
     let process = place.start(&[&serve, more].concat());
     let address = process.first_line().strip_prefix("https://").unwrap().to_owned();
