@@ -81,6 +81,10 @@ fn every_hot_statement_is_served_by_an_index() {
     if !recount.iter().any(|access| access.table == "a" && access.extra.contains("Range checked for each record")) {
         faults.push(format!("recount should go by the key of attempts:\n{recount:#?}"));
     }
+    let range = plan_of(&conn, &recount::RECOUNT_RANGE, &[1, 2_000, hot::LIVE].map(Value::Integer));
+    if !range.iter().any(|access| access.table == "a" && access.index == "PRIMARY") {
+        faults.push(format!("recount of a range should go by the key of attempts:\n{range:#?}"));
+    }
     conn.perform(&format!("DROP DATABASE {name}")).unwrap();
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }

@@ -43,6 +43,7 @@ fn of_postgres() -> Vec<Hot> {
         Hot { may_sort: false, ..of("claim, passing over", &claim::SKIP_TO_READY, "attempts_queued") },
         of("cancel, passing over", &cancel::SKIP_TO_QUEUED, "attempts_queued"),
         of("hold", holding, "attempts_pkey"),
+        of("recount of a range", &recount::RECOUNT_RANGE, "attempts_pkey"),
     ]
 }
 

@@ -9,7 +9,7 @@ use windrow_model::{AttemptId, ItemId, Lease, RunId, SessionId, Time};
 
 use super::cells::Cells;
 use super::codes::{Sql, code};
-use super::db::{self, Cell, Connection, OptionalExtension, Row, Statement, params};
+use super::db::{self, Cell, Connection, OptionalExtension, Row, Statement};
 use super::fault::Result;
 
 pub(crate) static QUEUE: Sql = Sql::new(|| {
@@ -31,18 +31,25 @@ pub(crate) struct NextTry<'a> {
     pub tries: Tries,
 }
 
+impl<'a> NextTry<'a> {
+    /// For [`QUEUE`].
+    pub fn row(&self) -> [Cell<'a>; 9] {
+        [
+            Cell::Int(self.id.0),
+            Cell::Int(self.run.0),
+            Cell::Int(self.priority.get()),
+            Cell::Int(self.due_at.0),
+            self.resource.map_or(Cell::Null, Cell::Text),
+            Cell::Int(self.tries.retries.into()),
+            Cell::Int(self.tries.losses.into()),
+            Cell::Int(self.tries.throttled.into()),
+            Cell::Int(self.wave),
+        ]
+    }
+}
+
 pub(crate) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
-    tx.prepare_cached(&QUEUE)?.execute(params![
-        next.id.0,
-        next.run.0,
-        next.priority.get(),
-        next.due_at.0,
-        next.resource,
-        next.tries.retries,
-        next.tries.losses,
-        next.tries.throttled,
-        next.wave,
-    ])?;
+    tx.prepare_cached(&QUEUE)?.execute(next.row())?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
 use windrow_model::{AttemptId, ItemId, RunId, Time};
 
+use super::attempts::{NextTry, Tries};
 use super::cells::Cells;
 use super::db::{self, Cell, Connection, OptionalExtension, Row, params};
 use super::fault::{Result, expect_rows};
@@ -71,6 +72,13 @@ impl<'a> Gathered<'a> {
         self.rows.push(row);
     }
 
+    /// What the job knew is this run's from now on.
+    pub fn took_on(&mut self, key: ContentKey, before: &Known, run: RunId) {
+        if let Some(seen) = self.known.get_mut(&key) {
+            *seen = Seen { item: Known { tries: before.tries + 1, ..*before }, run, ..*seen };
+        }
+    }
+
     pub fn send(self, tx: &Connection, run: &Run) -> Result<()> {
         let items: Vec<_> = self.rows.iter().map(|row| row.item(run)).collect();
         let inputs: Vec<_> = self.rows.iter().map(NewRow::input).collect();
@@ -99,17 +107,9 @@ impl NewRow<'_> {
     }
 
     fn first_try(&self, run: &Run) -> [Cell<'_>; 9] {
-        [
-            Cell::Int(AttemptId::new(self.id, 1).0),
-            Cell::Int(run.id.0),
-            Cell::Int(self.new.priority.get()),
-            Cell::Int(self.due_at.0),
-            self.new.resource.as_deref().map_or(Cell::Null, Cell::Text),
-            Cell::Int(0),
-            Cell::Int(0),
-            Cell::Int(0),
-            Cell::Int(self.wave),
-        ]
+        let (id, priority, resource) = (AttemptId::new(self.id, 1), self.new.priority, self.new.resource.as_deref());
+        let (due_at, tries) = (self.due_at, Tries::default());
+        NextTry { id, run: run.id, wave: self.wave, priority, resource, due_at, tries }.row()
     }
 }
 

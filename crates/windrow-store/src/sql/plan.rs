@@ -12,8 +12,8 @@ use super::cells::Cells;
 use super::codes::{Sql, code};
 use super::db::{self, Connection, OptionalExtension, Statement, params};
 use super::fault::{Result, expect_rows};
-use super::gathered::{Gathered, NewRow, Seen};
-use super::requeue::{Known, requeue};
+use super::gathered::{Gathered, NewRow};
+use super::requeue::{Known, Requeued};
 use super::{attempts, journal, lock, runs};
 
 /// Of an item that the job is known not to have. To look for its key once more would cost a third of the insert.
@@ -79,6 +79,7 @@ struct Intake<'tx> {
     create: Statement<'tx>,
     keep_input: Statement<'tx>,
     queue: Statement<'tx>,
+    requeued: Requeued<'tx>,
     /// `None` where each row is written at once.
     gathered: Option<Gathered<'tx>>,
 }
@@ -100,6 +101,7 @@ impl<'tx> Intake<'tx> {
             create: tx.prepare_cached(&CREATE)?,
             keep_input: tx.prepare_cached(KEEP_INPUT)?,
             queue: tx.prepare_cached(&attempts::QUEUE)?,
+            requeued: Requeued::default(),
             gathered: if tx.is_shared() { Some(Gathered::read(tx, run, items)?) } else { None },
         })
     }
@@ -119,9 +121,14 @@ impl<'tx> Intake<'tx> {
             let (known, last_run) = self.known(key)?;
             if last_run != self.run.id {
                 let due_at = new.not_before.unwrap_or(self.now);
-                requeue(self.tx, (self.run, self.place()), &known, (new.priority, new.resource.as_deref()), due_at)?;
-                self.regroup(known.id, new.group)?;
-                self.requeued(key, &known);
+                let place = (self.run, self.place());
+                self.requeued.add(place, &known, (new.priority, new.resource.as_deref()), due_at)?;
+                self.requeued.regroup(known.id, new.group.as_ref());
+                match &mut self.gathered {
+                    Some(gathered) => gathered.took_on(key, &known, self.run.id),
+                    // The next row may be the same and must see it.
+                    None => self.requeued.send(self.tx)?,
+                }
                 self.planned.requeued += 1;
                 return Ok(());
             }
@@ -162,13 +169,6 @@ impl<'tx> Intake<'tx> {
         Ok(true)
     }
 
-    fn requeued(&mut self, key: ContentKey, before: &Known) {
-        let run = self.run.id;
-        if let Some(seen) = self.gathered.as_mut().and_then(|gathered| gathered.known.get_mut(&key)) {
-            *seen = Seen { item: Known { tries: before.tries + 1, ..*before }, run, ..*seen };
-        }
-    }
-
     /// Of the next item among those of the run.
     fn place(&self) -> i64 {
         self.run.counters.total + self.planned.taken()
@@ -182,13 +182,6 @@ impl<'tx> Intake<'tx> {
         }
         let mut stmt = self.tx.prepare_cached("SELECT ordinal FROM items WHERE job_id = ?1 AND key = ?2")?;
         Ok(stmt.query_row(params![self.run.job.0, group.0], |row| row.get(0)).optional()?)
-    }
-
-    /// How often a row is tried may change from run to run.
-    fn regroup(&self, item: ItemId, group: Option<ContentKey>) -> Result<()> {
-        let sql = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND NOT (group_key IS NOT DISTINCT FROM ?2)";
-        self.tx.prepare_cached(sql)?.execute(params![item.0, group.map(|group| group.0)])?;
-        Ok(())
     }
 
     /// The item with this key, and the run that took it last.
@@ -206,7 +199,8 @@ impl<'tx> Intake<'tx> {
 
     /// Everything but what is the run's.
     fn write(self) -> Result<Written<'tx>> {
-        let Self { tx, run, planned, .. } = self;
+        let Self { tx, run, planned, mut requeued, .. } = self;
+        requeued.send(tx)?;
         if let Some(gathered) = self.gathered {
             gathered.send(tx, run)?;
         }

@@ -1,20 +1,22 @@
 //! Replan: a run takes on items the job has already, page by page, by state. The snapshot keeps the
 //! last result until a new one lands; only the state and the current try change.
 
+use std::collections::HashMap;
+
 use windrow_model::counters::Counters;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Run;
 use windrow_model::selection::turn_in_reverse;
 use windrow_model::state::{ITEM, ItemEvent, ItemState, Mode};
-use windrow_model::step::Verdict;
+use windrow_model::step::{ContentKey, Verdict};
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, Json, Ticket, Time};
 
-use super::attempts::{self, NextTry, Tries};
+use super::attempts::{self, NextTry, Thin, Tries};
 use super::cells::Cells;
 use super::codes::{code, in_states};
-use super::db::{self, Connection, params};
+use super::db::{self, Cell, Connection, params};
 use super::fault::{Result, expect_rows};
 use super::items::{is_not_good, not_good};
 use super::{journal, runs};
@@ -27,29 +29,54 @@ pub(crate) struct Known {
     pub tries: u32,
 }
 
-/// Queues the item's next try in this run, as the one planned at `place`.
-pub(crate) fn requeue(
-    tx: &Connection,
-    (run, place): (&Run, i64),
-    item: &Known,
-    (priority, resource): (Priority, Option<&str>),
-    due_at: Time,
-) -> Result<()> {
-    if item.tries >= MAX_TRIES {
-        return Err(StoreError::TriesExhausted { item: item.id, max: MAX_TRIES }.into());
+/// Items that a run takes on again, sent as sets, since every statement may be a journey over the network.
+#[derive(Default)]
+pub(crate) struct Requeued<'a> {
+    items: Vec<[Cell<'a>; 7]>,
+    tries: Vec<[Cell<'a>; 9]>,
+    groups: Vec<[Cell<'a>; 2]>,
+}
+
+const TAKE_ON: &str = "UPDATE items SET state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave) \
+     WHERE id = ?1 AND state = ?2 AND tries = ?3";
+const REGROUP: &str = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND NOT (group_key IS NOT DISTINCT FROM ?2)";
+
+impl<'a> Requeued<'a> {
+    /// The item's next try in this run, as the one planned at `place`.
+    pub fn add(
+        &mut self,
+        (run, place): (&Run, i64),
+        item: &Known,
+        (priority, resource): (Priority, Option<&'a str>),
+        due_at: Time,
+    ) -> Result<()> {
+        if item.tries >= MAX_TRIES {
+            return Err(StoreError::TriesExhausted { item: item.id, max: MAX_TRIES }.into());
+        }
+        let state = ITEM.next(item.state, ItemEvent::Requeue).unwrap_or(item.state);
+        let (tries, wave) = (item.tries + 1, run.wave_at(place));
+        let kept = if run.mode == Mode::Rollback { Cell::Null } else { Cell::Int(wave) };
+        let [id, before, tried] = [item.id.0, code(item.state), item.tries.into()].map(Cell::Int);
+        let [after, tried_now, of_run] = [code(state), tries.into(), run.id.0].map(Cell::Int);
+        self.items.push([id, before, tried, after, tried_now, of_run, kept]);
+        let id = AttemptId::new(item.id, tries);
+        let next = NextTry { id, run: run.id, wave, priority, resource, due_at, tries: Tries::default() };
+        self.tries.push(next.row());
+        Ok(())
     }
-    let state = ITEM.next(item.state, ItemEvent::Requeue).unwrap_or(item.state);
-    let (tries, wave) = (item.tries + 1, run.wave_at(place));
-    let kept = (run.mode != Mode::Rollback).then_some(wave);
-    let changed = tx
-        .prepare_cached(
-            "UPDATE items SET state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave) \
-             WHERE id = ?1 AND state = ?2 AND tries = ?3",
-        )?
-        .execute(params![item.id.0, code(item.state), item.tries, code(state), tries, run.id.0, kept])?;
-    expect_rows(changed, 1, "state of an item")?;
-    let id = AttemptId::new(item.id, tries);
-    attempts::queue(tx, &NextTry { id, run: run.id, wave, priority, resource, due_at, tries: Tries::default() })
+
+    /// How often a row is tried may change from run to run.
+    pub fn regroup(&mut self, item: ItemId, group: Option<&'a ContentKey>) {
+        self.groups.push([Cell::Int(item.0), group.map_or(Cell::Null, |group| Cell::Blob(&group.0))]);
+    }
+
+    pub fn send(&mut self, tx: &Connection) -> Result<()> {
+        let Self { items, tries, groups } = std::mem::take(self);
+        expect_rows(tx.execute_many(TAKE_ON, &items)?, items.len(), "items taken on again")?;
+        expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
+        tx.execute_many(REGROUP, &groups)?;
+        Ok(())
+    }
 }
 
 /// The page of a replan, for the states asked for.
@@ -103,11 +130,14 @@ pub(crate) fn replan_items(
         return Ok(Planned { done: run.planned, ..Default::default() });
     }
     let page = page(tx, &run, selection, limit)?;
+    let tried = last_tries(tx, &page)?;
+    let mut requeued = Requeued::default();
     for (item, place) in page.iter().zip(run.counters.total..) {
-        let (priority, resource) = last_try(tx, item)?;
+        let last = tried.get(&item.id).ok_or_else(|| StoreError::Corrupt(format!("no try of item {}", item.id)))?;
         let due_at = if selection.reverse { turn_in_reverse(run.created_at, place) } else { now };
-        requeue(tx, (&run, place), item, (priority, resource.as_deref()), due_at)?;
+        requeued.add((&run, place), item, (last.priority, last.resource.as_deref()), due_at)?;
     }
+    requeued.send(tx)?;
     let cursor = match page.last() {
         Some(last) => Some(Json::from_text(format!("{{\"after\":{}}}", last.id))),
         None => run.cursor.clone(),
@@ -137,9 +167,12 @@ fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Resu
 }
 
 /// An item's own priority and resource are those of its last try.
-fn last_try(tx: &Connection, item: &Known) -> Result<(Priority, Option<String>)> {
-    let id = AttemptId::new(item.id, item.tries);
-    let mut read = tx.prepare_cached(&attempts::READ)?;
-    let last = attempts::thin(&mut read, id)?.ok_or_else(|| StoreError::Corrupt(format!("attempt {id} is missing")))?;
-    Ok((last.priority, last.resource))
+fn last_tries(tx: &Connection, page: &[Known]) -> Result<HashMap<ItemId, Thin>> {
+    let ids: Vec<[Cell; 1]> = page.iter().map(|item| [Cell::Int(AttemptId::new(item.id, item.tries).0)]).collect();
+    let mut found = HashMap::new();
+    tx.query_many(&attempts::READ, &ids, |n, row| {
+        found.insert(page[n].id, attempts::thin_from(row)?);
+        Ok(())
+    })?;
+    Ok(found)
 }

@@ -25,6 +25,8 @@ cases![
     items_on_one_resource_never_run_together,
     a_stale_worker_cannot_hand_in,
     a_repeated_hand_in_is_recognised,
+    a_recount_finds_items_that_lie_apart,
+    a_place_is_free_long_after_its_lease,
     a_terminating_run_lets_no_step_begin,
     steps_left_open_are_unknown_after_a_loss,
     a_step_lost_sight_of_takes_its_result_when_it_comes,
@@ -218,6 +220,29 @@ async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     report(store, claimed[1].lease, vec![], release(), T0).await.accepted();
     assert_eq!(report(store, claimed[1].lease, vec![], release(), T0).await, Receipt::Repeated);
     assert_eq!(store.run(ticket.run).await.unwrap().counters, store.recount(ticket.run).await.unwrap());
+}
+
+/// Items of one job may lie far apart, between those of others.
+async fn a_recount_finds_items_that_lie_apart(store: &dyn Store) {
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "apart") }, T0).await.unwrap();
+    store.feed_items(RunId(1), vec![new_item(1)], T0).await.unwrap();
+    let between = planned(store, "between", (0..40).map(new_item).collect()).await;
+    store.feed_items(RunId(1), vec![new_item(2), new_item(3)], T0).await.unwrap();
+    for run in [RunId(1), between.run] {
+        assert_eq!(store.recount(run).await.unwrap(), store.run(run).await.unwrap().counters, "{run}");
+    }
+    assert_eq!(store.recount(RunId(1)).await.unwrap().total, 3);
+}
+
+/// A lease that ended long ago, and that nobody has found, holds no place of its run.
+async fn a_place_is_free_long_after_its_lease(store: &dyn Store) {
+    let limits = RunLimits { concurrency: 1, max_losses: 2, ..RunLimits::default() };
+    let submission = Submission { limits, ..submission(1, "a") };
+    let ticket = planned_as(store, submission, vec![new_item(1), new_item(2)]).await;
+    assert_eq!(claim(store, ticket.run, 5, T0).await.len(), 1);
+    let ended = T0 + LEASE_MS;
+    assert!(claim(store, ticket.run, 5, ended + (OVERDUE_MS - 1)).await.is_empty(), "it may be late");
+    assert_eq!(claim(store, ticket.run, 5, ended + OVERDUE_MS).await.len(), 1);
 }
 
 /// E23.

@@ -81,6 +81,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("audit of a workspace", audit::page_sql(true), "audit_by_workspace (workspace=? AND id<?)"),
         ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
         ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
+        ("recount of a range", recount::RECOUNT_RANGE.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("due jobs", schedules::DUE.clone(), "jobs_due (next_at<?)"),
         ("shared step", shared::FIND.clone(), "PRIMARY KEY (workspace=? AND key=?)"),
         ("draft", dataset_import::DRAFT_OF.into(), "dataset_versions_draft (dataset_id=?)"),
