@@ -51,11 +51,13 @@ pub struct Crew {
 
 impl Crew {
     pub fn start(parts: CrewParts) -> Self {
-        let (reporter, inbox) = Reporter::new();
+        let (reporter, inboxes) = Reporter::new();
         let workers = parts.workers;
         let bench = Arc::new(Bench::new(parts, reporter));
         let mut tasks = JoinSet::new();
-        tasks.spawn(send_reports(bench.clone(), inbox));
+        for inbox in inboxes {
+            tasks.spawn(send_reports(bench.clone(), inbox));
+        }
         tasks.spawn(heartbeat::keep_alive(bench.clone()));
         tasks.spawn(bench.limiter.clone().pace());
         tasks.spawn(limiter::share(bench.limiter.clone(), bench.clock.clone()));

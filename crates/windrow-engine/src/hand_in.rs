@@ -1,6 +1,6 @@
-//! Step 7: everything workers report goes through one queue and reaches the store in batches: while
-//! one batch is being committed the next one gathers. Order per item is kept, and a batch whose
-//! answer was lost is sent again, because the store recognises repetitions.
+//! Step 7: everything workers report goes through a few queues and reaches the store in batches: while
+//! one batch is being committed the next one gathers. Order per item is kept, since all of an item goes through
+//! one queue, and a batch whose answer was lost is sent again, because the store recognises repetitions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,22 +24,30 @@ enum Message {
     Report(Report, oneshot::Sender<Receipt>),
 }
 
+/// A server commits them side by side, and a file together.
+const QUEUES: usize = 2;
+
 #[derive(Clone)]
 pub struct Reporter {
-    queue: mpsc::UnboundedSender<Message>,
+    queues: [mpsc::UnboundedSender<Message>; QUEUES],
 }
 
 pub struct Inbox(mpsc::UnboundedReceiver<Message>);
 
 impl Reporter {
     /// Unbounded, yet small: each item in flight has at most one report and one flush waiting.
-    pub fn new() -> (Self, Inbox) {
-        let (queue, inbox) = mpsc::unbounded_channel();
-        (Self { queue }, Inbox(inbox))
+    pub fn new() -> (Self, [Inbox; QUEUES]) {
+        let channels = [(); QUEUES].map(|()| mpsc::unbounded_channel());
+        let queues = channels.each_ref().map(|(queue, _)| queue.clone());
+        (Self { queues }, channels.map(|(_, inbox)| Inbox(inbox)))
+    }
+
+    fn queue(&self, flag: &Flag) -> &mpsc::UnboundedSender<Message> {
+        &self.queues[flag.lease.attempt.item().0 as usize % QUEUES]
     }
 
     pub fn flush(&self, flag: &Arc<Flag>) {
-        let _ = self.queue.send(Message::Flush(flag.clone()));
+        let _ = self.queue(flag).send(Message::Flush(flag.clone()));
     }
 
     /// Returns when the store has answered. What the item has pending goes first, in the same report.
@@ -48,7 +56,7 @@ impl Reporter {
         all.extend(steps);
         let (answer, receipt) = oneshot::channel();
         let report = Report { lease: flag.lease, steps: all, ending };
-        let _ = self.queue.send(Message::Report(report, answer));
+        let _ = self.queue(flag).send(Message::Report(report, answer));
         // The engine is gone: to the item that is the same as having lost its lease.
         receipt.await.unwrap_or(Receipt::Stale)
     }
