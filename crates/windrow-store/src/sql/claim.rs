@@ -89,6 +89,9 @@ pub(crate) fn claim(tx: &Connection, lookout: &Lookout, claim: &Claim, now: Time
         held.extend(next.resource.clone());
         taken.push(next);
     }
+    if taken.is_empty() {
+        return Ok(Vec::new());
+    }
     let (owner, until) = (claim.session.0, now.0 + claim.lease_ms);
     let row = |next: &Ready| [next.id.0, next.fence, next.fence + 1, owner, until, now.0].map(Cell::Int);
     let changed = tx.execute_many(&TAKE, &taken.iter().map(row).collect::<Vec<_>>())?;
