@@ -3,8 +3,8 @@
 use super::Address;
 use crate::server::hot::{self, Hot};
 use crate::services::{unique, url};
-use crate::sql::db::{Connection, Dialect, translate};
-use crate::sql::{cancel, claim, recount};
+use crate::sql::db::{Connection, Dialect, hold_many, translate};
+use crate::sql::{attempts, cancel, claim, recount};
 
 /// As a writer runs it: with one plan, whatever the values are.
 fn plan_of(conn: &Connection, hot: &Hot, name: &str) -> String {
@@ -37,12 +37,12 @@ fn faults(conn: &Connection, hot: &Hot, name: &str) -> Vec<String> {
 
 /// Statements that only PostgreSQL is asked.
 fn of_postgres() -> Vec<Hot> {
-    let holding = "SELECT id FROM attempts WHERE id = ANY(?1) ORDER BY id FOR UPDATE";
+    let holding = hold_many("attempts", attempts::THIN);
     let of = |name, sql: &str, index| Hot { name, sql: sql.to_owned(), values: Vec::new(), index, may_sort: true };
     vec![
         Hot { may_sort: false, ..of("claim, passing over", &claim::SKIP_TO_READY, "attempts_queued") },
         of("cancel, passing over", &cancel::SKIP_TO_QUEUED, "attempts_queued"),
-        of("hold", holding, "attempts_pkey"),
+        of("hold", &holding, "attempts_pkey"),
         of("recount of a range", &recount::RECOUNT_RANGE, "attempts_pkey"),
     ]
 }

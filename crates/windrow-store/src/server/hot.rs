@@ -1,6 +1,7 @@
 //! The statements of the hot path, and tables that have grown old: what is over is many times what is live. The
 //! databases are asked for their plans of these (`postgres/plans.rs`, `mysql/plans.rs`).
 
+use windrow_model::store::OVERDUE_MS;
 use windrow_model::{AttemptId, ItemId, StepId};
 
 use crate::sql::db::{Cell, Connection, Result, Value};
@@ -47,7 +48,7 @@ pub(crate) fn statements() -> Vec<Hot> {
     let blocked_index = "attempts_blocked";
     vec![
         hot("run", &runs::BY_ID, &[run], "PRIMARY"),
-        hot("count running", &claim::COUNT_RUNNING, &[run, NOW - 60_000], "attempts_"),
+        hot("count running", &claim::COUNT_RUNNING, &[run, NOW - OVERDUE_MS], "attempts_"),
         hot("next priority", &claim::NEXT_LEVEL, &[run, 0, 0], "attempts_queued"),
         hot("claim", &claim::READY, &[run, 0, 5, NOW, i64::MIN, i64::MIN, 50], "attempts_queued"),
         Hot { name: "holder", sql: holder, values: of_holder, index: "attempts_", may_sort: false },

@@ -5,7 +5,7 @@
 //! quick, and there are no marks.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use windrow_model::RunId;
@@ -70,24 +70,29 @@ impl Lookout {
 
     pub fn look(&self, queue: Queue) -> Look<'_> {
         let began = Instant::now();
-        let marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let marks = self.marks();
         let mark = marks.get(&queue).filter(|mark| !mark.barred && mark.long_looks >= LONG_LOOKS && mark.until > began);
         let from = mark.map(|mark| mark.heads.clone()).filter(|heads| !heads.is_empty());
         Look { lookout: self, queue, began, from }
+    }
+
+    fn marks(&self) -> MutexGuard<'_, HashMap<Queue, Mark>> {
+        self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Look<'_> {
     /// This queue is looked at from the start, and will be.
     pub fn bar(self) {
-        let mut marks = self.lookout.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        marks.insert(self.queue, Mark { barred: true, ..Mark::new(Instant::now() + BARRED) });
+        let (now, mut marks) = (Instant::now(), self.lookout.marks());
+        marks.retain(|_, mark| mark.until > now);
+        marks.insert(self.queue, Mark { barred: true, ..Mark::new(now + BARRED) });
     }
 
     /// What it found first. A part in which there is nothing is looked at from where it was.
     pub fn found(self, heads: Heads) {
         let (now, took) = (Instant::now(), self.began.elapsed());
-        let mut marks = self.lookout.marks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut marks = self.lookout.marks();
         if marks.get(&self.queue).is_some_and(|mark| mark.barred && mark.until > now) {
             return;
         }
@@ -130,15 +135,18 @@ mod tests {
         lookout.look(QUEUE).found(Vec::new());
         assert_eq!(lookout.look(QUEUE).from, Some(vec![(0, (7, 0))]), "it moves on with what is found");
         assert_eq!(lookout.look(Queue::Leased).from, None, "each queue has its own");
-        lookout.marks.lock().unwrap().get_mut(&QUEUE).unwrap().until = Instant::now();
+        lookout.marks().get_mut(&QUEUE).unwrap().until = Instant::now();
         lookout.long = Duration::MAX;
         let look = lookout.look(QUEUE);
         assert_eq!(look.from, None, "after a while it looks from the start");
         look.found(vec![(0, (3, 0))]);
-        assert!(lookout.marks.lock().unwrap().is_empty());
+        assert!(lookout.marks().is_empty());
         lookout.long = Duration::ZERO;
         lookout.look(QUEUE).bar();
         (0..5).for_each(|_| lookout.look(QUEUE).found(vec![(0, (1, 0))]));
         assert_eq!(lookout.look(QUEUE).from, None, "barred");
+        lookout.marks().get_mut(&QUEUE).unwrap().until = Instant::now();
+        lookout.look(Queue::Leased).bar();
+        assert_eq!(lookout.marks().len(), 1, "of a run that is over nothing is kept");
     }
 }

@@ -41,8 +41,7 @@ impl Connection {
             }
             (_, many) => {
                 let many: Vec<Option<i64>> = many.iter().copied().map(Some).collect();
-                let sql = format!("SELECT {columns} FROM {table} WHERE id = ANY(?1) ORDER BY id FOR UPDATE");
-                self.prepare_cached(&sql)?.walk([Cell::Ints(&many)], each)
+                self.prepare_cached(&hold_many(table, columns))?.walk([Cell::Ints(&many)], each)
             }
         }
     }
@@ -64,6 +63,11 @@ impl Connection {
         );
         self.prepare_cached(&sql)?.walk(params_from_iter(&listed), each)
     }
+}
+
+/// Where there are arrays.
+pub(crate) fn hold_many(table: &str, columns: &str) -> String {
+    format!("SELECT {columns} FROM {table} WHERE id = ANY(?1) ORDER BY id FOR UPDATE")
 }
 
 fn go_on(mut each: impl FnMut(&Row) -> Result<()>) -> impl FnMut(&Row) -> Result<ControlFlow<()>> {

@@ -13,6 +13,8 @@ mod translate;
 
 pub(crate) use cell::{Cell, FromCell, ToCell, Value};
 pub(crate) use error::{Error, OptionalExtension, Result};
+#[cfg(test)]
+pub(crate) use hold::hold_many;
 pub(crate) use params::{Bound, Params, named_params, params, params_from_iter};
 pub(crate) use row::Row;
 pub(crate) use statement::Statement;
