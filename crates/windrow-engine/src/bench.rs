@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tokio::sync::Notify;
-use windrow_model::desk::Desk;
 use windrow_model::state::Mode;
 use windrow_model::store::{Claimed, StoreError};
 use windrow_model::trace::Tracer;
+use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::workload::Program;
 use windrow_model::{Clock, JobId, Time};
 
@@ -36,7 +36,7 @@ pub struct Task {
 }
 
 pub struct Bench {
-    pub desk: Arc<dyn Desk>,
+    pub backend: Arc<dyn WorkerBackend>,
     pub clock: Arc<dyn Clock>,
     /// How often signs of life are given.
     pub beat_ms: u64,
@@ -61,10 +61,10 @@ pub struct Bench {
 
 impl Bench {
     pub fn new(parts: CrewParts, reporter: Reporter) -> Self {
-        let CrewParts { desk, clock, seed, workers: _, queue, beat_ms, tracer, shared_limits } = parts;
+        let CrewParts { backend, clock, seed, workers: _, queue, beat_ms, tracer, shared_limits } = parts;
         let meters = Arc::new(Meters::default());
         Self {
-            desk,
+            backend,
             clock,
             beat_ms,
             reporter,

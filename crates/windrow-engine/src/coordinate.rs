@@ -211,7 +211,7 @@ pub async fn program_of(node: &Node, run: &Run) -> Result<(Arc<Job>, Result<Arc<
 pub async fn fail_run(node: &Node, run: RunId, failure: &Failure) -> Result<(), StoreError> {
     let reason = failure.to_string();
     tracing::error!(%run, %reason, "the run cannot go on");
-    node.store.intend(run, RunEvent::Fail, "system", Some(&reason), node.now()).await.map(|_| ())
+    node.store.request_transition(run, RunEvent::Fail, "system", Some(&reason), node.now()).await.map(|_| ())
 }
 
 pub enum Tick {

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use tokio::task::JoinSet;
-use windrow_model::desk::Desk;
 use windrow_model::store::{Ending, StoreError};
 use windrow_model::trace::Tracer;
+use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::{Clock, Lease};
 
 use crate::bench::{Bench, Order, Task};
@@ -20,14 +20,14 @@ use crate::limiter::Shared;
 use crate::pool::QueueFull;
 use crate::{heartbeat, limiter, run};
 
-/// How long a stop at once may take to tell the desk.
+/// How long a stop at once may take to tell the backend.
 const AT_ONCE: Duration = Duration::from_secs(5);
 /// The net under the wake-ups while it drains.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// What a crew is built from.
 pub struct CrewParts {
-    pub desk: Arc<dyn Desk>,
+    pub backend: Arc<dyn WorkerBackend>,
     pub clock: Arc<dyn Clock>,
     pub seed: u64,
     /// Items at work at the same time.
@@ -68,7 +68,7 @@ impl Crew {
         Self { bench, tasks: Mutex::new(tasks), workers: Mutex::new(hands) }
     }
 
-    /// Also tells the desk what items wait for; an engine does so itself.
+    /// Also tells the backend what items wait for; an engine does so itself.
     pub fn noting_waits(self) -> Self {
         let noting = limiter::note(self.bench.clone(), ());
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).spawn(noting);
@@ -105,7 +105,7 @@ impl Crew {
     /// An item that came here and cannot be done here.
     pub async fn return_untried(&self, lease: Lease) {
         let flag = Flag::new(lease, self.bench.now());
-        let _ = self.bench.reporter.report(&flag, Vec::new(), Ending::GiveBack).await;
+        let _ = self.bench.reporter.report(&flag, Vec::new(), Ending::Release).await;
     }
 
     /// Nothing new is begun; returns when all that was begun is handed in (B13). `more` says whether
@@ -135,7 +135,7 @@ impl Crew {
         self.workers.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         let flags = self.bench.inflight().take();
         // Behind whatever the items have reported already: a result on its way must not be overtaken.
-        let given_back = flags.iter().map(|flag| self.bench.reporter.report(flag, Vec::new(), Ending::GiveBack));
+        let given_back = flags.iter().map(|flag| self.bench.reporter.report(flag, Vec::new(), Ending::Release));
         if tokio::time::timeout(AT_ONCE, join_all(given_back)).await.is_err() {
             tracing::warn!("items not given back in time; their leases will expire");
         }
@@ -157,5 +157,5 @@ pub async fn take_on(bench: &Arc<Bench>, order: Order) {
 
 /// An item that no worker began goes back untried.
 pub async fn give_back(bench: &Bench, task: Task) {
-    let _ = bench.reporter.report(&task.registered.flag, Vec::new(), Ending::GiveBack).await;
+    let _ = bench.reporter.report(&task.registered.flag, Vec::new(), Ending::Release).await;
 }

@@ -16,10 +16,10 @@ use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
 use crate::crew::{Crew, CrewParts};
-use crate::desk::StoreDesk;
 use crate::load::Load;
 use crate::node::{Node, NodeParts};
 use crate::settings::Settings;
+use crate::worker_backend::StoreBackend;
 use crate::{clean_up, limiter, reap, relay, remote, schedule, watchdog};
 
 /// What an engine is built from.
@@ -50,9 +50,9 @@ impl Engine {
         let Parts { store, workloads, clock, seed, session, bell, tracer, shared_limits } = parts;
         let id = session.id;
         store.open_session(session).await?;
-        let desk = StoreDesk { store: store.clone(), session: id, lease_ms: settings.lease_ms };
+        let backend = StoreBackend { store: store.clone(), session: id, lease_ms: settings.lease_ms };
         let crew = Crew::start(CrewParts {
-            desk: Arc::new(desk),
+            backend: Arc::new(backend),
             clock,
             seed,
             workers: settings.workers,
@@ -184,7 +184,7 @@ impl Engine {
     async fn end(&self) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
         self.crew.end();
-        if let Err(error) = self.node.store.bury(self.node.session, self.node.now()).await {
+        if let Err(error) = self.node.store.expire_session(self.node.session, self.node.now()).await {
             tracing::warn!(%error, "could not say goodbye; the leases will expire");
         }
     }

@@ -106,7 +106,7 @@ pub async fn send_reports(bench: Arc<Bench>, Inbox(mut inbox): Inbox) {
 async fn report_until_answered(bench: &Bench, reports: Arc<[Report]>) -> Vec<Receipt> {
     let mut pause_ms = FIRST_PAUSE_MS;
     loop {
-        match bench.desk.report(reports.clone(), bench.now()).await {
+        match bench.backend.report(reports.clone(), bench.now()).await {
             Ok(receipts) => return receipts,
             Err(error) if error.is_transient() => {
                 tracing::warn!(%error, reports = reports.len(), "reports not stored; trying again");

@@ -22,7 +22,7 @@ pub async fn keep_alive(bench: Arc<Bench>) {
         if old.is_empty() {
             continue;
         }
-        match bench.desk.renew(old, now).await {
+        match bench.backend.renew(old, now).await {
             Ok(renewals) => {
                 bench.meters.renewed(&renewals);
                 let inflight = bench.inflight();

@@ -9,13 +9,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use windrow_model::desk::Desk;
 use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use windrow_model::store::{Ending, Receipt, StepWrite};
 use windrow_model::trace::CallSpan;
+use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::workload::{Journal, StepNo, Stopped};
 use windrow_model::{AttemptId, Clock, Json, Lease, StepId, Time};
 
@@ -139,7 +139,7 @@ pub struct ItemJournal {
     flag: Arc<Flag>,
     reporter: Reporter,
     limiter: Arc<Limiter>,
-    desk: Arc<dyn Desk>,
+    backend: Arc<dyn WorkerBackend>,
     /// A fresh run takes nothing over, from nobody.
     fresh: bool,
     /// A snapshot whose columns must stay shows nothing before the whole is there.
@@ -170,7 +170,7 @@ impl ItemJournal {
             flag,
             reporter: bench.reporter.clone(),
             limiter: bench.limiter.clone(),
-            desk: bench.desk.clone(),
+            backend: bench.backend.clone(),
             fresh: order.fresh,
             shows_parts: !order.mode.keeps_columns(),
             recalled,
@@ -226,7 +226,7 @@ impl Journal for ItemJournal {
         if self.fresh {
             return None;
         }
-        let found = self.desk.shared_step(self.flag.lease, *key).await.unwrap_or_else(|error| {
+        let found = self.backend.shared_step(self.flag.lease, *key).await.unwrap_or_else(|error| {
             tracing::warn!(%error, "could not look for a shared result; making the call");
             None
         })?;

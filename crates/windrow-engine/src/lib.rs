@@ -41,7 +41,6 @@ mod clean_up;
 mod clock;
 mod crew;
 mod deadline;
-mod desk;
 mod engine;
 mod heartbeat;
 mod inflight;
@@ -52,6 +51,7 @@ mod pool;
 mod settings;
 mod spans;
 mod watchdog;
+mod worker_backend;
 
 pub use bench::Order;
 pub use clock::SystemClock;

@@ -51,8 +51,8 @@ impl Verdict {
 fn word_of(ending: &Ending) -> &'static str {
     match ending {
         Ending::HandIn { outcome, .. } => outcome.as_str(),
-        Ending::Release { .. } => Outcome::Retried.as_str(),
-        Ending::None | Ending::Partial { .. } | Ending::GiveBack => "given_back",
+        Ending::Retry { .. } => Outcome::Retried.as_str(),
+        Ending::None | Ending::Partial { .. } | Ending::Release => "given_back",
     }
 }
 
@@ -103,10 +103,10 @@ async fn run_item(bench: &Bench, task: Task) {
             over(bench, &order, began, trace, "lost", error);
             return;
         }
-        Verdict::Stopped => Ending::GiveBack,
+        Verdict::Stopped => Ending::Release,
         Verdict::Done(done) => hand_in_done(done),
         Verdict::Failed(failure) => match policy.decide(&failure, tried(claimed), bench.chance()) {
-            Decision::Retry { delay_ms } => Ending::Release { failure, not_before: bench.now() + delay_ms },
+            Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: bench.now() + delay_ms },
             Decision::Fail => hand_in_failed(failure),
             Decision::StopRun => {
                 stop_run(bench, claimed, &failure).await;
@@ -136,10 +136,10 @@ async fn past(bench: &Bench, order: &Order) -> Result<Past, StoreError> {
         return Ok(Past::default());
     }
     if !order.program.looks_back() {
-        let newest = bench.desk.newest_step(lease).await?;
+        let newest = bench.backend.newest_step(lease).await?;
         return Ok(Past { next: newest.map_or(0, |step| step.id.no() + 1), ..Past::default() });
     }
-    let history = bench.desk.history(lease).await?;
+    let history = bench.backend.history(lease).await?;
     Ok(Past::of(history, lease.attempt, if order.fresh { first_try(claimed) } else { 0 }))
 }
 
@@ -187,7 +187,7 @@ pub fn hand_in_failed(failure: Failure) -> Ending {
 
 /// Every other item would fail the same way.
 async fn stop_run(bench: &Bench, claimed: &Claimed, failure: &Failure) {
-    if let Err(error) = bench.desk.stop_run(claimed.lease, &stopped_by(failure), bench.now()).await {
+    if let Err(error) = bench.backend.stop_run(claimed.lease, &stopped_by(failure), bench.now()).await {
         tracing::warn!(run = %claimed.lease.run, %error, "could not stop the run");
     }
 }

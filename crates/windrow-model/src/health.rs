@@ -52,9 +52,9 @@ impl Check {
 
 /// How long each of the checks is patient.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience([i64; Check::ALL.len()]);
+pub struct HealthThresholds([i64; Check::ALL.len()]);
 
-impl Default for Patience {
+impl Default for HealthThresholds {
     fn default() -> Self {
         let mut patience = Self([0; Check::ALL.len()]);
         Check::ALL.iter().for_each(|check| patience.set(*check, check.default_ms()));
@@ -62,7 +62,7 @@ impl Default for Patience {
     }
 }
 
-impl Patience {
+impl HealthThresholds {
     pub fn ms(&self, check: Check) -> i64 {
         self.0[check as usize]
     }
@@ -141,7 +141,7 @@ impl Finding {
     }
 
     /// Those that the rows of the runs themselves show.
-    pub fn of_runs(runs: &[LiveRun], patience: &Patience, now: Time) -> [Finding; 2] {
+    pub fn of_runs(runs: &[LiveRun], patience: &HealthThresholds, now: Time) -> [Finding; 2] {
         let found = |check: Check, since: fn(&LiveRun) -> Option<Time>| {
             let seen = runs.iter().filter_map(|run| Some(Example::of(run, None, since(run)?)));
             Finding::new(check, seen.filter(|example| example.since <= patience.since(check, now)).collect())
@@ -160,7 +160,7 @@ impl Finding {
 
 /// What a store shows of itself at one moment, cheaply: it looks at what is live, never at what is over.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Vitals {
+pub struct HealthSnapshot {
     /// By rank.
     pub runs: Vec<LiveRun>,
     /// One per check, in their order.
@@ -174,7 +174,7 @@ pub struct Vitals {
     pub slowest_commit_ms: i64,
 }
 
-impl Vitals {
+impl HealthSnapshot {
     pub fn count(&self, check: Check) -> i64 {
         self.findings.iter().find(|finding| finding.check == check).map_or(0, |finding| finding.count)
     }
@@ -202,7 +202,7 @@ mod tests {
     }
 
     fn counts(run: LiveRun, now: i64) -> [i64; 2] {
-        Finding::of_runs(&[run], &Patience::default(), Time(now)).map(|finding| finding.count)
+        Finding::of_runs(&[run], &HealthThresholds::default(), Time(now)).map(|finding| finding.count)
     }
 
     #[test]

@@ -14,7 +14,6 @@ pub mod compare;
 pub mod counters;
 pub mod cron;
 pub mod dataset;
-pub mod desk;
 pub mod docs;
 pub mod event;
 pub mod failure;
@@ -42,6 +41,7 @@ pub mod trace;
 pub mod view;
 pub mod vocabulary;
 pub mod why;
+pub mod worker_backend;
 pub mod workload;
 
 pub use failure::{ErrorClass, Failure};

@@ -16,7 +16,7 @@ use crate::aggregate::{Aggregates, Stats};
 use crate::compare::Comparison;
 use crate::counters::Counters;
 use crate::failure::Failure;
-use crate::health::{Patience, Vitals};
+use crate::health::{HealthSnapshot, HealthThresholds};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
@@ -32,7 +32,7 @@ pub use crate::selection::Selection;
 use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::Time;
-use crate::why::Standing;
+use crate::why::RunDiagnosis;
 
 pub type Result<T> = std::result::Result<T, StoreError>;
 
@@ -279,9 +279,9 @@ pub enum Ending {
     HandIn { outcome: Outcome, scores: Vec<Score>, usage: Usage, latency_ms: i64, failure: Option<Failure> },
     /// Failed; try again, not before then. Counted as throttled where the endpoint asked to slow down,
     /// else as a retry.
-    Release { failure: Failure, not_before: Time },
+    Retry { failure: Failure, not_before: Time },
     /// Untried; somebody else may have it at once.
-    GiveBack,
+    Release,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -423,7 +423,7 @@ pub trait Store: Send + Sync {
     /// Asks a node to finish what it has and leave; it learns of it with its next beat.
     async fn drain(&self, session: SessionId) -> Result<()>;
     /// The session is over (it said so, or its process is known to be dead): its leases expire now.
-    async fn bury(&self, session: SessionId, now: Time) -> Result<()>;
+    async fn expire_session(&self, session: SessionId, now: Time) -> Result<()>;
     /// What items at work in this session wait for now, in place of what it noted before. Nothing is
     /// kept of a session that is over.
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()>;
@@ -469,7 +469,14 @@ pub trait Store: Send + Sync {
 
     // intents and the log
     /// Persists what somebody wants of a run; idempotent where the run is already there.
-    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run>;
+    async fn request_transition(
+        &self,
+        run: RunId,
+        event: RunEvent,
+        actor: &str,
+        reason: Option<&str>,
+        now: Time,
+    ) -> Result<Run>;
     /// Lets the waves up to this one open, as far as approval is concerned.
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run>;
     /// Changes the limits of a run that is not over: more budget, more at the same time.
@@ -526,8 +533,8 @@ pub trait Store: Send + Sync {
     /// The counters as a count of the rows says they should be.
     async fn recount(&self, run: RunId) -> Result<Counters>;
     /// The facts behind "why is this run not progressing?".
-    async fn standing(&self, run: RunId, now: Time) -> Result<Standing>;
+    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis>;
     /// How everything that is live stands, and what has gone on for too long (I10).
     /// Of one workspace, or of all.
-    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals>;
+    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot>;
 }

@@ -10,7 +10,7 @@ use crate::time::Time;
 
 /// The facts about one run, read in one go.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct RunDiagnosis {
     pub run: RunId,
     pub state: RunState,
     pub reason: Option<String>,
@@ -58,7 +58,7 @@ pub struct Explanation {
 }
 
 /// `job` is how the person names the job on the command line.
-pub fn explain(s: &Standing, job: &str, now: Time) -> Explanation {
+pub fn explain(s: &RunDiagnosis, job: &str, now: Time) -> Explanation {
     let alive = s.coordinator.is_some() && s.coordinator_until > now;
     let say =
         |headline: String, remedy: Option<String>| Explanation { headline, details: details(s, alive, now), remedy };
@@ -170,7 +170,7 @@ fn held_up(holdup: Holdup, job: &str, now: Time, say: impl Fn(String, Option<Str
     }
 }
 
-fn details(s: &Standing, alive: bool, now: Time) -> Vec<String> {
+fn details(s: &RunDiagnosis, alive: bool, now: Time) -> Vec<String> {
     let c = &s.counters;
     let mut lines = vec![format!(
         "items: {} of {} settled ({} succeeded, {} failed, {} cancelled, {} skipped), {} queued, {} running",

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use windrow_model::health::{Check, Example, Finding, Patience};
+use windrow_model::health::{Check, Example, Finding, HealthThresholds};
 
 use crate::Timestamp;
 
@@ -35,7 +35,7 @@ pub struct HealthExample {
 }
 
 impl HealthCheck {
-    pub fn new(finding: &Finding, patience: &Patience) -> Self {
+    pub fn new(finding: &Finding, patience: &HealthThresholds) -> Self {
         let found = finding.count > 0;
         Self {
             name: finding.check,

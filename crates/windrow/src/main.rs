@@ -1,50 +1,14 @@
 //! The `windrow` program: reads the command line, does the command, ends with its exit code.
 
-mod api_key;
-mod assess;
-mod audited;
-mod backup;
-mod baseline;
+mod app;
 mod cli;
-mod code;
-mod config;
-mod course;
-mod data_dir;
-mod dataset_named;
-mod delete;
-mod desk;
-mod detail;
-mod doctor;
-mod error;
-mod exit;
-mod find;
+mod client;
 mod grpc;
 mod http;
-mod import;
-mod ingest;
-mod intake;
-mod items;
-mod listen;
-mod listing;
-mod mock_connect;
-mod mock_model;
-mod mock_source;
-mod observe;
-mod operations;
-mod recent;
-mod remote;
-mod report;
-mod retry;
-mod secrets;
-mod session_lock;
-mod site;
-mod start;
-mod steer;
-mod webhooks;
-mod wiring;
+mod node;
 mod worker;
 
-use crate::exit::Exit;
+use crate::app::exit::Exit;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -58,7 +22,7 @@ fn main() -> std::process::ExitCode {
         }
     };
     let (format, filter) = started.log();
-    observe::start_log(format, filter);
+    node::observe::start_log(format, filter);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Tells the desk what items here wait for, so that anybody who asks why can be told.
+//! Tells the backend what items here wait for, so that anybody who asks why can be told.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub async fn note(bench: Arc<Bench>, others: impl OtherWaits) {
         if waits == noted {
             continue;
         }
-        match bench.desk.note_waits(waits.clone()).await {
+        match bench.backend.note_waits(waits.clone()).await {
             Ok(()) => noted = waits,
             Err(error) => tracing::warn!(%error, "could not note what items wait for; trying again"),
         }

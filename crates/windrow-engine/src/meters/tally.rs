@@ -39,8 +39,8 @@ impl Tally {
                     meters.item_errors[failure.class as usize].increment(1);
                 }
             }
-            Ending::Release { failure, .. } => meters.retries[failure.class as usize].increment(1),
-            Ending::None | Ending::Partial { .. } | Ending::GiveBack => {}
+            Ending::Retry { failure, .. } => meters.retries[failure.class as usize].increment(1),
+            Ending::None | Ending::Partial { .. } | Ending::Release => {}
         }
     }
 

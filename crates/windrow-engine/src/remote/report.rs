@@ -85,7 +85,7 @@ async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, R
     let tried = Tried { retries: attempt.retries, throttled: attempt.throttled };
     let program = program(node, lease.run).await?;
     Ok(match program.retry_policy().decide(&failure, tried, node.chance()) {
-        Decision::Retry { delay_ms } => Ending::Release { failure, not_before: node.now() + delay_ms },
+        Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: node.now() + delay_ms },
         Decision::Fail => hand_in_failed(failure),
         Decision::StopRun => {
             stop(node, lease.run, &stopped_by(&failure)).await?;
@@ -95,7 +95,8 @@ async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, R
 }
 
 async fn stop(node: &Node, run: RunId, reason: &str) -> Result<(), StoreError> {
-    let stopped = node.store.intend(run, RunEvent::SystemTerminate, "system", Some(reason), node.now()).await;
+    let stopped =
+        node.store.request_transition(run, RunEvent::SystemTerminate, "system", Some(reason), node.now()).await;
     stopped.map(|_| ())
 }
 

@@ -23,7 +23,7 @@ pub async fn bury_silent(node: Arc<Node>) {
         });
         for session in sessions.iter().filter(|session| is_silent(session, node.settings.lease_ms, node.now())) {
             tracing::info!(session = %session.id, host = session.host, "a process fell silent");
-            if let Err(error) = node.store.bury(session.id, node.now()).await {
+            if let Err(error) = node.store.expire_session(session.id, node.now()).await {
                 tracing::warn!(%error, "could not bury it; trying again");
             }
         }

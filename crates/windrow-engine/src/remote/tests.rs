@@ -209,7 +209,7 @@ async fn what_one_worker_finished_is_recalled_for_the_next() {
     let output = Json::of("made");
     let result = StepResult::Done { output: output.clone(), usage: Usage::default() };
     let finish = StepWrite::Finish { no: 0, result, shared: false };
-    assert_eq!(world.hear(first, vec![finish], Said::Ending(Ending::GiveBack)).await.unwrap(), Receipt::Accepted);
+    assert_eq!(world.hear(first, vec![finish], Said::Ending(Ending::Release)).await.unwrap(), Receipt::Accepted);
 
     let [second] = &world.lease(2, &worker, 1, SOON).await[..] else { panic!("one item") };
     assert_eq!((second.claimed.lease.attempt, second.next_step), (lease.attempt, 1));

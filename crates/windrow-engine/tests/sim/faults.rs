@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::health::{Patience, Vitals};
+use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
@@ -18,7 +18,7 @@ use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::why::Standing;
+use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 use windrow_store::MemoryStore;
 
@@ -150,7 +150,7 @@ impl FaultyStore {
     }
 
     async fn check_concurrency(&self, run: RunId, now: Time) {
-        if let Ok(standing) = self.inner.standing(run, now).await
+        if let Ok(standing) = self.inner.diagnose(run, now).await
             && standing.leased > standing.concurrency
         {
             self.ledger.violation(format!("{run} has {} of {} leases", standing.leased, standing.concurrency));
@@ -220,8 +220,8 @@ impl Store for FaultyStore {
     async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
         pass_on!(self, self.inner.runs_elsewhere(session, scope, now))
     }
-    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
-        pass_on!(self, self.inner.bury(session, now))
+    async fn expire_session(&self, session: SessionId, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.expire_session(session, now))
     }
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
         pass_on!(self, self.inner.note_waits(session, waits))
@@ -317,8 +317,15 @@ impl Store for FaultyStore {
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.close_run(ticket, closing, now))
     }
-    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
-        pass_on!(self, self.inner.intend(run, event, actor, reason, now))
+    async fn request_transition(
+        &self,
+        run: RunId,
+        event: RunEvent,
+        actor: &str,
+        reason: Option<&str>,
+        now: Time,
+    ) -> Result<Run> {
+        pass_on!(self, self.inner.request_transition(run, event, actor, reason, now))
     }
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.approve(run, wave, actor, now))
@@ -410,10 +417,10 @@ impl Store for FaultyStore {
     async fn recount(&self, run: RunId) -> Result<Counters> {
         pass_on!(self, self.inner.recount(run))
     }
-    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
-        pass_on!(self, self.inner.standing(run, now))
+    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
+        pass_on!(self, self.inner.diagnose(run, now))
     }
-    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
-        pass_on!(self, self.inner.vitals(workspace.clone(), patience, now))
+    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        pass_on!(self, self.inner.health(workspace.clone(), patience, now))
     }
 }

@@ -218,7 +218,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
         }
         // On one machine the death of a process is noticed at once; across a network its leases expire.
         if chance.bool() {
-            let _ = world.store.bury(session.id, world.clock.now()).await;
+            let _ = world.store.expire_session(session.id, world.clock.now()).await;
         }
         tokio::time::sleep(Duration::from_millis(chance.u64(0..5_000))).await;
     }
@@ -316,7 +316,7 @@ async fn meddle(world: &World, chance: &mut fastrand::Rng) {
     use RunEvent::*;
     let events = [Pause, Resume, Resume, Drain, Pause, Resume, Cancel, Terminate];
     let event = events[chance.usize(0..events.len())];
-    if world.store.intend(run.id, event, "operator", None, now).await.is_ok() {
+    if world.store.request_transition(run.id, event, "operator", None, now).await.is_ok() {
         world.tally.lock().unwrap().intents += 1;
     }
 }
@@ -326,7 +326,7 @@ async fn bury_alive(world: &World, chance: &mut fastrand::Rng) {
     let sessions = world.store.sessions().await.unwrap();
     if !sessions.is_empty() {
         let victim = sessions[chance.usize(0..sessions.len())].id;
-        world.store.bury(victim, world.clock.now()).await.unwrap();
+        world.store.expire_session(victim, world.clock.now()).await.unwrap();
         world.tally.lock().unwrap().buried_alive += 1;
     }
 }
@@ -369,7 +369,7 @@ async fn all_over(world: &World) -> bool {
             }
         };
         over = false;
-        let _ = world.store.intend(run.id, event, "operator", None, world.clock.now()).await;
+        let _ = world.store.request_transition(run.id, event, "operator", None, world.clock.now()).await;
     }
     over
 }

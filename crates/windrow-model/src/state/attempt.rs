@@ -47,11 +47,11 @@ crate::vocabulary! {
         #[doc = "The worker records steps or shows that it lives."]
         Renew = "renew",
         #[doc = "The worker gives the lease back untried (graceful stop)."]
-        GiveBack = "give_back",
+        Release = "release",
         #[doc = "The worker hands in a result."]
         HandIn = "hand_in",
         #[doc = "The try failed; the next one is queued."]
-        Release = "release",
+        Retry = "retry",
         #[doc = "The lease expired; the next try is queued."]
         Lose = "lose",
         #[doc = "The lease expired once too often; handed in as failed."]
@@ -76,9 +76,9 @@ pub const ATTEMPT: Machine<AttemptState, AttemptEvent> = {
             (Blocked, Unblock, Queued),
             (Blocked, Cancel, Resulted),
             (Running, Renew, Running),
-            (Running, GiveBack, Queued),
+            (Running, Release, Queued),
             (Running, HandIn, Logged),
-            (Running, Release, Resulted),
+            (Running, Retry, Resulted),
             (Running, Lose, Resulted),
             (Running, Abandon, Logged),
             (Logged, Archive, Resulted),

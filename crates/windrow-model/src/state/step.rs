@@ -25,7 +25,7 @@ crate::vocabulary! {
         #[doc = "The error is recorded."]
         Fail = "fail",
         #[doc = "The attempt was lost."]
-        LoseSight = "lose_sight",
+        MarkUnknown = "mark_unknown",
     }
 }
 
@@ -38,7 +38,7 @@ pub const STEP: Machine<StepState, StepEvent> = {
         table: &[
             (Intent, Finish, Done),
             (Intent, Fail, Failed),
-            (Intent, LoseSight, Unknown),
+            (Intent, MarkUnknown, Unknown),
             (Unknown, Finish, Done),
             (Unknown, Fail, Failed),
         ],

@@ -8,18 +8,18 @@ mod clean_up;
 mod close;
 mod datasets;
 mod delete_job;
-mod intend;
+mod health;
 mod plan;
 mod read;
 mod reap;
 mod report;
+mod request_transition;
 mod results;
 mod rollout;
 mod schedule;
 mod search;
 mod session;
 mod submit;
-mod vitals;
 mod waits;
 mod world;
 
@@ -29,7 +29,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::health::{Patience, Vitals};
+use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
@@ -38,7 +38,7 @@ use windrow_model::record::{
 use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::why::Standing;
+use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use world::World;
@@ -79,8 +79,8 @@ impl Store for MemoryStore {
     async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
         Ok(self.world().runs_elsewhere(session, &scope, now))
     }
-    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
-        self.world().bury(session, now)
+    async fn expire_session(&self, session: SessionId, now: Time) -> Result<()> {
+        self.world().expire_session(session, now)
     }
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
         self.world().note_waits(session, waits)
@@ -146,8 +146,15 @@ impl Store for MemoryStore {
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
         self.world().close_run(ticket, closing, now)
     }
-    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
-        self.world().intend(run, event, actor, reason, now)
+    async fn request_transition(
+        &self,
+        run: RunId,
+        event: RunEvent,
+        actor: &str,
+        reason: Option<&str>,
+        now: Time,
+    ) -> Result<Run> {
+        self.world().request_transition(run, event, actor, reason, now)
     }
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
         self.world().approve(run, wave, actor, now)
@@ -245,10 +252,10 @@ impl Store for MemoryStore {
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
     }
-    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
-        self.world().standing(run, now)
+    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
+        self.world().diagnose(run, now)
     }
-    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
-        Ok(self.world().vitals(workspace.as_deref(), &patience, now))
+    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        Ok(self.world().health(workspace.as_deref(), &patience, now))
     }
 }

@@ -4,7 +4,7 @@ use windrow_model::aggregate::Stats;
 use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
 use windrow_model::state::Outcome;
 use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
-use windrow_model::why::Standing;
+use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
 
 use super::world::{ItemRow, World};
@@ -149,7 +149,7 @@ impl World {
         stats
     }
 
-    pub fn standing(&self, id: RunId, now: Time) -> Result<Standing> {
+    pub fn diagnose(&self, id: RunId, now: Time) -> Result<RunDiagnosis> {
         let run = self.run(id)?;
         let ahead = self.runs.values().filter(|other| {
             other.id != id && other.awaits_coordinator(now) && (other.rank, other.id) < (run.rank, run.id)
@@ -165,7 +165,7 @@ impl World {
                 *errors.entry(class.to_string()).or_default() += 1;
             }
         }
-        Ok(Standing {
+        Ok(RunDiagnosis {
             run: id,
             state: run.state,
             reason: run.reason.clone(),

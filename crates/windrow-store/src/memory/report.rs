@@ -41,8 +41,8 @@ impl World {
             Ending::HandIn { outcome, .. } => {
                 matches!(a.state, AttemptState::Logged | AttemptState::Resulted) && a.outcome == Some(*outcome)
             }
-            Ending::Release { .. } => a.state == AttemptState::Resulted && a.outcome == Some(Outcome::Retried),
-            Ending::GiveBack => a.state == AttemptState::Queued,
+            Ending::Retry { .. } => a.state == AttemptState::Resulted && a.outcome == Some(Outcome::Retried),
+            Ending::Release => a.state == AttemptState::Queued,
             Ending::None | Ending::Partial { .. } => false,
         };
         same && a.run == lease.run && a.fence == lease.fence
@@ -67,7 +67,8 @@ impl World {
             }
             let run = &self.runs[&id];
             if let (Some(reason), Ok(_)) = (run.limits.exhausted_by(&run.spent), RUN.next(run.state, RunEvent::Pause)) {
-                self.intend(id, RunEvent::Pause, "system", Some(&reason), now).expect("a run that may be paused");
+                self.request_transition(id, RunEvent::Pause, "system", Some(&reason), now)
+                    .expect("a run that may be paused");
             }
         }
     }
@@ -151,7 +152,7 @@ impl World {
                 });
                 self.let_go(id);
             }
-            Ending::Release { failure, .. } if id.no() >= MAX_TRIES => {
+            Ending::Retry { failure, .. } if id.no() >= MAX_TRIES => {
                 let hand_in = Ending::HandIn {
                     outcome: Outcome::Failed,
                     scores: Vec::new(),
@@ -161,15 +162,15 @@ impl World {
                 };
                 self.end(id, hand_in, now);
             }
-            Ending::Release { failure, not_before } => {
+            Ending::Retry { failure, not_before } => {
                 let run = self.attempts[&id].attempt.run;
                 let message = failure.to_string();
-                self.try_again(id, AttemptEvent::Release, Outcome::Retried, failure, not_before, now);
+                self.try_again(id, AttemptEvent::Retry, Outcome::Retried, failure, not_before, now);
                 self.log_system(run, Some(id.item()), LogLevel::Warn, "item_retry", message, now);
             }
-            Ending::GiveBack => {
+            Ending::Release => {
                 let run = self.attempts[&id].attempt.run;
-                self.change_attempt(id, AttemptEvent::GiveBack, |row| {
+                self.change_attempt(id, AttemptEvent::Release, |row| {
                     row.attempt.owner = None;
                     row.attempt.due_at = now;
                 });
@@ -236,7 +237,7 @@ impl World {
     /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
     pub fn let_go(&mut self, id: AttemptId) {
         for (_, step) in self.steps.range_mut(id.first_step()..=id.last_step()) {
-            if let Ok(next) = STEP.next(step.state, StepEvent::LoseSight) {
+            if let Ok(next) = STEP.next(step.state, StepEvent::MarkUnknown) {
                 step.state = next;
             }
         }

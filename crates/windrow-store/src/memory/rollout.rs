@@ -35,7 +35,7 @@ impl World {
         };
         if run.state.dispatches() && RUN.next(run.state, event).is_ok() {
             self.run_mut(id).stage.halted = true;
-            self.intend(id, event, "system", Some(reason), now).expect("the table allows it");
+            self.request_transition(id, event, "system", Some(reason), now).expect("the table allows it");
         }
     }
 

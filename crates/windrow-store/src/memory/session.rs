@@ -53,7 +53,7 @@ impl World {
         found
     }
 
-    pub fn bury(&mut self, id: SessionId, now: Time) -> Result<()> {
+    pub fn expire_session(&mut self, id: SessionId, now: Time) -> Result<()> {
         let session =
             self.sessions.get_mut(&id).ok_or_else(|| StoreError::NotFound { what: "session", id: id.to_string() })?;
         session.ended_at.get_or_insert(now);

@@ -7,12 +7,12 @@ use windrow_model::{RunId, Time};
 
 use super::db::{Connection, params};
 use super::fault::{Result, expect_rows};
-use super::{intend, journal, runs};
+use super::{journal, request_transition, runs};
 
 pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String, now: Time) -> Result<Run> {
     let run = runs::locked(tx, id)?;
     if run.state.is_final() {
-        return Err(intend::no_intent(&run, RunEvent::Resume).into());
+        return Err(request_transition::no_intent(&run, RunEvent::Resume).into());
     }
     let changed = tx
         .prepare_cached(

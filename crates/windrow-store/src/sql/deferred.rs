@@ -77,9 +77,9 @@ impl<'a> Deferred<'a> {
         1
     }
 
-    pub fn lose_sight(&mut self, attempt: AttemptId) {
+    pub fn mark_unknown(&mut self, attempt: AttemptId) {
         let unsettled = self.unsettled.remove(&attempt).unwrap_or_default();
-        let open = unsettled.into_iter().filter(|(_, state)| STEP.allows(*state, StepEvent::LoseSight));
+        let open = unsettled.into_iter().filter(|(_, state)| STEP.allows(*state, StepEvent::MarkUnknown));
         self.lost.extend(open.map(|(id, _)| [Cell::Int(id.0)]));
     }
 

@@ -39,10 +39,10 @@ fn over_sql(event: AttemptEvent) -> String {
 
 pub(crate) static HAND_IN: Sql = Sql::new(|| log_sql(AttemptEvent::HandIn));
 static ABANDON: Sql = Sql::new(|| log_sql(AttemptEvent::Abandon));
-static RELEASE: Sql = Sql::new(|| over_sql(AttemptEvent::Release));
+static RELEASE: Sql = Sql::new(|| over_sql(AttemptEvent::Retry));
 static LOSE: Sql = Sql::new(|| over_sql(AttemptEvent::Lose));
 static GIVE_BACK: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::GiveBack), guard(&ATTEMPT, AttemptEvent::GiveBack));
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Release), guard(&ATTEMPT, AttemptEvent::Release));
     format!("UPDATE attempts SET state = {goal}, owner = NULL, due_at = ?3 WHERE id = ?1 AND fence = ?2 AND {guard}")
 });
 static PARTIAL: Sql = Sql::new(|| {
@@ -58,14 +58,14 @@ pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Endi
             let (outcome, usage, latency_ms) = (*outcome, *usage, *latency_ms);
             hand_in(batch, attempt, &HandedIn { outcome, scores, usage, latency_ms, error })
         }
-        Ending::Release { failure, .. } if attempt.id.no() >= MAX_TRIES => {
+        Ending::Retry { failure, .. } if attempt.id.no() >= MAX_TRIES => {
             hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
         }
-        Ending::Release { failure, not_before } => {
+        Ending::Retry { failure, not_before } => {
             batch.forget(attempt.id);
             release(batch, attempt, failure, *not_before)
         }
-        Ending::GiveBack => {
+        Ending::Release => {
             batch.forget(attempt.id);
             give_back(batch, attempt)
         }
@@ -209,7 +209,7 @@ fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
 
 /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
 fn let_go(batch: &mut Batch, attempt: &Thin) -> Result<()> {
-    steps::lose_sight(batch, attempt.id)?;
+    steps::mark_unknown(batch, attempt.id)?;
     match &attempt.resource {
         Some(resource) => unblock::free(batch.tx, resource),
         None => Ok(()),

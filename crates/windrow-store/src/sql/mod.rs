@@ -25,12 +25,13 @@ pub(crate) mod db;
 pub(crate) mod deferred;
 pub(crate) mod delete_job;
 pub(crate) mod deliveries;
+pub(crate) mod diagnose;
 pub(crate) mod ending;
 pub(crate) mod fan_out;
 pub(crate) mod fault;
 pub(crate) mod gathered;
+pub(crate) mod health;
 pub(crate) mod hooks;
-pub(crate) mod intend;
 pub(crate) mod item_search;
 pub(crate) mod items;
 pub(crate) mod jobs;
@@ -45,6 +46,7 @@ pub(crate) mod reap;
 pub(crate) mod recount;
 pub(crate) mod renew;
 pub(crate) mod report;
+pub(crate) mod request_transition;
 pub(crate) mod requeue;
 pub(crate) mod results;
 pub(crate) mod rollout;
@@ -55,12 +57,10 @@ pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod settle;
 pub(crate) mod shared;
-pub(crate) mod standing;
 pub(crate) mod stats;
 pub(crate) mod steps;
 pub(crate) mod submit;
 pub(crate) mod unblock;
-pub(crate) mod vitals;
 pub(crate) mod waits;
 pub(crate) mod webhooks;
 
@@ -73,7 +73,7 @@ use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::bell::Bell;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::health::{Patience, Vitals};
+use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
@@ -82,7 +82,7 @@ use windrow_model::record::{
 use windrow_model::state::RunEvent;
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::why::Standing;
+use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::meters::Meters;
@@ -273,8 +273,8 @@ impl Store for SqlStore {
         self.read("runs_elsewhere", move |conn| sessions::runs_elsewhere(conn, session, &scope, now)).await
     }
 
-    async fn bury(&self, session: SessionId, now: Time) -> Result<()> {
-        self.write_and_tell("bury", move |tx| sessions::bury(tx, session, now)).await
+    async fn expire_session(&self, session: SessionId, now: Time) -> Result<()> {
+        self.write_and_tell("bury", move |tx| sessions::expire_session(tx, session, now)).await
     }
 
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
@@ -361,10 +361,19 @@ impl Store for SqlStore {
         self.write_and_tell("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
     }
 
-    async fn intend(&self, run: RunId, event: RunEvent, actor: &str, reason: Option<&str>, now: Time) -> Result<Run> {
+    async fn request_transition(
+        &self,
+        run: RunId,
+        event: RunEvent,
+        actor: &str,
+        reason: Option<&str>,
+        now: Time,
+    ) -> Result<Run> {
         let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
-        self.write_and_tell("intend", move |tx| intend::intend(tx, run, event, actor.clone(), reason.clone(), now))
-            .await
+        self.write_and_tell("request_transition", move |tx| {
+            request_transition::request_transition(tx, run, event, actor.clone(), reason.clone(), now)
+        })
+        .await
     }
 
     async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
@@ -499,13 +508,13 @@ impl Store for SqlStore {
         self.read("recount", move |conn| recount::recount(conn, run)).await
     }
 
-    async fn standing(&self, run: RunId, now: Time) -> Result<Standing> {
-        self.read("standing", move |conn| standing::standing(conn, run, now)).await
+    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
+        self.read("diagnose", move |conn| diagnose::diagnose(conn, run, now)).await
     }
 
-    async fn vitals(&self, workspace: Option<String>, patience: Patience, now: Time) -> Result<Vitals> {
-        let read = move |conn: &Connection| vitals::vitals(conn, workspace.as_deref(), &patience, now);
-        let vitals = self.read("vitals", read).await?;
-        Ok(Vitals { slowest_commit_ms: self.slowest_commit_ms(), ..vitals })
+    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        let read = move |conn: &Connection| health::health(conn, workspace.as_deref(), &patience, now);
+        let vitals = self.read("health", read).await?;
+        Ok(HealthSnapshot { slowest_commit_ms: self.slowest_commit_ms(), ..vitals })
     }
 }

@@ -17,7 +17,7 @@ use super::cells::Cells;
 use super::db::{Connection, Statement};
 use super::deferred::Deferred;
 use super::fault::Result;
-use super::{ending, intend, journal, runs, scores, steps};
+use super::{ending, journal, request_transition, runs, scores, steps};
 
 /// What a batch of reports learns of its runs and does to their counters, written once at the end;
 /// and the statements nearly every report needs, fetched once.
@@ -114,7 +114,14 @@ impl<'tx> Batch<'tx> {
             if let (true, Some(reason), Ok(_)) =
                 (facts.heard, facts.exhausted(), RUN.next(facts.state, RunEvent::Pause))
             {
-                intend::intend(self.tx, *run, RunEvent::Pause, "system".to_owned(), Some(reason), self.now)?;
+                request_transition::request_transition(
+                    self.tx,
+                    *run,
+                    RunEvent::Pause,
+                    "system".to_owned(),
+                    Some(reason),
+                    self.now,
+                )?;
             }
         }
         Ok(())
@@ -233,8 +240,8 @@ fn ended_so(attempt: &Thin, ending: &Ending) -> bool {
         Ending::HandIn { outcome, .. } => {
             matches!(attempt.state, Logged | Resulted) && attempt.outcome == Some(*outcome)
         }
-        Ending::Release { .. } => attempt.state == Resulted && attempt.outcome == Some(Outcome::Retried),
-        Ending::GiveBack => attempt.state == Queued,
+        Ending::Retry { .. } => attempt.state == Resulted && attempt.outcome == Some(Outcome::Retried),
+        Ending::Release => attempt.state == Queued,
         Ending::None | Ending::Partial { .. } => false,
     }
 }

@@ -10,7 +10,7 @@ use windrow_model::{RunId, Ticket, Time};
 use super::db::{Connection, params};
 use super::fault::{Result, expect_rows};
 use super::journal::{self, Note};
-use super::{intend, runs};
+use super::{request_transition, runs};
 
 pub(crate) fn open_wave(tx: &Connection, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
     let run = runs::check_ticket(tx, ticket)?;
@@ -45,7 +45,7 @@ fn halt_run(tx: &Connection, run: &Run, reason: String, now: Time) -> Result<()>
     }
     let changed = tx.prepare_cached("UPDATE runs SET halted = 1 WHERE id = ?1")?.execute([run.id.0])?;
     expect_rows(changed, 1, "halt of a run")?;
-    intend::intend(tx, run.id, event, "system".to_owned(), Some(reason), now)?;
+    request_transition::request_transition(tx, run.id, event, "system".to_owned(), Some(reason), now)?;
     Ok(())
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn after_archiving(tx: &Connection, run: RunId, now: Time) -> Result<
 pub(crate) fn approve(tx: &Connection, id: RunId, wave: i64, actor: String, now: Time) -> Result<Run> {
     let run = runs::locked(tx, id)?;
     if run.state.is_final() {
-        return Err(intend::no_intent(&run, RunEvent::Resume).into());
+        return Err(request_transition::no_intent(&run, RunEvent::Resume).into());
     }
     if wave <= run.stage.approved {
         return Ok(run);

@@ -123,7 +123,7 @@ pub(crate) fn runs_elsewhere(conn: &Connection, id: SessionId, scope: &Scope, no
     Ok(found.into_iter().filter(|run| scope.includes(run.id, &run.region)).collect())
 }
 
-pub(crate) fn bury(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
+pub(crate) fn expire_session(tx: &Connection, id: SessionId, now: Time) -> Result<()> {
     tx.lock("sessions", [id.0])?;
     if is_open(tx, id)?.is_none() {
         return Err(no_such_session(id).into());

@@ -36,7 +36,7 @@ pub(crate) static FAIL: Sql = Sql::new(|| {
     )
 });
 pub(crate) static OPEN: Sql = Sql::new(|| {
-    let guard = guard(&STEP, StepEvent::LoseSight);
+    let guard = guard(&STEP, StepEvent::MarkUnknown);
     format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
 /// Those that a result can still reach, a lost one among them.
@@ -45,7 +45,7 @@ pub(crate) static UNSETTLED: Sql = Sql::new(|| {
     format!("SELECT id, state FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
 });
 pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&STEP, StepEvent::LoseSight), guard(&STEP, StepEvent::LoseSight));
+    let (goal, guard) = (goal_code(&STEP, StepEvent::MarkUnknown), guard(&STEP, StepEvent::MarkUnknown));
     format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 
@@ -164,9 +164,9 @@ fn finish<'tx>(batch: &mut Batch<'tx>, id: StepId, result: &'tx StepResult) -> R
 }
 
 /// Whatever the attempt had begun and not finished has an unknown outcome.
-pub(crate) fn lose_sight(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
+pub(crate) fn mark_unknown(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
     if let Some(deferred) = &mut batch.deferred {
-        deferred.lose_sight(attempt);
+        deferred.mark_unknown(attempt);
         return Ok(());
     }
     // An update over the range would build a temporary table each time, and mostly nothing is open.

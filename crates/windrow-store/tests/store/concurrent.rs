@@ -63,7 +63,7 @@ async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
 fn report_of(claimed: &Claimed) -> Report {
     let steps = vec![StepWrite::Whole { no: 0, intent: intent("call"), result: done("call") }];
     let ending = match (claimed.ordinal % 7, claimed.retries) {
-        (0, 0) => Ending::Release { failure: Failure::new(ErrorClass::Network, "it was away"), not_before: T0 },
+        (0, 0) => Ending::Retry { failure: Failure::new(ErrorClass::Network, "it was away"), not_before: T0 },
         _ => hand_in(Outcome::Succeeded, vec![score("exact", 1.0)]),
     };
     Report { lease: claimed.lease, steps, ending }
@@ -196,7 +196,7 @@ async fn a_run_is_cancelled_while_others_claim_from_it(place: Database) {
         })
         .collect();
     let cancel = async {
-        owner.intend(ticket.run, RunEvent::Cancel, "test", None, T0 + 10).await.unwrap();
+        owner.request_transition(ticket.run, RunEvent::Cancel, "test", None, T0 + 10).await.unwrap();
         let mut cancelled = 0;
         while owner.run(ticket.run).await.unwrap().counters.queued > 0 {
             cancelled += owner.cancel_items(ticket, 100, T0 + 11).await.expect("cancelled");

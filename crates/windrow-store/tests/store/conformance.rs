@@ -181,13 +181,13 @@ async fn items_on_one_resource_never_run_together(store: &dyn Store) {
     let first = claim(store, a.run, 9, T0).await;
     assert_eq!(first.iter().map(|c| c.ordinal).collect::<Vec<_>>(), [0, 2], "the second waits, the third does not");
     assert!(claim(store, b.run, 9, T0).await.is_empty());
-    let standing = store.standing(b.run, T0).await.unwrap();
+    let standing = store.diagnose(b.run, T0).await.unwrap();
     assert_eq!((standing.blocked, standing.blocked_on.as_deref()), (1, Some("db")));
     succeed(store, first[0].lease, T0).await.accepted();
     let next = claim(store, b.run, 9, T0).await;
     assert_eq!(next.len(), 1);
     assert!(claim(store, a.run, 9, T0).await.is_empty());
-    report(store, next[0].lease, vec![], Ending::GiveBack, T0).await.accepted();
+    report(store, next[0].lease, vec![], Ending::Release, T0).await.accepted();
     assert_eq!(claim(store, a.run, 9, T0).await.len(), 1);
 }
 
@@ -216,7 +216,7 @@ async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     assert_eq!(succeed(store, claimed[0].lease, T0).await, Receipt::Repeated);
     store.archive(ticket, 10, T0).await.unwrap();
     assert_eq!(succeed(store, claimed[0].lease, T0).await, Receipt::Repeated, "also after it was archived");
-    let release = || Ending::Release { failure: Failure::new(ErrorClass::Network, "x"), not_before: T0 };
+    let release = || Ending::Retry { failure: Failure::new(ErrorClass::Network, "x"), not_before: T0 };
     report(store, claimed[1].lease, vec![], release(), T0).await.accepted();
     assert_eq!(report(store, claimed[1].lease, vec![], release(), T0).await, Receipt::Repeated);
     assert_eq!(store.run(ticket.run).await.unwrap().counters, store.recount(ticket.run).await.unwrap());
@@ -251,12 +251,12 @@ async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let begin = |no| vec![StepWrite::Begin { no, intent: intent("a") }];
     report(store, lease, begin(0), Ending::None, T0).await.accepted();
-    store.intend(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Terminate, "ann", None, T0).await.unwrap();
     assert!(store.renew(vec![lease], LEASE_MS, T0).await.unwrap()[0].stop);
     assert_eq!(report(store, lease, begin(1), Ending::None, T0).await, Receipt::Stop);
     let finish_and_begin = [vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }], begin(1)].concat();
     assert_eq!(report(store, lease, finish_and_begin, Ending::None, T0).await, Receipt::Stop);
-    report(store, lease, vec![], Ending::GiveBack, T0).await.accepted();
+    report(store, lease, vec![], Ending::Release, T0).await.accepted();
     let history = store.history(lease.attempt).await.unwrap();
     assert_eq!(history.iter().map(|step| step.state).collect::<Vec<_>>(), [StepState::Done], "what was paid is kept");
 }
@@ -293,7 +293,7 @@ async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) 
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let begin = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
-    report(store, lease, begin, Ending::GiveBack, T0).await.accepted();
+    report(store, lease, begin, Ending::Release, T0).await.accepted();
     let again = claim(store, ticket.run, 1, T0).await[0].lease;
     let finish = || vec![StepWrite::Finish { no: 0, result: done("a"), shared: false }];
     report(store, again, finish(), Ending::None, T0).await.accepted();
@@ -326,11 +326,11 @@ async fn nodes_find_what_others_have_queued(store: &dyn Store) {
     let claimed = store.claim(claim, T0).await.unwrap();
     assert_eq!(claimed.len(), 2, "it claims like the coordinator");
     assert_eq!(ids(found(2, &[]).await.unwrap()), [], "nothing is queued any more");
-    report(store, claimed[0].lease, vec![], Ending::GiveBack, T0).await.accepted();
+    report(store, claimed[0].lease, vec![], Ending::Release, T0).await.accepted();
     assert_eq!(ids(found(2, &[]).await.unwrap()), [ticket.run]);
-    store.intend(ticket.run, RunEvent::Pause, "ann", None, T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Pause, "ann", None, T0).await.unwrap();
     assert_eq!(ids(found(2, &[]).await.unwrap()), [], "it does not dispatch");
-    store.intend(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let later = T0 + LEASE_MS;
     let found = store.runs_elsewhere(SessionId(2), Scope { only: None, regions: vec![] }, later).await.unwrap();
     assert_eq!(ids(found), [], "nobody coordinates it any more: it is there to be admitted");
@@ -347,7 +347,7 @@ async fn a_node_learns_with_its_beat_that_it_shall_leave(store: &dyn Store) {
     assert_eq!(listed.iter().map(draining).collect::<Vec<_>>(), [None, Some(true)]);
     assert!(matches!(store.drain(SessionId(1)).await, Err(StoreError::NotFound { what: "node", .. })));
     assert!(matches!(store.drain(SessionId(9)).await, Err(StoreError::NotFound { what: "node", .. })));
-    store.bury(SessionId(2), T0).await.unwrap();
+    store.expire_session(SessionId(2), T0).await.unwrap();
     assert!(store.drain(SessionId(2)).await.is_err(), "it has left");
 }
 
@@ -369,7 +369,7 @@ async fn an_item_lost_too_often_is_given_up(store: &dyn Store) {
 async fn a_retry_keeps_the_earlier_attempt(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let claimed = claim(store, ticket.run, 1, T0).await.remove(0);
-    let release = Ending::Release { failure: Failure::new(ErrorClass::Server, "slow down"), not_before: T0 + 900 };
+    let release = Ending::Retry { failure: Failure::new(ErrorClass::Server, "slow down"), not_before: T0 + 900 };
     report(store, claimed.lease, vec![], release, T0).await.accepted();
     assert!(claim(store, ticket.run, 1, T0 + 899).await.is_empty());
     let again = claim(store, ticket.run, 1, T0 + 900).await.remove(0);
@@ -450,7 +450,7 @@ async fn cancelling_settles_what_waits(store: &dyn Store) {
     let ticket = planned(store, "a", items).await;
     let running = claim(store, ticket.run, 1, T0).await[0].lease;
     assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 0, "not while it is running");
-    store.intend(ticket.run, RunEvent::Cancel, "ann", Some("enough"), T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Cancel, "ann", Some("enough"), T0).await.unwrap();
     assert!(claim(store, ticket.run, 10, T0).await.is_empty());
     assert_eq!(store.cancel_items(ticket, 1, T0).await.unwrap(), 1);
     assert_eq!(store.cancel_items(ticket, 10, T0).await.unwrap(), 1);
@@ -513,14 +513,14 @@ async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
     }
     store.archive(ticket, 9, T0).await.unwrap();
     assert!(store.close_run(ticket, Closing::default(), T0).await.is_err(), "it waits for more");
-    store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
+    store.request_transition(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(3)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
 async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    let intend = |event| store.intend(ticket.run, event, "ann", None, T0);
+    let intend = |event| store.request_transition(ticket.run, event, "ann", None, T0);
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused);
     assert_eq!(intend(RunEvent::Pause).await.unwrap().state, RunState::Paused, "again");
     assert!(claim(store, ticket.run, 1, T0).await.is_empty());
@@ -553,7 +553,7 @@ async fn a_session_shows_what_it_is_able_to_do_and_has_at_work(store: &dyn Store
 async fn a_buried_session_loses_its_leases_at_once(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     claim(store, ticket.run, 1, T0).await;
-    store.bury(SessionId(1), T0 + 1).await.unwrap();
+    store.expire_session(SessionId(1), T0 + 1).await.unwrap();
     assert_eq!(store.reap(10, T0 + 1).await.unwrap().lost, 1);
     let dead = Claim { run: ticket.run, session: SessionId(1), want: 1, lease_ms: LEASE_MS };
     assert!(matches!(store.claim(dead, T0 + 1).await, Err(StoreError::NotFound { what: "session", .. })));
@@ -715,10 +715,10 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
     let run = RunId(1);
     store.admit(admission(1, 1), T0).await.unwrap();
     for event in [RunEvent::Drain, RunEvent::Pause] {
-        store.intend(run, event, "ann", None, T0).await.unwrap();
+        store.request_transition(run, event, "ann", None, T0).await.unwrap();
     }
     assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
-    store.intend(run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    store.request_transition(run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     let held = store.admit(admission(1, 1), T0 + LEASE_MS).await.unwrap();
     assert!(
@@ -732,13 +732,13 @@ async fn an_intake_closes_wherever_the_run_stands(store: &dyn Store) {
     store.open_session(session(1)).await.unwrap();
     store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
     store.submit(Submission { mode: Mode::Online, ..submission(2, "b") }, T0).await.unwrap();
-    store.intend(RunId(2), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
+    store.request_transition(RunId(2), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
     for (run, state) in [(RunId(1), RunState::Pending), (RunId(2), RunState::Paused)] {
-        assert_eq!(store.intend(run, RunEvent::Drain, "ann", None, T0).await.unwrap().state, state);
+        assert_eq!(store.request_transition(run, RunEvent::Drain, "ann", None, T0).await.unwrap().state, state);
         assert_eq!(store.feed_items(run, vec![new_item(1)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     }
     assert_eq!(store.run(RunId(2)).await.unwrap().reason.as_deref(), Some("lunch"));
-    let resumed = store.intend(RunId(2), RunEvent::Resume, "ann", None, T0).await.unwrap();
+    let resumed = store.request_transition(RunId(2), RunEvent::Resume, "ann", None, T0).await.unwrap();
     assert_eq!(resumed.reason, None, "what goes on has no reason to stand still");
     for held in store.admit(admission(1, 2), T0).await.unwrap() {
         let closed = store.close_run(held.ticket, Closing::default(), T0).await.unwrap();
@@ -763,8 +763,8 @@ async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {
 /// T7.
 async fn the_log_tells_who_did_what(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    store.intend(ticket.run, RunEvent::Pause, "bob", Some("lunch"), T0 + 1).await.unwrap();
-    store.intend(ticket.run, RunEvent::Resume, "bob", None, T0 + 2).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Pause, "bob", Some("lunch"), T0 + 1).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Resume, "bob", None, T0 + 2).await.unwrap();
     let job = store.run(ticket.run).await.unwrap().job;
     let log = store.logs(job, 0, 100).await.unwrap();
     let lines: Vec<_> = log.iter().map(|entry| (entry.event.as_str(), entry.actor.as_str())).collect();
@@ -776,13 +776,13 @@ async fn the_log_tells_who_did_what(store: &dyn Store) {
 async fn standing_tells_why(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), NewItem { not_before: Some(T0 + 9_000), ..new_item(2) }]).await;
     claim(store, ticket.run, 1, T0).await;
-    let standing = store.standing(ticket.run, T0).await.unwrap();
+    let standing = store.diagnose(ticket.run, T0).await.unwrap();
     assert_eq!((standing.leased, standing.delayed, standing.ready), (1, 1, 0));
     assert_eq!(standing.next_due_at, Some(T0 + 9_000));
     store.submit(Submission { limits: RunLimits::default(), ..submission(2, "b") }, T0 + 1).await.unwrap();
     store.submit(submission(3, "c"), T0 + 2).await.unwrap();
-    assert_eq!(store.standing(RunId(3), T0 + 2).await.unwrap().ahead, 1);
-    assert_eq!(store.standing(ticket.run, T0 + LEASE_MS).await.unwrap().expired, 1);
+    assert_eq!(store.diagnose(RunId(3), T0 + 2).await.unwrap().ahead, 1);
+    assert_eq!(store.diagnose(ticket.run, T0 + LEASE_MS).await.unwrap().expired, 1);
 }
 
 async fn standing_tells_what_a_living_session_waits_for(store: &dyn Store) {
@@ -794,11 +794,11 @@ async fn standing_tells_what_a_living_session_waits_for(store: &dyn Store) {
     let other = Wait { run: RunId(999), ..full.clone() };
     store.note_waits(SessionId(1), vec![paused.clone(), other, full.clone()]).await.unwrap();
     store.note_waits(SessionId(2), vec![full.clone()]).await.unwrap();
-    let waits = async || store.standing(ticket.run, T0).await.unwrap().waits;
+    let waits = async || store.diagnose(ticket.run, T0).await.unwrap().waits;
     assert_eq!(waits().await, [full.clone(), paused, full.clone()], "by session and resource");
     store.note_waits(SessionId(1), vec![]).await.unwrap();
     assert_eq!(waits().await, [full], "what was noted before is replaced");
-    store.bury(SessionId(2), T0).await.unwrap();
+    store.expire_session(SessionId(2), T0).await.unwrap();
     assert_eq!(waits().await, [], "the dead wait for nothing");
     assert!(store.note_waits(SessionId(2), vec![]).await.is_err());
 }
@@ -809,7 +809,7 @@ async fn being_throttled_uses_up_no_retry(store: &dyn Store) {
     for (n, class) in [ErrorClass::RateLimited, ErrorClass::Server, ErrorClass::RateLimited].into_iter().enumerate() {
         let claimed = claim(store, ticket.run, 1, T0).await;
         assert_eq!(claimed[0].throttled + claimed[0].retries, n as u32);
-        let release = Ending::Release { failure: Failure::new(class, "later"), not_before: T0 };
+        let release = Ending::Retry { failure: Failure::new(class, "later"), not_before: T0 };
         report(store, claimed[0].lease, vec![], release, T0).await.accepted();
     }
     let next = claim(store, ticket.run, 1, T0).await.remove(0);

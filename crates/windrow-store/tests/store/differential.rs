@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::health::{Check, Patience, Vitals};
+use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
@@ -232,9 +232,9 @@ fn ending(n: u8, now: Time) -> Ending {
         1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
         2 => hand_in(Outcome::Succeeded, vec![score("exact", (now.0 % 7) as f64 / 7.0), odd(now)]),
         3 => hand_in(Outcome::Failed, vec![]),
-        4 => Ending::Release { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
-        5 => Ending::Release { failure: Failure::new(ErrorClass::RateLimited, "busy"), not_before: now },
-        _ => Ending::GiveBack,
+        4 => Ending::Retry { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
+        5 => Ending::Retry { failure: Failure::new(ErrorClass::RateLimited, "busy"), not_before: now },
+        _ => Ending::Release,
     }
 }
 
@@ -269,7 +269,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             format!("{:?}", store.note_waits(some!(sessions, session), waits).await)
         }
         Op::Beat(n) => format!("{:?}", store.beat(some!(sessions, n), LEASE_MS, now).await),
-        Op::Bury(n) => format!("{:?}", store.bury(some!(sessions, n), now).await),
+        Op::Bury(n) => format!("{:?}", store.expire_session(some!(sessions, n), now).await),
         Op::Submit { job, mode, priority, concurrency, key, budget } => {
             seen.born += 1;
             let modes = [
@@ -396,7 +396,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         }
         Op::Intend { run, event } => {
             let reason = event.is_multiple_of(2).then_some("because");
-            format!("{:?}", store.intend(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)
+            format!("{:?}", store.request_transition(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)
         }
         Op::CleanUp { limit } => {
             let retention = Retention { completed_ms: 60_000, failed_ms: 120_000 };
@@ -451,7 +451,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             let recount = store.recount(run.id).await.unwrap();
             assert_eq!(run.counters, recount, "counters equal a recount at any time");
             assert_eq!(run.spent, spent_in(store, &run).await, "what is spent equals a recount at any time");
-            lines.push(format!("{:?}", store.standing(run.id, now).await));
+            lines.push(format!("{:?}", store.diagnose(run.id, now).await));
             lines.push(format!("{:?}", store.aggregates(run.id).await));
             lines.push(format!("{:?}", store.results(run.id, None, 1000).await));
             lines.push(format!("{:?}", store.worst(run.id, 3).await));
@@ -469,10 +469,10 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     }
     lines.push(format!("{:?} {:?}", store.outbox(0, 10_000).await, store.outbox_reach().await));
     for patience_ms in [0, 5_000, 60_000] {
-        let mut patience = Patience::default();
+        let mut patience = HealthThresholds::default();
         Check::ALL.iter().for_each(|check| patience.set(*check, patience_ms));
-        let vitals = store.vitals(None, patience, now).await.unwrap();
-        lines.push(format!("{:?}", Vitals { slowest_commit_ms: 0, ..vitals }));
+        let vitals = store.health(None, patience, now).await.unwrap();
+        lines.push(format!("{:?}", HealthSnapshot { slowest_commit_ms: 0, ..vitals }));
     }
     lines
 }

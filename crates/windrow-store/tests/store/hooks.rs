@@ -92,8 +92,8 @@ async fn answer(hooks: &dyn HookStore, status: u16, now: Time) -> Vec<i64> {
 
 async fn three_events(store: &dyn Store) {
     store.submit(submission(100, "told"), T0).await.unwrap();
-    store.intend(RunId(100), RunEvent::Pause, "ann", None, T0).await.unwrap();
-    store.intend(RunId(100), RunEvent::Resume, "ann", None, T0).await.unwrap();
+    store.request_transition(RunId(100), RunEvent::Pause, "ann", None, T0).await.unwrap();
+    store.request_transition(RunId(100), RunEvent::Resume, "ann", None, T0).await.unwrap();
 }
 
 async fn a_webhook_hears_what_happens_after_it_was_added(store: &dyn Store, hooks: &dyn HookStore) {
@@ -206,9 +206,9 @@ async fn an_endpoint_that_is_gone_is_disabled_and_starts_anew_when_resumed(store
     assert_eq!(disabled.state, HookState::Disabled);
     assert!(disabled.reason.unwrap().contains("410"));
     assert_eq!(hooks.next_delivery_at().await.unwrap(), None);
-    store.intend(RunId(100), RunEvent::Pause, "ann", None, T0).await.unwrap();
+    store.request_transition(RunId(100), RunEvent::Pause, "ann", None, T0).await.unwrap();
     hooks.change_hook(hook, HookChange::Resume, T0).await.unwrap();
-    store.intend(RunId(100), RunEvent::Cancel, "ann", None, T0).await.unwrap();
+    store.request_transition(RunId(100), RunEvent::Cancel, "ann", None, T0).await.unwrap();
     fan_out(hooks, T0).await;
     assert_eq!(topics_of(hooks, hook).await[3..], ["run.cancelling"], "not what happened meanwhile");
 }

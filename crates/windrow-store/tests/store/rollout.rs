@@ -54,7 +54,7 @@ async fn only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled(st
     assert_eq!(first, [0]);
     assert_eq!(store.run(ticket.run).await.unwrap().position().next_wave(T0), NextWave::NotYet);
     assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is at work");
-    assert_eq!(store.standing(ticket.run, T0).await.unwrap().gated, 3);
+    assert_eq!(store.diagnose(ticket.run, T0).await.unwrap().gated, 3);
     settle(store, ticket, Outcome::Failed, &leases, T0).await;
     assert_eq!(store.open_wave(ticket, 2, T0).await.unwrap().stage.wave, 0, "no wave is passed over");
     assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1);
@@ -101,7 +101,7 @@ async fn a_wave_is_watched_and_approved_before_the_next_opens(store: &dyn Store)
 async fn a_retried_item_keeps_its_wave(store: &dyn Store) {
     let ticket = planned_as(store, in_waves(100, sized(&[1]), None), rows(2)).await;
     let (_, leases) = take(store, ticket, T0).await;
-    let again = Ending::Release {
+    let again = Ending::Retry {
         failure: windrow_model::Failure::new(windrow_model::ErrorClass::Network, "down"),
         not_before: T0,
     };
@@ -147,17 +147,17 @@ async fn a_run_resumed_under_a_reached_cap_is_halted_again(store: &dyn Store) {
     let ticket = planned_as(store, in_waves(100, rollout, Some(1)), rows(3)).await;
     let (_, leases) = take(store, ticket, T0).await;
     settle(store, ticket, Outcome::Failed, &leases, T0).await;
-    let resumed = store.intend(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    let resumed = store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     assert!(!resumed.stage.halted);
     let later = T0 + LEASE_MS + 1;
     let ticket = store.admit(admission(1, 9), later).await.unwrap()[0].ticket;
     assert!(take(store, ticket, later).await.1.is_empty());
-    let holdup = store.standing(ticket.run, later).await.unwrap().holdup;
+    let holdup = store.diagnose(ticket.run, later).await.unwrap().holdup;
     assert_eq!(holdup, Some(Holdup::Capped { failed: 1, running: 0, max: 1 }));
     assert_eq!(store.halt(ticket, "still", later).await.unwrap().state, RunState::Paused);
     let more = RunLimits { max_failed: Some(2), ..RunLimits::default() };
     store.amend(ticket.run, more, "ann", later).await.unwrap();
-    store.intend(ticket.run, RunEvent::Resume, "ann", None, later).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Resume, "ann", None, later).await.unwrap();
     let later = later + LEASE_MS + 1;
     let ticket = store.admit(admission(1, 9), later).await.unwrap()[0].ticket;
     assert_eq!(take(store, ticket, later).await.0, [1]);
@@ -207,7 +207,7 @@ async fn nothing_starts_while_a_freeze_lasts(store: &dyn Store) {
     let ticket = planned_as(store, in_waves(100, Rollout { freeze, ..Rollout::default() }, None), rows(1)).await;
     assert!(take(store, ticket, T0).await.1.is_empty());
     let until = T0 + 3_600_000;
-    assert_eq!(store.standing(ticket.run, T0).await.unwrap().holdup, Some(Holdup::Frozen { until }));
+    assert_eq!(store.diagnose(ticket.run, T0).await.unwrap().holdup, Some(Holdup::Frozen { until }));
     assert_eq!(take(store, ticket, until).await.0, [0]);
 }
 

@@ -59,12 +59,12 @@ async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &
     // What is at work keeps what it has, begins nothing more, and can be handed in.
     let receipt = report(store, work[0].lease, vec![begin(1, "b")], Ending::None, T0).await;
     assert_eq!(receipt, Receipt::Stop);
-    assert_eq!(report(store, work[0].lease, Vec::new(), Ending::GiveBack, T0).await, Receipt::Accepted);
+    assert_eq!(report(store, work[0].lease, Vec::new(), Ending::Release, T0).await, Receipt::Accepted);
     assert_eq!(succeed(store, work[1].lease, T0).await, Receipt::Accepted);
 
     let more = RunLimits { max_tokens: Some(60), ..run.limits };
     assert_eq!(store.amend(ticket.run, more, "ann", T0).await.unwrap().limits, more);
-    store.intend(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let _ = store.admit(admission(1, 100), T0 + LEASE_MS + 1).await.unwrap();
     let again = claim(store, ticket.run, 9, T0 + LEASE_MS + 1).await;
     assert_eq!(again.len(), 2);
@@ -79,7 +79,7 @@ async fn a_resumed_run_without_more_budget_pauses_again(store: &dyn Store) {
     let first = claim(store, ticket.run, 1, T0).await;
     let steps = vec![StepWrite::Whole { no: 0, intent: intent("a"), result: done("a") }];
     let _ = report(store, first[0].lease, steps, hand_in(Outcome::Succeeded, Vec::new()), T0).await;
-    store.intend(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
+    store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let held = store.admit(admission(1, 100), T0 + LEASE_MS + 1).await.unwrap();
     let next = claim(store, held[0].run.id, 9, T0 + LEASE_MS + 1).await;
     let receipt = report(store, next[0].lease, vec![begin(0, "b")], Ending::None, T0 + LEASE_MS + 2).await;
@@ -301,7 +301,7 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
     let first = store.admit(within(1), T0 + 5).await.unwrap();
     assert_eq!(runs(&first), [1, 4], "one of each workspace");
     assert!(store.admit(within(1), T0 + 6).await.unwrap().is_empty());
-    assert_eq!(store.standing(RunId(2), T0 + 6).await.unwrap().beside, 1);
+    assert_eq!(store.diagnose(RunId(2), T0 + 6).await.unwrap().beside, 1);
     assert_eq!(runs(&store.admit(within(2), T0 + 7).await.unwrap()), [2]);
     // Its end gives the place back, and so does the death of its coordinator.
     store.plan_items(page(first[0].ticket, Vec::new()), T0 + 8).await.unwrap();
@@ -319,7 +319,7 @@ async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
     let _ = store.open_session(session(1)).await;
     store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
     store.feed_items(RunId(1), vec![new_item(1)], T0).await.unwrap();
-    let drained = store.intend(RunId(1), RunEvent::Drain, "ann", None, T0).await.unwrap();
+    let drained = store.request_transition(RunId(1), RunEvent::Drain, "ann", None, T0).await.unwrap();
     assert_eq!((drained.state, drained.planned), (RunState::Pending, true));
     assert_eq!(store.feed_items(RunId(1), vec![new_item(2)], T0).await.unwrap_err(), StoreError::IntakeClosed);
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
@@ -331,7 +331,7 @@ async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
 
 async fn a_resumed_run_no_longer_says_why_it_was_paused(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
-    let paused = store.intend(RunId(1), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
+    let paused = store.request_transition(RunId(1), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
     assert_eq!(paused.reason.as_deref(), Some("lunch"));
-    assert_eq!(store.intend(RunId(1), RunEvent::Resume, "ann", None, T0).await.unwrap().reason, None);
+    assert_eq!(store.request_transition(RunId(1), RunEvent::Resume, "ann", None, T0).await.unwrap().reason, None);
 }

@@ -1,6 +1,6 @@
 //! The vital signs (I10): each check finds what it is for, counts it, and stops finding it when it is over.
 
-use windrow_model::health::{Check, Patience, Vitals};
+use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::state::Outcome;
 use windrow_model::store::*;
 use windrow_model::{Ticket, Time};
@@ -17,12 +17,12 @@ cases![
     a_run_that_is_over_has_no_vital_signs,
 ];
 
-async fn vitals(store: &dyn Store, now: Time) -> Vitals {
-    store.vitals(None, Patience::default(), now).await.expect("read")
+async fn health(store: &dyn Store, now: Time) -> HealthSnapshot {
+    store.health(None, HealthThresholds::default(), now).await.expect("read")
 }
 
 async fn count(store: &dyn Store, check: Check, now: Time) -> i64 {
-    vitals(store, now).await.count(check)
+    health(store, now).await.count(check)
 }
 
 async fn three_items(store: &dyn Store) -> Ticket {
@@ -34,10 +34,10 @@ async fn a_lease_that_nobody_reaps_is_a_zombie(store: &dyn Store) {
     claim(store, run, 2, T0).await;
     let late = T0 + LEASE_MS + Check::TaskZombie.default_ms();
     assert_eq!(count(store, Check::TaskZombie, late + -1).await, 0);
-    let seen = vitals(store, late).await;
+    let seen = health(store, late).await;
     let zombies = seen.findings.iter().find(|finding| finding.check == Check::TaskZombie).unwrap();
     assert_eq!((zombies.count, zombies.examples.len()), (2, 2));
-    let elsewhere = store.vitals(Some("other".into()), Patience::default(), late).await.unwrap();
+    let elsewhere = store.health(Some("other".into()), HealthThresholds::default(), late).await.unwrap();
     assert!(elsewhere.runs.is_empty() && elsewhere.count(Check::TaskZombie) == 0, "nothing of another workspace");
     assert_eq!((zombies.examples[0].name.as_str(), zombies.examples[0].since), ("a", T0 + LEASE_MS));
     store.reap(10, late).await.unwrap();
@@ -63,7 +63,7 @@ async fn a_step_that_was_lost_sight_of_is_not_stalled(store: &dyn Store) {
     let run = three_items(store).await.run;
     let lease = claim(store, run, 1, T0).await[0].lease;
     let begin = StepWrite::Begin { no: 0, intent: intent("lost") };
-    let _ = report(store, lease, vec![begin], Ending::GiveBack, T0).await;
+    let _ = report(store, lease, vec![begin], Ending::Release, T0).await;
     let late = T0 + Check::BatchStall.default_ms();
     for claimed in claim(store, run, 3, T0).await {
         store.renew(vec![claimed.lease], LEASE_MS, late).await.unwrap();
@@ -98,21 +98,21 @@ async fn what_is_handed_in_waits_to_be_archived(store: &dyn Store) {
     for (n, claimed) in claim(store, ticket.run, 2, T0).await.into_iter().enumerate() {
         let _ = succeed(store, claimed.lease, T0 + 10 + n as i64).await;
     }
-    let seen = vitals(store, T0 + 100).await;
+    let seen = health(store, T0 + 100).await;
     assert_eq!((seen.logged, seen.oldest_logged_at), (2, Some(T0 + 10)));
     store.archive(ticket, 10, T0 + 100).await.unwrap();
-    let after = vitals(store, T0 + 100).await;
+    let after = health(store, T0 + 100).await;
     assert_eq!((after.logged, after.oldest_logged_at), (0, None));
     assert_eq!(after.newest_event, seen.newest_event + 1, "the archive is told of");
 }
 
 async fn a_run_that_is_over_has_no_vital_signs(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
-    assert_eq!(vitals(store, T0).await.runs.len(), 1);
+    assert_eq!(health(store, T0).await.runs.len(), 1);
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let _ = report(store, lease, Vec::new(), hand_in(Outcome::Succeeded, Vec::new()), T0).await;
     store.archive(ticket, 10, T0).await.unwrap();
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
-    let seen = vitals(store, T0 + 100_000_000).await;
+    let seen = health(store, T0 + 100_000_000).await;
     assert!(seen.runs.is_empty() && seen.findings.iter().all(|finding| finding.count == 0));
 }

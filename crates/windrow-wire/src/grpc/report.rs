@@ -32,11 +32,11 @@ impl v1::ItemReport {
                 latency_ms,
                 failure: failure.map(Into::into),
             })),
-            Ending::Release { failure, not_before } => {
+            Ending::Retry { failure, not_before } => {
                 let delay_ms = (not_before - now).max(0);
                 Some(Wire::Release(v1::Release { failure: Some(failure.into()), delay_ms }))
             }
-            Ending::GiveBack => Some(Wire::GiveBack(v1::GiveBack {})),
+            Ending::Release => Some(Wire::GiveBack(v1::GiveBack {})),
         };
         let steps = report.steps.into_iter().map(Into::into).collect();
         Self { lease: Some(report.lease.into()), steps, ending }
@@ -51,9 +51,9 @@ impl v1::ItemReport {
             Some(Wire::HandIn(hand_in)) => Ok(handed_in(hand_in)?),
             Some(Wire::Release(v1::Release { failure, delay_ms })) => {
                 let failure = failure.ok_or_else(|| missing("release.failure"))?.try_into()?;
-                Ok(Ending::Release { failure, not_before: now + delay_ms.max(0) })
+                Ok(Ending::Retry { failure, not_before: now + delay_ms.max(0) })
             }
-            Some(Wire::GiveBack(_)) => Ok(Ending::GiveBack),
+            Some(Wire::GiveBack(_)) => Ok(Ending::Release),
         };
         Ok(Told { lease: lease(self.lease)?, steps, ending })
     }

@@ -59,8 +59,8 @@ fn every_report_survives_the_wire() {
             latency_ms,
             failure: Some(failure.clone()),
         },
-        Ending::Release { failure, not_before: NOW + 250 },
-        Ending::GiveBack,
+        Ending::Retry { failure, not_before: NOW + 250 },
+        Ending::Release,
     ];
     let lease = Lease { run: RunId(5), attempt: AttemptId::new(ItemId(3), 2), fence: 4 };
     for ending in endings {

@@ -23,7 +23,7 @@ pub fn first_claim(items: u64) -> Figures {
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).expect("the database again"));
         // What a start does first: the process that held the leases is known to be dead.
         for session in store.sessions().await.expect("sessions") {
-            store.bury(session.id, windrow_engine::SystemClock.now()).await.expect("buried");
+            store.expire_session(session.id, windrow_engine::SystemClock.now()).await.expect("buried");
         }
         let engine = start(store, Noop { pause: Duration::from_millis(50), ..Default::default() }, 32).await;
         while engine.in_flight() == 0 {

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use windrow_wire::InOrder;
 use windrow_wire::request::Check;
 
-use super::output::{self, Show};
-use super::upload::Local;
-use super::{At, job_text, run_here, text};
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::remote::Remote;
-use crate::site::Site;
-use crate::wiring::App;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::wiring::App;
+use crate::cli::Context;
+use crate::cli::run::job_text;
+use crate::cli::run::local;
+use crate::cli::run::upload::Local;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::remote::Remote;
+use crate::node::options::GlobalOptions;
 
 /// Say whether a job file and its dataset are in order.
 ///
@@ -35,10 +38,10 @@ impl Show for InOrder {
     }
 }
 
-pub async fn perform(at: &At, args: Args) -> Result<Exit> {
-    let found = match &at.remote {
-        Some(remote) => check_far(remote, &at.site, &args).await?,
-        None => check_here(&at.site, &args, App::open_if_there(&at.site).await?).await?,
+pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
+    let found = match &context.remote {
+        Some(remote) => check_far(remote, &context.options, &args).await?,
+        None => check_here(&context.options, &args, App::open_if_there(&context.options).await?).await?,
     };
     for warning in &found.warnings {
         eprintln!("warning: {warning}");
@@ -47,15 +50,15 @@ pub async fn perform(at: &At, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-async fn check_here(site: &Site, args: &Args, existing: Option<App>) -> Result<InOrder> {
-    let job = run_here::load(site, args.file.clone(), existing.as_ref()).await?;
+async fn check_here(options: &GlobalOptions, args: &Args, existing: Option<App>) -> Result<InOrder> {
+    let job = local::load(options, args.file.clone(), existing.as_ref()).await?;
     Ok(InOrder { job: job.name, kind: job.kind.to_owned(), items: job.rows, warnings: job.warnings })
 }
 
-async fn check_far(remote: &Remote, site: &Site, args: &Args) -> Result<InOrder> {
+async fn check_far(remote: &Remote, options: &GlobalOptions, args: &Args) -> Result<InOrder> {
     let text = job_text::read(&args.file)?;
     if Local::of(&args.file, &text).is_some() {
-        return check_here(site, args, None).await;
+        return check_here(options, args, None).await;
     }
     let answer = remote.post(&["check"], &Check { file: text.clone() }).await;
     answer.map_err(|error| job_text::placed(error, &args.file, text))

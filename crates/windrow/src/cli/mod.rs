@@ -1,94 +1,32 @@
-//! The command line: one command, one file. Each takes its arguments and the [`Desk`] that answers, and
+//! The command line: one command, one file. Each takes its arguments and the [`Api`] that answers, and
 //! returns how the program ends.
 
-mod audit;
-mod backup;
-mod budget;
+pub mod admin;
 mod check;
-mod compare;
-mod config_show;
-mod counting;
-mod datasets_delete;
-mod datasets_diff;
-mod datasets_export;
-mod datasets_import;
-mod datasets_list;
-mod datasets_show;
-mod doctor;
-mod dry_run;
-mod execute;
-mod experience;
-mod far_stream;
-mod follow;
-mod gates;
+pub mod datasets;
 mod ingest;
-mod item_show;
-mod job_text;
-mod jobs_approve;
-mod jobs_cancel;
-mod jobs_clean_up;
-mod jobs_clone;
-mod jobs_delete;
-mod jobs_items;
-mod jobs_list;
-mod jobs_logs;
-mod jobs_pause;
-mod jobs_resume;
-mod jobs_retry;
-mod jobs_rollback;
-mod jobs_schedule;
-mod jobs_show;
-mod jobs_stats;
-mod jobs_targets;
-mod jobs_unschedule;
-mod jobs_why;
-mod keys_create;
-mod keys_list;
-mod keys_revoke;
-mod migrate_store;
-mod mock_connect;
-mod mock_model;
-mod mock_source;
-mod nodes;
-mod online;
-mod output;
-mod plan;
-mod progress;
-mod report;
-mod report_target;
-mod restore;
-mod result;
+pub mod jobs;
+pub mod mock;
+pub mod operations;
+pub mod results;
 mod run;
-mod run_far;
-mod run_here;
-mod scheduled;
-mod secrets_delete;
-mod secrets_list;
-mod secrets_rekey;
-mod secrets_set;
 mod serve;
 mod serve_access;
 mod started;
-mod stream;
-pub mod tables;
-pub mod text;
-mod upload;
-mod watch;
-mod webhooks;
+pub mod view;
 mod worker;
 
 use clap::{Parser, Subcommand};
 
 pub use started::Started;
 
-use crate::audited::change;
-use crate::desk::Desk;
-use crate::error::{Error, Result};
-use crate::exit::{self, Exit};
-use crate::remote::{Remote, ServerArgs};
-use crate::site::Site;
-use crate::wiring::App;
-use crate::{assess, dataset_named, find, start};
+use crate::app::audited::change;
+use crate::app::error::{Error, Result};
+use crate::app::exit::{self, Exit};
+use crate::app::wiring::App;
+use crate::client::api::Api;
+use crate::client::remote::{Remote, ServerArgs};
+use crate::node::options::GlobalOptions;
 
 /// How many of the worst findings are shown unless told otherwise.
 const WORST: usize = 5;
@@ -120,7 +58,7 @@ Examples:
 #[command(version, after_help = after_help(), arg_required_else_help = true, max_term_width = 110)]
 pub struct Cli {
     #[command(flatten)]
-    site: Site,
+    options: GlobalOptions,
     #[command(flatten)]
     server: ServerArgs,
     #[command(subcommand)]
@@ -134,13 +72,13 @@ enum Command {
     /// Say whether a job file and its dataset are in order; nothing is called or stored
     Check(check::Args),
     /// What an operation would change on each target; nothing is changed
-    Plan(plan::Args),
+    Plan(operations::plan::Args),
     /// Two runs row by row: what changed, and how surely
-    Compare(compare::Args),
+    Compare(results::compare::Args),
     /// Judge the gates of a run once more
-    Gates(gates::Args),
+    Gates(results::gates::Args),
     /// Write a run as JUnit XML, Markdown or JSON
-    Report(report::Args),
+    Report(results::report::Args),
     /// Look at jobs and steer them
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
@@ -150,7 +88,7 @@ enum Command {
     #[command(subcommand, arg_required_else_help = true)]
     Keys(Keys),
     /// Who changed what, and what was turned away
-    Audit(audit::Args),
+    Audit(admin::audit::Args),
     /// Where ingested data came from, and the checkpoints of plans
     #[command(subcommand, arg_required_else_help = true)]
     Ingest(ingest::Ingest),
@@ -161,13 +99,13 @@ enum Command {
     Worker(worker::Args),
     /// Have events sent to URLs, signed
     #[command(subcommand, arg_required_else_help = true)]
-    Webhooks(webhooks::Webhooks),
+    Webhooks(admin::webhooks::Webhooks),
     /// A model endpoint on this machine, for examples and tests
-    MockModel(mock_model::Args),
+    MockModel(mock::model::Args),
     /// An API with pages of records on this machine, for examples and tests of ingest
-    MockSource(mock_source::Args),
+    MockSource(mock::source::Args),
     /// A stand-in for Kafka Connect on this machine, for examples and tests
-    MockConnect(mock_connect::Args),
+    MockConnect(mock::connect::Args),
     /// Keep datasets under a name, in versions that never change
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
@@ -177,97 +115,97 @@ enum Command {
     /// Look at the settings
     #[command(subcommand, arg_required_else_help = true)]
     Config(Config),
-    Doctor(doctor::Args),
-    Backup(backup::Args),
-    Restore(restore::Args),
-    MigrateStore(migrate_store::Args),
+    Doctor(admin::doctor::Args),
+    Backup(admin::backup::Args),
+    Restore(admin::restore::Args),
+    MigrateStore(admin::migrate_store::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Config {
-    Show(config_show::Args),
+    Show(admin::config_show::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Nodes {
-    List(nodes::ListArgs),
-    Drain(nodes::DrainArgs),
+    List(admin::nodes::ListArgs),
+    Drain(admin::nodes::DrainArgs),
 }
 
 #[derive(Debug, Subcommand)]
 enum Secrets {
-    Set(secrets_set::Args),
-    List(secrets_list::Args),
-    Delete(secrets_delete::Args),
-    Rekey(secrets_rekey::Args),
+    Set(admin::secrets_set::Args),
+    List(admin::secrets_list::Args),
+    Delete(admin::secrets_delete::Args),
+    Rekey(admin::secrets_rekey::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Keys {
     /// Make a key; its secret is shown once
-    Create(keys_create::Args),
+    Create(admin::keys_create::Args),
     /// All keys, without their secrets
-    List(keys_list::Args),
+    List(admin::keys_list::Args),
     /// Take a key back
-    Revoke(keys_revoke::Args),
+    Revoke(admin::keys_revoke::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Datasets {
     /// Read a file, check every row, and keep it as a new version
-    Import(datasets_import::Args),
+    Import(datasets::import::Args),
     /// All datasets and their newest versions
-    List(datasets_list::Args),
+    List(datasets::list::Args),
     /// One dataset: its versions, its fields and their types, some rows
-    Show(datasets_show::Args),
+    Show(datasets::show::Args),
     /// What one version has that another has not
-    Diff(datasets_diff::Args),
+    Diff(datasets::diff::Args),
     /// Write a version to a file
-    Export(datasets_export::Args),
+    Export(datasets::export::Args),
     /// Delete a dataset, or one version of it
-    Delete(datasets_delete::Args),
+    Delete(datasets::delete::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Jobs {
     /// All jobs, newest first
-    List(jobs_list::Args),
+    List(jobs::list::Args),
     /// One job: its definition, its runs, its numbers
-    Show(jobs_show::Args),
+    Show(jobs::show::Args),
     /// The items of a job
-    Items(jobs_items::Args),
+    Items(jobs::items::Args),
     /// One item with its attempts and steps
-    Item(item_show::Args),
+    Item(jobs::item::Args),
     /// What happened, and who did it
-    Logs(jobs_logs::Args),
+    Logs(jobs::logs::Args),
     /// Start no further items until it is resumed
-    Pause(jobs_pause::Args),
+    Pause(jobs::pause::Args),
     /// Let a paused job go on
-    Resume(jobs_resume::Args),
+    Resume(jobs::resume::Args),
     /// End a job's run; what is running finishes first
-    Cancel(jobs_cancel::Args),
+    Cancel(jobs::cancel::Args),
     /// Try again what failed or was cancelled, and only that
-    Retry(jobs_retry::Args),
+    Retry(jobs::retry::Args),
     /// Take an operation back: every target to what it was before
-    Rollback(jobs_rollback::Args),
+    Rollback(operations::rollback::Args),
     /// Let the next wave of an operation open
-    Approve(jobs_approve::Args),
+    Approve(operations::approve::Args),
     /// What became of every target of an operation
-    Targets(jobs_targets::Args),
+    Targets(operations::targets::Args),
     /// Run another job with the definition of this one
-    Clone(jobs_clone::Args),
+    Clone(jobs::clone::Args),
     /// Let a job start by itself
-    Schedule(jobs_schedule::Args),
+    Schedule(jobs::schedule::Args),
     /// Let a job no longer start by itself
-    Unschedule(jobs_unschedule::Args),
+    Unschedule(jobs::unschedule::Args),
     /// How the work has gone: states, tries, errors
-    Stats(jobs_stats::Args),
+    Stats(jobs::stats::Args),
     /// Why is it not progressing?
-    Why(jobs_why::Args),
+    Why(jobs::why::Args),
     /// Delete a job with everything it has
-    Delete(jobs_delete::Args),
+    Delete(jobs::delete::Args),
     /// Delete jobs that ended long ago
-    CleanUp(jobs_clean_up::Args),
+    CleanUp(jobs::prune::Args),
 }
 
 fn after_help() -> String {
@@ -275,21 +213,21 @@ fn after_help() -> String {
 }
 
 /// Where a command does what it does.
-pub struct At {
-    site: Site,
+pub struct Context {
+    options: GlobalOptions,
     /// The server that was named; it comes before the folder.
     remote: Option<Remote>,
 }
 
-impl At {
-    async fn desk(self) -> Result<Desk> {
-        Desk::open(&self.site, self.remote).await
+impl Context {
+    async fn api(self) -> Result<Api> {
+        Api::open(&self.options, self.remote).await
     }
 
     /// For what only this machine can do.
-    fn here(self, what: &str) -> Result<Site> {
+    fn local_only(self, what: &str) -> Result<GlobalOptions> {
         match self.remote {
-            None => Ok(self.site),
+            None => Ok(self.options),
             Some(_) => {
                 let remedy = "leave out `--server`, or unset WINDROW_SERVER";
                 Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
@@ -300,115 +238,119 @@ impl At {
 
 pub async fn perform(started: Started) -> Result<Exit> {
     let Started { cli, config_trouble } = started;
-    let at = At { site: cli.site, remote: cli.server.remote()? };
+    let context = Context { options: cli.options, remote: cli.server.remote()? };
     match cli.command {
-        Command::Run(args) => run::perform(&at, args).await,
-        Command::Check(args) => check::perform(&at, args).await,
-        Command::Datasets(command) => perform_on_datasets(at, command).await,
+        Command::Run(args) => run::perform(&context, args).await,
+        Command::Check(args) => check::perform(&context, args).await,
+        Command::Datasets(command) => perform_on_datasets(context, command).await,
         Command::MockModel(args) => {
-            at.here("mock-model")?;
-            mock_model::perform(args).await
+            context.local_only("mock-model")?;
+            mock::model::perform(args).await
         }
         Command::MockSource(args) => {
-            at.here("mock-source")?;
-            mock_source::perform(args).await
+            context.local_only("mock-source")?;
+            mock::source::perform(args).await
         }
         Command::MockConnect(args) => {
-            at.here("mock-connect")?;
-            mock_connect::perform(args).await
+            context.local_only("mock-connect")?;
+            mock::connect::perform(args).await
         }
-        Command::Plan(args) => plan::perform(&at, args).await,
-        Command::Config(Config::Show(args)) => config_show::perform(args),
-        Command::Doctor(args) => Box::pin(doctor::perform(&at.here("doctor")?, args, config_trouble.as_ref())).await,
-        Command::Backup(args) => backup::perform(&at.here("backup")?, args).await,
-        Command::Restore(args) => Box::pin(restore::perform(&at.here("restore")?, args)).await,
-        Command::MigrateStore(args) => Box::pin(migrate_store::perform(&at.here("migrate-store")?, args)).await,
-        Command::Serve(args) => Box::pin(serve::perform(&at.here("serve")?, args)).await,
-        Command::Secrets(command) => perform_on_secrets(at, command).await,
-        Command::Nodes(Nodes::List(args)) => nodes::list(&at.desk().await?, args).await,
+        Command::Plan(args) => operations::plan::perform(&context, args).await,
+        Command::Config(Config::Show(args)) => admin::config_show::perform(args),
+        Command::Doctor(args) => {
+            Box::pin(admin::doctor::perform(&context.local_only("doctor")?, args, config_trouble.as_ref())).await
+        }
+        Command::Backup(args) => admin::backup::perform(&context.local_only("backup")?, args).await,
+        Command::Restore(args) => Box::pin(admin::restore::perform(&context.local_only("restore")?, args)).await,
+        Command::MigrateStore(args) => {
+            Box::pin(admin::migrate_store::perform(&context.local_only("migrate-store")?, args)).await
+        }
+        Command::Serve(args) => Box::pin(serve::perform(&context.local_only("serve")?, args)).await,
+        Command::Secrets(command) => perform_on_secrets(context, command).await,
+        Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
         Command::Nodes(Nodes::Drain(args)) => {
-            let desk = at.desk().await?;
-            desk.change("nodes drain", args.node.to_string(), nodes::drain(&desk, args)).await
+            let api = context.api().await?;
+            api.change("nodes drain", args.node.to_string(), admin::nodes::drain(&api, args)).await
         }
-        Command::Keys(command) => perform_on_keys(at, command).await,
-        Command::Audit(args) => audit::perform(&at.desk().await?, args).await,
-        Command::Compare(args) => compare::perform(&at.desk().await?, args).await,
-        Command::Gates(args) => Box::pin(gates::perform(&at.desk().await?, args)).await,
-        Command::Report(args) => Box::pin(report::perform(&at.desk().await?, args)).await,
-        Command::Jobs(jobs) => perform_on(&at.desk().await?, jobs).await,
-        Command::Ingest(command) => Box::pin(ingest::perform(at, command)).await,
-        Command::Webhooks(command) => webhooks::perform(&at.desk().await?, command).await,
+        Command::Keys(command) => perform_on_keys(context, command).await,
+        Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
+        Command::Compare(args) => results::compare::perform(&context.api().await?, args).await,
+        Command::Gates(args) => Box::pin(results::gates::perform(&context.api().await?, args)).await,
+        Command::Report(args) => Box::pin(results::report::perform(&context.api().await?, args)).await,
+        Command::Jobs(jobs) => perform_on(&context.api().await?, jobs).await,
+        Command::Ingest(command) => Box::pin(ingest::perform(context, command)).await,
+        Command::Webhooks(command) => admin::webhooks::perform(&context.api().await?, command).await,
         Command::Worker(args) => Box::pin(worker::perform(cli.server.link()?, args)).await,
     }
 }
 
-async fn perform_on(desk: &Desk, jobs: Jobs) -> Result<Exit> {
+async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
     match jobs {
-        Jobs::List(args) => jobs_list::perform(desk, args).await,
-        Jobs::Show(args) => jobs_show::perform(desk, args).await,
-        Jobs::Items(args) => jobs_items::perform(desk, args).await,
-        Jobs::Item(args) => item_show::perform(desk, args).await,
-        Jobs::Logs(args) => jobs_logs::perform(desk, args).await,
-        Jobs::Pause(args) => desk.change("jobs pause", args.job.clone(), jobs_pause::perform(desk, args)).await,
-        Jobs::Resume(args) => desk.change("jobs resume", args.job.clone(), jobs_resume::perform(desk, args)).await,
-        Jobs::Clone(args) => desk.change("jobs clone", args.job.clone(), jobs_clone::perform(desk, args)).await,
-        Jobs::Schedule(args) => {
-            desk.change("jobs schedule", args.job.clone(), jobs_schedule::perform(desk, args)).await
-        }
+        Jobs::List(args) => jobs::list::perform(api, args).await,
+        Jobs::Show(args) => jobs::show::perform(api, args).await,
+        Jobs::Items(args) => jobs::items::perform(api, args).await,
+        Jobs::Item(args) => jobs::item::perform(api, args).await,
+        Jobs::Logs(args) => jobs::logs::perform(api, args).await,
+        Jobs::Pause(args) => api.change("jobs pause", args.job.clone(), jobs::pause::perform(api, args)).await,
+        Jobs::Resume(args) => api.change("jobs resume", args.job.clone(), jobs::resume::perform(api, args)).await,
+        Jobs::Clone(args) => api.change("jobs clone", args.job.clone(), jobs::clone::perform(api, args)).await,
+        Jobs::Schedule(args) => api.change("jobs schedule", args.job.clone(), jobs::schedule::perform(api, args)).await,
         Jobs::Unschedule(args) => {
-            desk.change("jobs unschedule", args.job.clone(), jobs_unschedule::perform(desk, args)).await
+            api.change("jobs unschedule", args.job.clone(), jobs::unschedule::perform(api, args)).await
         }
-        Jobs::Cancel(args) => desk.change("jobs cancel", args.job.clone(), jobs_cancel::perform(desk, args)).await,
-        Jobs::Retry(args) => desk.change("jobs retry", args.job.clone(), jobs_retry::perform(desk, args)).await,
+        Jobs::Cancel(args) => api.change("jobs cancel", args.job.clone(), jobs::cancel::perform(api, args)).await,
+        Jobs::Retry(args) => api.change("jobs retry", args.job.clone(), jobs::retry::perform(api, args)).await,
         Jobs::Rollback(args) => {
-            desk.change("jobs rollback", args.job.clone(), jobs_rollback::perform(desk, args)).await
+            api.change("jobs rollback", args.job.clone(), operations::rollback::perform(api, args)).await
         }
-        Jobs::Approve(args) => desk.change("jobs approve", args.job.clone(), jobs_approve::perform(desk, args)).await,
-        Jobs::Targets(args) => jobs_targets::perform(desk, args).await,
-        Jobs::Stats(args) => jobs_stats::perform(desk, args).await,
-        Jobs::Why(args) => jobs_why::perform(desk, args).await,
-        Jobs::Delete(args) => desk.change("jobs delete", args.job.clone(), jobs_delete::perform(desk, args)).await,
-        Jobs::CleanUp(args) => desk.change("jobs clean-up", "", jobs_clean_up::perform(desk, args)).await,
+        Jobs::Approve(args) => {
+            api.change("jobs approve", args.job.clone(), operations::approve::perform(api, args)).await
+        }
+        Jobs::Targets(args) => operations::targets::perform(api, args).await,
+        Jobs::Stats(args) => jobs::stats::perform(api, args).await,
+        Jobs::Why(args) => jobs::why::perform(api, args).await,
+        Jobs::Delete(args) => api.change("jobs delete", args.job.clone(), jobs::delete::perform(api, args)).await,
+        Jobs::CleanUp(args) => api.change("jobs clean-up", "", jobs::prune::perform(api, args)).await,
     }
 }
 
-async fn perform_on_keys(at: At, command: Keys) -> Result<Exit> {
+async fn perform_on_keys(context: Context, command: Keys) -> Result<Exit> {
     match command {
-        Keys::Create(args) => keys_create::perform(at, args).await,
-        Keys::List(args) => keys_list::perform(&at.desk().await?, args).await,
+        Keys::Create(args) => admin::keys_create::perform(context, args).await,
+        Keys::List(args) => admin::keys_list::perform(&context.api().await?, args).await,
         Keys::Revoke(args) => {
-            let desk = at.desk().await?;
-            desk.change("keys revoke", args.key.clone(), keys_revoke::perform(&desk, args)).await
+            let api = context.api().await?;
+            api.change("keys revoke", args.key.clone(), admin::keys_revoke::perform(&api, args)).await
         }
     }
 }
 
-async fn perform_on_datasets(at: At, command: Datasets) -> Result<Exit> {
+async fn perform_on_datasets(context: Context, command: Datasets) -> Result<Exit> {
     match command {
-        Datasets::Import(args) => Box::pin(datasets_import::perform(&at, args)).await,
-        Datasets::List(args) => datasets_list::perform(&at.desk().await?, args).await,
-        Datasets::Show(args) => datasets_show::perform(&at.desk().await?, args).await,
-        Datasets::Diff(args) => datasets_diff::perform(&at.desk().await?, args).await,
-        Datasets::Export(args) => datasets_export::perform(&at.desk().await?, args).await,
+        Datasets::Import(args) => Box::pin(datasets::import::perform(&context, args)).await,
+        Datasets::List(args) => datasets::list::perform(&context.api().await?, args).await,
+        Datasets::Show(args) => datasets::show::perform(&context.api().await?, args).await,
+        Datasets::Diff(args) => datasets::diff::perform(&context.api().await?, args).await,
+        Datasets::Export(args) => datasets::export::perform(&context.api().await?, args).await,
         Datasets::Delete(args) => {
-            let desk = at.desk().await?;
+            let api = context.api().await?;
             let name = args.dataset.name.clone();
-            desk.change("datasets delete", name, datasets_delete::perform(&desk, args)).await
+            api.change("datasets delete", name, datasets::delete::perform(&api, args)).await
         }
     }
 }
 
-async fn perform_on_secrets(at: At, command: Secrets) -> Result<Exit> {
+async fn perform_on_secrets(context: Context, command: Secrets) -> Result<Exit> {
     match command {
-        Secrets::Set(args) => secrets_set::perform(at, args).await,
-        Secrets::List(args) => secrets_list::perform(&at.desk().await?, args).await,
+        Secrets::Set(args) => admin::secrets_set::perform(context, args).await,
+        Secrets::List(args) => admin::secrets_list::perform(&context.api().await?, args).await,
         Secrets::Delete(args) => {
-            let desk = at.desk().await?;
-            desk.change("secrets delete", args.name.clone(), secrets_delete::perform(&desk, args)).await
+            let api = context.api().await?;
+            api.change("secrets delete", args.name.clone(), admin::secrets_delete::perform(&api, args)).await
         }
         Secrets::Rekey(args) => {
-            let app = App::open(&at.here("secrets rekey")?).await?;
-            change(&app, "secrets rekey", "", secrets_rekey::perform(&app, args)).await
+            let app = App::open(&context.local_only("secrets rekey")?).await?;
+            change(&app, "secrets rekey", "", admin::secrets_rekey::perform(&app, args)).await
         }
     }
 }

@@ -15,19 +15,21 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
 
-use super::execute::Signals;
-use super::serve_access::{Access, forget_old_audit};
-use crate::delete;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
-use crate::http::rate_limit::{Rate, RateLimit};
-use crate::http::{self, Peer, Server};
-use crate::listen::{PlainListener, TlsListener};
-use crate::observe::otlp::TraceArgs;
-use crate::observe::{Exposition, Thresholds, Watch, thresholds};
-use crate::site::Site;
-use crate::webhooks;
-use crate::wiring::{App, Load};
+use crate::app::delete;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::webhooks;
+use crate::app::wiring::{App, Load};
+use crate::cli::run::execute::Signals;
+use crate::cli::serve_access::{Access, forget_old_audit};
+use crate::http;
+use crate::http::Peer;
+use crate::http::Server;
+use crate::http::middleware::rate_limit::{Rate, RateLimit};
+use crate::node::listen::{PlainListener, TlsListener};
+use crate::node::observe::otlp::TraceArgs;
+use crate::node::observe::{Exposition, Thresholds, Watch, thresholds};
+use crate::node::options::GlobalOptions;
 
 const DAY_MS: i64 = 86_400_000;
 /// How long a stopping server waits for its last answers to be taken.
@@ -104,8 +106,8 @@ impl Args {
     }
 }
 
-pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
-    args.access.refuse_strangers(site, args.listen).await?;
+pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
+    args.access.refuse_strangers(options, args.listen).await?;
     let certificate = args.access.certificate()?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
@@ -116,12 +118,12 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
     // Before anything measures, so that nothing is measured in vain.
     let exposition = Exposition::install()?;
-    let mut app = App::create(site).await?.serving_others();
+    let mut app = App::create(options).await?.serving_others();
     let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
     let retention = args.retention();
-    let door = args.access.door(&app, address, certificate.is_some()).await?;
+    let auth = args.access.auth(&app, address, certificate.is_some()).await?;
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
     let answers = args.roles.contains(&NodeRole::Api);
     let scheme = if certificate.is_some() { "https" } else { "http" };
@@ -136,7 +138,7 @@ pub async fn perform(site: &Site, args: Args) -> Result<Exit> {
     };
     let running = app.engine_of_all(load).await?;
     let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
-    let server = Server::new(app, running, door, watch).await?;
+    let server = Server::new(app, running, auth, watch).await?;
     println!("{scheme}://{address}");
     // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();

@@ -10,14 +10,15 @@ use windrow_model::access::Role;
 use windrow_model::audit::AuditLog;
 use windrow_model::{Clock, Time};
 
-use crate::api_key::{self, Wish};
-use crate::audited;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
-use crate::http::{Door, Keyring};
-use crate::listen::Certificate;
-use crate::site::Site;
-use crate::wiring::{self, App};
+use crate::app::api_key::{self, Wish};
+use crate::app::audited;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::wiring::{self, App};
+use crate::http::AuthConfig;
+use crate::http::Keyring;
+use crate::node::listen::Certificate;
+use crate::node::options::GlobalOptions;
 
 const DAY_MS: i64 = 86_400_000;
 const FIRST_KEY: &str = "admin";
@@ -54,11 +55,11 @@ impl Access {
 
     /// Whoever reaches the port of a server without keys can start programs as this user, so only this
     /// machine may. Said before anything is made or taken.
-    pub async fn refuse_strangers(&self, site: &Site, address: SocketAddr) -> Result<()> {
+    pub async fn refuse_strangers(&self, options: &GlobalOptions, address: SocketAddr) -> Result<()> {
         if address.ip().is_loopback() || self.require_keys {
             return Ok(());
         }
-        if let Some(app) = App::open_if_there(site).await?
+        if let Some(app) = App::open_if_there(options).await?
             && app.access.has_keys().await?
         {
             return Ok(());
@@ -69,7 +70,7 @@ impl Access {
         Err(Error::new(what, remedy).ending_with(Exit::Usage))
     }
 
-    pub async fn door(self, app: &App, address: SocketAddr, tls: bool) -> Result<Door> {
+    pub async fn auth(self, app: &App, address: SocketAddr, tls: bool) -> Result<AuthConfig> {
         if self.require_keys && !app.access.has_keys().await? {
             audited::change(app, "keys create", FIRST_KEY, make_first_key(app)).await?;
         }
@@ -79,7 +80,7 @@ impl Access {
             );
         }
         let keyring = Keyring::new(app.access.clone(), app.clock());
-        Ok(Door { keyring, cors_origins: self.cors_origins, tls })
+        Ok(AuthConfig { keyring, cors_origins: self.cors_origins, tls })
     }
 
     pub fn keep_audit_ms(&self) -> i64 {

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
-use super::{Cli, Command};
-use crate::config::{self, ConfigFile};
-use crate::error::{Error, Result};
-use crate::observe::LogFormat;
+use super::Cli;
+use super::Command;
+use crate::app::error::{Error, Result};
+use crate::node::config::{self, ConfigFile};
+use crate::node::observe::LogFormat;
 
 pub struct Started {
     pub cli: Cli,
@@ -34,6 +35,6 @@ impl Started {
     /// What is logged, and how. Unless told otherwise a server tells what it does, a command its errors.
     pub fn log(&self) -> (LogFormat, &str) {
         let usual = if matches!(self.cli.command, Command::Serve(_)) { "info" } else { "error" };
-        (self.cli.site.log_format, self.cli.site.log_filter.as_deref().unwrap_or(usual))
+        (self.cli.options.log_format, self.cli.options.log_filter.as_deref().unwrap_or(usual))
     }
 }

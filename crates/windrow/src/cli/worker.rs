@@ -7,9 +7,9 @@ use std::time::Duration;
 use windrow_engine::SystemClock;
 use windrow_workloads::{Environment, experiment, operation};
 
-use super::execute::Signals;
-use crate::error::Result;
-use crate::exit::Exit;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::run::execute::Signals;
 use crate::worker::{Link, Shift, Terms};
 
 /// Do items for a server, on this machine.
@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     /// How long running items may take to finish when the worker is stopped
-    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = super::serve::duration)]
+    #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::cli::serve::duration)]
     grace: Duration,
 }
 

@@ -6,7 +6,8 @@ use windrow_model::RunId;
 use windrow_model::access::Role;
 
 use super::status::of_error;
-use crate::http::{Caller, Server};
+use crate::http::Caller;
+use crate::http::Server;
 
 /// A caller that may run workers and wake the scheduler.
 pub fn operator<T>(request: &Request<T>) -> Result<Caller, Status> {

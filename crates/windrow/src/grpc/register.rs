@@ -10,8 +10,8 @@ use windrow_wire::grpc::Bad;
 use windrow_wire::grpc::v1::RegisterRequest;
 
 use super::status::of_store;
+use crate::app::wiring::App;
 use crate::http::Caller;
-use crate::wiring::App;
 
 const MAX_TEXT: usize = 200;
 const MAX_CAPABILITIES: usize = 100;

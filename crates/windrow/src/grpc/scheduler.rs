@@ -10,7 +10,8 @@ use windrow_wire::grpc::v1::{RunStanding, TriggerEventRequest, TriggerEventRespo
 
 use super::caller::operator;
 use super::status::{of_error, of_store};
-use crate::http::{Caller, Server};
+use crate::http::Caller;
+use crate::http::Server;
 
 /// Jobs looked through for an event that names none.
 const LOOKED_AT: usize = 1000;
@@ -50,12 +51,12 @@ impl Scheduler for Trigger {
         let meant = self.meant(&caller, &event).await?;
         tracing::info!(kind = event.kind, job = event.job, run = event.run, runs = meant.len(), "triggered");
         self.server.engine().wake();
-        let runs = meant.iter().map(|(job, run)| standing(job, run)).collect();
+        let runs = meant.iter().map(|(job, run)| run_status(job, run)).collect();
         Ok(Response::new(TriggerEventResponse { runs }))
     }
 }
 
-fn standing(job: &Job, run: &Run) -> RunStanding {
+fn run_status(job: &Job, run: &Run) -> RunStanding {
     RunStanding {
         run: run.id.to_string(),
         job: job.name.clone(),

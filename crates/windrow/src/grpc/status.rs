@@ -4,7 +4,7 @@ use tonic::Status;
 use windrow_engine::Refused;
 use windrow_model::store::StoreError;
 
-use crate::error::{Code, Error};
+use crate::app::error::{Code, Error};
 
 pub fn of_store(error: StoreError) -> Status {
     let text = error.to_string();

@@ -15,7 +15,8 @@ use windrow_wire::grpc::{Bad, Told, key, lease, step_number, v1};
 use super::caller::{operator, own};
 use super::register::Roll;
 use super::status::{of_refusal, of_store};
-use crate::http::{Caller, Server};
+use crate::http::Caller;
+use crate::http::Server;
 
 /// The longest a worker may wait for items in one call; below the patience of HTTP.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -181,7 +182,7 @@ impl Worker for Workers {
         let id = session_id(&request.into_inner().session)?;
         // Only a session of this protocol: a process with the store open says goodbye itself.
         self.roll.find(&self.server.app, &caller, id).await?;
-        self.store().bury(id, self.server.app.now()).await.map_err(of_store)?;
+        self.store().expire_session(id, self.server.app.now()).await.map_err(of_store)?;
         self.roll.forget(id);
         // What it held is free at once.
         self.engine().wake();

@@ -10,8 +10,8 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 
-use super::refusal::Refusal;
-use crate::error::Code;
+use crate::app::error::Code;
+use crate::http::error::ApiError;
 
 const MAX_PAGE: usize = 1000;
 
@@ -19,14 +19,14 @@ const MAX_PAGE: usize = 1000;
 pub struct Asked<T>(pub T);
 
 impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
         let query = parts.uri.query().unwrap_or_default();
         let read = serde_urlencoded::Deserializer::new(form_urlencoded(query));
         serde_path_to_error::deserialize(read).map(Self).map_err(|error| {
             let field = field_of(&error.path().to_string());
-            Refusal::bad(field, error.inner().to_string(), "see /api/docs for the parameters there are")
+            ApiError::bad(field, error.inner().to_string(), "see /api/docs for the parameters there are")
         })
     }
 }
@@ -39,11 +39,11 @@ fn form_urlencoded(query: &str) -> form_urlencoded::Parse<'_> {
 pub struct Named(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for Named {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let Path(all) = Path::<BTreeMap<String, String>>::from_request_parts(parts, state).await.map_err(|error| {
-            Refusal::bad("", format!("the path cannot be read: {error}"), "write it as UTF-8, percent-encoded")
+            ApiError::bad("", format!("the path cannot be read: {error}"), "write it as UTF-8, percent-encoded")
         })?;
         Ok(Self(all.into_values().next().unwrap_or_default()))
     }
@@ -56,17 +56,17 @@ pub struct Sent {
 }
 
 impl<S: Send + Sync> FromRequest<S> for Sent {
-    type Rejection = Refusal;
+    type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let given = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = given.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         let bytes = Bytes::from_request(request, state).await.map_err(|error| match error.status() {
             StatusCode::PAYLOAD_TOO_LARGE => {
-                let remedy = format!("send at most {} MiB at a time", super::MAX_BODY >> 20);
-                Refusal::new(Code::TooLarge, error.body_text(), remedy)
+                let remedy = format!("send at most {} MiB at a time", crate::http::MAX_BODY >> 20);
+                ApiError::new(Code::TooLarge, error.body_text(), remedy)
             }
-            _ => Refusal::new(Code::BadRequest, error.body_text(), "send the request again"),
+            _ => ApiError::new(Code::BadRequest, error.body_text(), "send the request again"),
         })?;
         Ok(Self { media_type, bytes })
     }
@@ -77,27 +77,27 @@ impl Sent {
         media_types.contains(&self.media_type.as_str())
     }
 
-    pub fn unsupported(&self, expected: &str) -> Refusal {
+    pub fn unsupported(&self, expected: &str) -> ApiError {
         let given = if self.media_type.is_empty() { "none was given" } else { self.media_type.as_str() };
         let detail = format!("the body's Content-Type must be {expected}; found: {given}");
-        Refusal::new(Code::UnsupportedType, detail, format!("set the header Content-Type to {expected}"))
+        ApiError::new(Code::UnsupportedType, detail, format!("set the header Content-Type to {expected}"))
     }
 
-    pub fn text(&self) -> Result<&str, Refusal> {
+    pub fn text(&self) -> Result<&str, ApiError> {
         std::str::from_utf8(&self.bytes)
-            .map_err(|error| Refusal::bad("", format!("the body is not UTF-8: {error}"), "send it as UTF-8"))
+            .map_err(|error| ApiError::bad("", format!("the body is not UTF-8: {error}"), "send it as UTF-8"))
     }
 
-    pub fn json<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let mut read = serde_json::Deserializer::from_slice(&self.bytes);
         serde_path_to_error::deserialize(&mut read).map_err(|error| {
             let field = field_of(&error.path().to_string());
-            Refusal::bad(field, format!("the body: {}", error.inner()), "see /api/docs for what is expected")
+            ApiError::bad(field, format!("the body: {}", error.inner()), "see /api/docs for what is expected")
         })
     }
 
     /// Where only JSON is taken.
-    pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         match self.is_one_of(&["application/json"]) {
             true => self.object(),
             false => Err(self.unsupported("application/json")),
@@ -105,15 +105,15 @@ impl Sent {
     }
 
     /// A list would be read as the fields of an object in their order, which nobody means.
-    pub fn object<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+    pub fn object<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         match self.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'[') => Err(Refusal::bad("", "the body is a list", "send a JSON object")),
+            Some(b'[') => Err(ApiError::bad("", "the body is a list", "send a JSON object")),
             _ => self.json(),
         }
     }
 
     /// Where a body may be left out.
-    pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, Refusal> {
+    pub fn json_or_default<T: DeserializeOwned + Default>(&self) -> Result<T, ApiError> {
         match (self.bytes.is_empty(), self.is_one_of(&["application/json"])) {
             (true, _) => Ok(T::default()),
             (false, true) => Ok(self.object::<Option<T>>()?.unwrap_or_default()),
@@ -128,10 +128,10 @@ fn field_of(path: &str) -> String {
 }
 
 /// How many to give, where some were asked for.
-pub fn page(limit: Option<usize>, usual: usize) -> Result<usize, Refusal> {
+pub fn page(limit: Option<usize>, usual: usize) -> Result<usize, ApiError> {
     match limit {
         None => Ok(usual),
         Some(limit @ 1..=MAX_PAGE) => Ok(limit),
-        Some(limit) => Err(Refusal::bad("limit", format!("limit is {limit}"), format!("use 1 to {MAX_PAGE}"))),
+        Some(limit) => Err(ApiError::bad("limit", format!("limit is {limit}"), format!("use 1 to {MAX_PAGE}"))),
     }
 }

@@ -2,63 +2,14 @@
 //! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
 //! nothing about jobs themselves.
 
-mod alerts;
-mod audit;
-mod audited;
-mod browser;
-mod caller;
-mod check;
-mod checkpoints;
-mod clean_up;
-mod dataset_export;
-mod dataset_import;
-mod datasets;
-mod delete_job;
-mod deliveries;
-mod door;
-mod etag;
-mod eval_tasks;
-mod events;
+pub mod error;
 mod extract;
-mod feed;
-mod health;
-mod idempotency;
-mod identify;
-mod items;
-mod jobs;
-mod keyring;
-mod keys;
-mod lineage;
 mod live;
-mod logs;
-mod metrics;
-mod nodes;
+pub mod middleware;
 mod openapi;
-mod operations;
-mod origin;
-mod peer;
-pub mod rate_limit;
-mod refusal;
-mod request_id;
-mod results;
-mod resume;
-mod rights;
-mod runs;
-mod schedules;
-mod secrets;
+pub mod routes;
 mod server;
-mod session;
-mod start_run;
-mod stats;
-mod steer;
 mod streamed;
-mod submit;
-mod timeout;
-mod ui;
-mod version;
-mod webhooks;
-mod workers;
-mod ws;
 
 use std::sync::Arc;
 
@@ -71,16 +22,16 @@ use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use door::Door;
-pub use keyring::Keyring;
-pub use peer::Peer;
-use rate_limit::RateLimit;
+pub use middleware::auth_config::AuthConfig;
+pub use middleware::keyring::Keyring;
+pub use middleware::peer::Peer;
+use middleware::rate_limit::RateLimit;
 
-pub use caller::Caller;
+pub use middleware::caller::Caller;
 pub use server::Server;
 
 use crate::grpc;
-use crate::observe;
+use crate::node::observe;
 
 /// The largest body that is taken; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
@@ -89,111 +40,111 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
     let (api, document) = OpenApiRouter::new().nest("/api/v1", api()).split_for_parts();
     let document = openapi::complete(document);
     api.route("/api/v1/openapi.json", get(move || openapi::serve(document.clone())))
-        .route("/api/docs", get(browser::page))
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(metrics::show))
-        .nest("/api/eval-tasks", eval_tasks::router())
-        .route("/api/batch", post(submit::submit))
+        .route("/api/docs", get(routes::browser::page))
+        .route("/healthz", get(routes::health::healthz))
+        .route("/readyz", get(routes::health::readyz))
+        .route("/metrics", get(routes::metrics::show))
+        .nest("/api/eval-tasks", routes::eval_tasks::router())
+        .route("/api/batch", post(routes::submit::submit))
         .merge(grpc::router(&server))
-        .route("/", get(ui::app))
-        .route("/assets/{file}", get(ui::asset))
-        .fallback(ui::page)
-        .method_not_allowed_fallback(refusal::method_not_allowed)
+        .route("/", get(routes::ui::app))
+        .route("/assets/{file}", get(routes::ui::asset))
+        .fallback(routes::ui::page)
+        .method_not_allowed_fallback(error::method_not_allowed)
         .with_state(server.clone())
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(from_fn(timeout::limit))
-        .layer(from_fn_with_state(server.clone(), audited::record))
-        .layer(from_fn(request_id::name_caller))
-        .layer(from_fn_with_state(server.clone(), identify::identify))
-        .layer(from_fn(etag::attach))
-        .layer(from_fn_with_state(limit, rate_limit::check))
-        .layer(option_layer(server.door.cors()))
+        .layer(from_fn(middleware::timeout::limit))
+        .layer(from_fn_with_state(server.clone(), middleware::audited::record))
+        .layer(from_fn(middleware::request_id::name_caller))
+        .layer(from_fn_with_state(server.clone(), middleware::identify::identify))
+        .layer(from_fn(middleware::etag::attach))
+        .layer(from_fn_with_state(limit, middleware::rate_limit::check))
+        .layer(option_layer(server.auth.cors()))
         .layer(from_fn(grpc::speak))
         .layer(CompressionLayer::new())
-        .layer(from_fn(version::attach))
+        .layer(from_fn(middleware::version::attach))
         .layer(from_fn(observe::http::measure))
-        .layer(from_fn(request_id::attach))
+        .layer(from_fn(middleware::request_id::attach))
 }
 
 /// Of a node that does not answer for others: whether it lives, and what it measures.
 pub fn router_of_watch(server: Arc<Server>) -> Router {
     Router::new()
-        .route("/healthz", get(health::healthz))
-        .route("/readyz", get(health::readyz))
-        .route("/metrics", get(metrics::show))
-        .fallback(refusal::no_such_route)
+        .route("/healthz", get(routes::health::healthz))
+        .route("/readyz", get(routes::health::readyz))
+        .route("/metrics", get(routes::metrics::show))
+        .fallback(error::no_such_route)
         .with_state(server.clone())
-        .layer(from_fn_with_state(server, identify::identify))
-        .layer(from_fn(version::attach))
-        .layer(from_fn(request_id::attach))
+        .layer(from_fn_with_state(server, middleware::identify::identify))
+        .layer(from_fn(middleware::version::attach))
+        .layer(from_fn(middleware::request_id::attach))
 }
 
 /// Every route with its description; what is not in here is not in the document.
 fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
-        .routes(routes!(jobs::list, submit::submit))
-        .routes(routes!(check::check))
-        .routes(routes!(jobs::show, delete_job::delete))
-        .routes(routes!(steer::pause))
-        .routes(routes!(steer::resume))
-        .routes(routes!(steer::cancel))
-        .routes(routes!(steer::terminate))
-        .routes(routes!(steer::drain))
-        .routes(routes!(start_run::retry))
-        .routes(routes!(start_run::rescore))
-        .routes(routes!(start_run::append))
-        .routes(routes!(start_run::rollback))
-        .routes(routes!(start_run::clone))
-        .routes(routes!(operations::plan))
-        .routes(routes!(operations::approve))
-        .routes(routes!(operations::targets))
-        .routes(routes!(schedules::set, schedules::unset))
-        .routes(routes!(schedules::list))
-        .routes(routes!(clean_up::clean_up))
-        .routes(routes!(runs::list))
-        .routes(routes!(runs::show))
-        .routes(routes!(results::result))
-        .routes(routes!(lineage::show))
-        .routes(routes!(checkpoints::list))
-        .routes(routes!(checkpoints::restore))
-        .routes(routes!(checkpoints::edit))
-        .routes(routes!(checkpoints::backfill))
-        .routes(routes!(results::gates))
-        .routes(routes!(results::report))
-        .routes(routes!(results::compare))
-        .routes(routes!(items::list, feed::feed))
-        .routes(routes!(items::show))
-        .routes(routes!(logs::list))
-        .routes(routes!(stats::of_all))
-        .routes(routes!(stats::of_job))
-        .routes(routes!(stats::why))
-        .routes(routes!(events::of_all))
-        .routes(routes!(events::of_job))
-        .routes(routes!(ws::of_all))
-        .routes(routes!(ws::of_job))
-        .routes(routes!(webhooks::list, webhooks::add))
-        .routes(routes!(webhooks::show, webhooks::delete))
-        .routes(routes!(webhooks::pause))
-        .routes(routes!(webhooks::resume))
-        .routes(routes!(webhooks::rotate))
-        .routes(routes!(webhooks::test))
-        .routes(routes!(deliveries::list))
-        .routes(routes!(deliveries::show))
-        .routes(routes!(deliveries::redeliver))
-        .routes(routes!(datasets::list))
-        .routes(routes!(datasets::show, datasets::delete, dataset_import::import))
-        .routes(routes!(datasets::diff))
-        .routes(routes!(dataset_export::export))
-        .routes(routes!(secrets::list))
-        .routes(routes!(secrets::set, secrets::delete))
-        .routes(routes!(audit::list))
-        .routes(routes!(keys::list, keys::create))
-        .routes(routes!(keys::revoke))
-        .routes(routes!(session::show, session::open, session::close))
-        .routes(routes!(workers::list))
-        .routes(routes!(nodes::list))
-        .routes(routes!(nodes::drain))
-        .routes(routes!(health::show))
-        .routes(routes!(alerts::list))
+        .routes(routes!(routes::jobs::list, routes::submit::submit))
+        .routes(routes!(routes::check::check))
+        .routes(routes!(routes::jobs::show, routes::delete_job::delete))
+        .routes(routes!(routes::control::pause))
+        .routes(routes!(routes::control::resume))
+        .routes(routes!(routes::control::cancel))
+        .routes(routes!(routes::control::terminate))
+        .routes(routes!(routes::control::drain))
+        .routes(routes!(routes::start_run::retry))
+        .routes(routes!(routes::start_run::rescore))
+        .routes(routes!(routes::start_run::append))
+        .routes(routes!(routes::start_run::rollback))
+        .routes(routes!(routes::start_run::clone))
+        .routes(routes!(routes::operations::plan))
+        .routes(routes!(routes::operations::approve))
+        .routes(routes!(routes::operations::targets))
+        .routes(routes!(routes::schedules::set, routes::schedules::unset))
+        .routes(routes!(routes::schedules::list))
+        .routes(routes!(routes::prune::clean_up))
+        .routes(routes!(routes::runs::list))
+        .routes(routes!(routes::runs::show))
+        .routes(routes!(routes::results::result))
+        .routes(routes!(routes::lineage::show))
+        .routes(routes!(routes::checkpoints::list))
+        .routes(routes!(routes::checkpoints::restore))
+        .routes(routes!(routes::checkpoints::edit))
+        .routes(routes!(routes::checkpoints::backfill))
+        .routes(routes!(routes::results::gates))
+        .routes(routes!(routes::results::report))
+        .routes(routes!(routes::results::compare))
+        .routes(routes!(routes::items::list, routes::feed::feed))
+        .routes(routes!(routes::items::show))
+        .routes(routes!(routes::logs::list))
+        .routes(routes!(routes::stats::of_all))
+        .routes(routes!(routes::stats::of_job))
+        .routes(routes!(routes::stats::why))
+        .routes(routes!(live::events::of_all))
+        .routes(routes!(live::events::of_job))
+        .routes(routes!(live::ws::of_all))
+        .routes(routes!(live::ws::of_job))
+        .routes(routes!(routes::webhooks::list, routes::webhooks::add))
+        .routes(routes!(routes::webhooks::show, routes::webhooks::delete))
+        .routes(routes!(routes::webhooks::pause))
+        .routes(routes!(routes::webhooks::resume))
+        .routes(routes!(routes::webhooks::rotate))
+        .routes(routes!(routes::webhooks::test))
+        .routes(routes!(routes::deliveries::list))
+        .routes(routes!(routes::deliveries::show))
+        .routes(routes!(routes::deliveries::redeliver))
+        .routes(routes!(routes::datasets::list))
+        .routes(routes!(routes::datasets::show, routes::datasets::delete, routes::dataset_import::import))
+        .routes(routes!(routes::datasets::diff))
+        .routes(routes!(routes::dataset_export::export))
+        .routes(routes!(routes::secrets::list))
+        .routes(routes!(routes::secrets::set, routes::secrets::delete))
+        .routes(routes!(routes::audit::list))
+        .routes(routes!(routes::keys::list, routes::keys::create))
+        .routes(routes!(routes::keys::revoke))
+        .routes(routes!(routes::session::show, routes::session::open, routes::session::close))
+        .routes(routes!(routes::workers::list))
+        .routes(routes!(routes::nodes::list))
+        .routes(routes!(routes::nodes::drain))
+        .routes(routes!(routes::health::show))
+        .routes(routes!(routes::alerts::list))
 }

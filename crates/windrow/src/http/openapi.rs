@@ -11,7 +11,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement
 use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, Required, ResponseBuilder};
 use windrow_wire::{PlacedProblem, Problem};
 
-use super::rights;
+use crate::http::middleware::rights;
 
 const KEY: &str = "key";
 const TITLE: &str = "Windrow";
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     fn document() -> String {
-        let (_, document) = OpenApiRouter::new().nest("/api/v1", super::super::api()).split_for_parts();
+        let (_, document) = OpenApiRouter::new().nest("/api/v1", crate::http::api()).split_for_parts();
         serde_json::to_string_pretty(&complete(document)).unwrap() + "\n"
     }
 

@@ -8,13 +8,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
 use windrow_model::{KeyId, Time};
 
-use super::audited::Refused;
-use super::door::Door;
-use super::live::Tail;
-use super::refusal::Refusal;
-use crate::error::{Code, Result};
-use crate::observe::Watch;
-use crate::wiring::{App, Running};
+use crate::app::error::{Code, Result};
+use crate::app::wiring::{App, Running};
+use crate::http::error::ApiError;
+use crate::http::live::Tail;
+use crate::http::middleware::audited::Refused;
+use crate::http::middleware::auth_config::AuthConfig;
+use crate::node::observe::Watch;
 
 /// Requests at work at the same time that read or write much; reads of a row or a page go past them.
 const TURNS: usize = 4;
@@ -24,7 +24,7 @@ const TURN_PATIENCE: Duration = Duration::from_secs(20);
 pub struct Server {
     pub app: App,
     running: Running,
-    pub door: Door,
+    pub auth: AuthConfig,
     pub refused: Refused,
     pub started_at: Time,
     /// The newest events, for streams.
@@ -37,14 +37,14 @@ pub struct Server {
 pub type Shared = State<Arc<Server>>;
 
 impl Server {
-    pub async fn new(app: App, running: Running, door: Door, watch: Watch) -> Result<Arc<Self>> {
+    pub async fn new(app: App, running: Running, auth: AuthConfig, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
         // Listening comes first, so that nothing is missed between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
         let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
         let refused = Refused::default();
-        let server = Arc::new(Self { app, running, door, refused, started_at, tail, watch, closing, turns });
+        let server = Arc::new(Self { app, running, auth, refused, started_at, tail, watch, closing, turns });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)
@@ -55,13 +55,13 @@ impl Server {
     }
 
     /// For what reads or writes much: held while it works, so that many of them cannot starve the others.
-    pub async fn turn(&self) -> std::result::Result<OwnedSemaphorePermit, Refusal> {
+    pub async fn turn(&self) -> std::result::Result<OwnedSemaphorePermit, ApiError> {
         let waiting = tokio::time::timeout(TURN_PATIENCE, self.turns.clone().acquire_owned());
         match waiting.await {
             Ok(Ok(turn)) => Ok(turn),
             _ => {
                 let detail = format!("{TURNS} large requests are being worked on, and others wait before this one");
-                Err(Refusal::new(Code::QueueFull, detail, "send it again a little later"))
+                Err(ApiError::new(Code::QueueFull, detail, "send it again a little later"))
             }
         }
     }
@@ -79,7 +79,7 @@ impl Server {
     /// Waits until a key is of no use any more; for ever without one.
     pub async fn over(&self, key: Option<KeyId>) {
         match key {
-            Some(key) => self.door.keyring.over(key).await,
+            Some(key) => self.auth.keyring.over(key).await,
             None => std::future::pending().await,
         }
     }

@@ -1,7 +1,7 @@
 //! `windrow worker`: items of a server's runs, done by this process. The engine's own crew does them, at
-//! a desk that speaks gRPC, so panics, deadlines, retries and limits are dealt with as they are there.
+//! a backend that speaks gRPC, so panics, deadlines, retries and limits are dealt with as they are there.
 
-mod desk;
+mod backend;
 mod link;
 mod programs;
 mod shift;

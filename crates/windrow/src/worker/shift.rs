@@ -10,10 +10,10 @@ use windrow_model::Clock;
 use windrow_model::workload::Workload;
 use windrow_wire::grpc::{Assignment, v1};
 
-use super::desk::RemoteDesk;
+use super::backend::ServerBackend;
 use super::link::{Link, within};
 use super::programs::{Programs, Unfit};
-use crate::error::{Error, Result};
+use crate::app::error::{Error, Result};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the server holds a question for items open.
@@ -34,7 +34,7 @@ pub struct Terms {
 pub struct Shift {
     link: Link,
     terms: Terms,
-    desk: Arc<RemoteDesk>,
+    backend: Arc<ServerBackend>,
     crew: Crew,
     programs: Programs,
     pause: Duration,
@@ -61,9 +61,9 @@ impl Shift {
             }
         };
         check_version(&registered.server_version)?;
-        let desk = Arc::new(RemoteDesk::new(link.clone(), clock.clone(), registered.session));
+        let backend = Arc::new(ServerBackend::new(link.clone(), clock.clone(), registered.session));
         let crew = Crew::start(CrewParts {
-            desk: desk.clone(),
+            backend: backend.clone(),
             clock,
             seed: fastrand::u64(..),
             workers: terms.places,
@@ -73,11 +73,11 @@ impl Shift {
             shared_limits: None,
         })
         .noting_waits();
-        Ok(Self { link, terms, desk, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
+        Ok(Self { link, terms, backend, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
     }
 
     pub fn session(&self) -> String {
-        self.desk.session()
+        self.backend.session()
     }
 
     pub fn in_flight(&self) -> usize {
@@ -147,7 +147,7 @@ impl Shift {
             match register(&self.link, &self.terms).await {
                 Ok(registered) => {
                     check_version(&registered.server_version)?;
-                    self.desk.sit_down(registered.session);
+                    self.backend.sit_down(registered.session);
                     return Ok(());
                 }
                 Err(status) => judge(&self.link, &status)?,
@@ -173,7 +173,7 @@ impl Shift {
     /// The server gives to others at once what is still in this session's name.
     pub async fn end(self) {
         self.crew.end();
-        let goodbye = within(PATIENCE, v1::GoodbyeRequest { session: self.desk.session() });
+        let goodbye = within(PATIENCE, v1::GoodbyeRequest { session: self.backend.session() });
         if let Err(status) = self.link.client().goodbye(goodbye).await {
             tracing::warn!(%status, "could not say goodbye; the leases will expire");
         }

@@ -6,8 +6,8 @@ use windrow_model::store::{ItemFilter, Selection};
 
 use crate::sql::{
     admit, aggregates, alerts, archive, audit, cancel, claim, clean_up, dataset_drop, dataset_import, dataset_read,
-    delete_job, deliveries, fan_out, item_search, items, jobs, journal, plan, reap, recount, requeue, results,
-    schedules, scores, sessions, shared, standing, steps, submit, unblock, vitals,
+    delete_job, deliveries, diagnose, fan_out, health, item_search, items, jobs, journal, plan, reap, recount, requeue,
+    results, schedules, scores, sessions, shared, steps, submit, unblock,
 };
 use crate::sqlite::connection;
 
@@ -97,11 +97,11 @@ fn every_hot_statement_is_served_by_an_index() {
         ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
         ("active alerts", alerts::ACTIVE.clone(), "alerts_active (id>?)"),
         ("recent alerts", alerts::RECENT.clone(), "INTEGER PRIMARY KEY (rowid<?)"),
-        ("zombies", vitals::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
-        ("stalled", vitals::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
-        ("steps of the stalled", vitals::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("pending", vitals::PENDING.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
-        ("logged", vitals::LOGGED.clone(), "attempts_logged (run_id=?)"),
+        ("zombies", health::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
+        ("stalled", health::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
+        ("steps of the stalled", health::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending", health::PENDING.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
+        ("logged", health::LOGGED.clone(), "attempts_logged (run_id=?)"),
         ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
         ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
@@ -109,7 +109,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
         ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
         ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
-        ("ahead", standing::AHEAD.clone(), "runs_live (rank<?)"),
+        ("ahead", diagnose::AHEAD.clone(), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
         let plan = plan_of(&conn, &sql);
@@ -143,7 +143,7 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
     let waiting = plan_of(&conn, &admit::WAITING);
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
     assert!(
-        plan_of(&conn, vitals::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
+        plan_of(&conn, health::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
     );
     for sql in [&*reap::EXPIRED, &*sessions::LEASED, &*sessions::OPEN] {
         let plan = plan_of(&conn, sql);

@@ -2,10 +2,10 @@
 
 use windrow_wire::request::Backfill;
 
-use crate::cli::follow;
-use crate::desk::Desk;
-use crate::error::Result;
-use crate::exit::Exit;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::run::follow;
+use crate::client::api::Api;
 
 /// Read slices again from their start, whatever their checkpoints say.
 ///
@@ -28,9 +28,9 @@ pub struct Args {
     shown: follow::Shown,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let wish = Backfill { from: args.from, to: args.to, slices: args.slice };
-    let run = desk.backfill(&args.job, wish).await?;
-    let name = desk.name_of(&args.job).await?;
-    follow::to_end(desk, &name, &run, false, args.shown).await
+    let run = api.backfill(&args.job, wish).await?;
+    let name = api.name_of(&args.job).await?;
+    follow::to_end(api, &name, &run, false, args.shown).await
 }

@@ -2,12 +2,12 @@
 
 use windrow_wire::{CheckpointList, CheckpointView};
 
-use crate::cli::output::{self, Show};
-use crate::cli::text;
-use crate::desk::Desk;
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::ingest::ALL;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::ingest::ALL;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::api::Api;
 
 /// All checkpoints of a slice, newest first. Each is kept in the destination, in the transaction of the
 /// batch that made it.
@@ -27,12 +27,12 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let found = desk.checkpoints(&args.job, &args.slice, args.below, args.limit.into()).await?;
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let found = api.checkpoints(&args.job, &args.slice, args.below, args.limit.into()).await?;
     output::show(&found, args.json);
     if let (false, Some(next)) = (args.json, found.next) {
         let more = format!("ingest checkpoints {} {} --below {next}", args.job, args.slice);
-        eprintln!("more: {}", desk.command(&more));
+        eprintln!("more: {}", api.command(&more));
     }
     Ok(Exit::Passed)
 }

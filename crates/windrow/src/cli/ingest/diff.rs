@@ -3,11 +3,11 @@
 use serde_json::Value;
 use windrow_workloads::operation::differences;
 
-use crate::cli::output;
-use crate::desk::Desk;
-use crate::error::{Error, Result};
-use crate::exit::Exit;
-use crate::ingest::ALL;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::ingest::ALL;
+use crate::cli::view::output;
+use crate::client::api::Api;
 
 /// What differs between two checkpoints of a slice.
 #[derive(Debug, clap::Args)]
@@ -22,8 +22,8 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
-    let (before, after) = (find(desk, &args, args.before).await?, find(desk, &args, args.after).await?);
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let (before, after) = (find(api, &args, args.before).await?, find(api, &args, args.after).await?);
     let found = differences(&before, &after);
     match (args.json, found.is_empty()) {
         (true, _) => output::print_json(&found),
@@ -34,11 +34,11 @@ pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
 }
 
 /// Where it stood, without who made it and when.
-async fn find(desk: &Desk, args: &Args, version: i64) -> Result<Value> {
+async fn find(api: &Api, args: &Args, version: i64) -> Result<Value> {
     let below = Some(version.saturating_add(1));
-    let found = desk.checkpoints(&args.job, &args.slice, below, 1).await?.checkpoints.pop();
+    let found = api.checkpoints(&args.job, &args.slice, below, 1).await?.checkpoints.pop();
     let missing = || {
-        let remedy = desk.command(&format!("ingest checkpoints {} {}", args.job, args.slice));
+        let remedy = api.command(&format!("ingest checkpoints {} {}", args.job, args.slice));
         Error::new(format!("slice {:?} has no checkpoint with version {version}", args.slice), remedy)
     };
     let found = found.filter(|checkpoint| checkpoint.version == version).ok_or_else(missing)?;

@@ -3,10 +3,10 @@
 use serde_json::Value;
 use windrow_wire::request::EditCheckpoint;
 
-use crate::desk::Desk;
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::ingest::ALL;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::ingest::ALL;
+use crate::client::api::Api;
 
 /// Write a checkpoint of a slice by hand. It is one more entry with your name on it.
 #[derive(Debug, clap::Args)]
@@ -26,10 +26,10 @@ pub struct Args {
     expected: Option<i64>,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let Args { job, slice, position, high, expected } = args;
     let wish = EditCheckpoint { slice: Some(slice.clone()), position, high, expected };
-    let made = desk.edit_checkpoint(&job, wish).await?;
+    let made = api.edit_checkpoint(&job, wish).await?;
     eprintln!("slice {slice} of {job} has its checkpoint as version {}", made.version);
     Ok(Exit::Passed)
 }

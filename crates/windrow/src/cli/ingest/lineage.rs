@@ -2,12 +2,12 @@
 
 use windrow_wire::{BatchNode, Lineage, SliceNode, TaskRunNode};
 
-use crate::cli::output::{self, Show};
-use crate::cli::text;
-use crate::desk::Desk;
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::ingest::Wish;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::ingest::Wish;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::api::Api;
 
 /// Where the data of a plan came from: schedule instance, plan, slices, tasks, their runs and batches.
 #[derive(Debug, clap::Args)]
@@ -30,12 +30,12 @@ pub struct Args {
     json: bool,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let wish = Wish { slice: args.slice, after: args.after, limit: args.limit.into(), batches: args.batches.into() };
-    let lineage = desk.lineage(&args.run, wish).await?;
+    let lineage = api.lineage(&args.run, wish).await?;
     output::show(&lineage, args.json);
     if let (false, Some(next)) = (args.json, lineage.next) {
-        eprintln!("more: {}", desk.command(&format!("ingest lineage {} --after {next}", args.run)));
+        eprintln!("more: {}", api.command(&format!("ingest lineage {} --after {next}", args.run)));
     }
     Ok(Exit::Passed)
 }

@@ -9,9 +9,9 @@ mod restore;
 
 use clap::Subcommand;
 
-use super::At;
-use crate::error::Result;
-use crate::exit::Exit;
+use super::Context;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
 
 #[derive(Debug, Subcommand)]
 pub enum Ingest {
@@ -29,16 +29,14 @@ pub enum Ingest {
     Backfill(backfill::Args),
 }
 
-pub async fn perform(at: At, command: Ingest) -> Result<Exit> {
-    let desk = at.desk().await?;
+pub async fn perform(context: Context, command: Ingest) -> Result<Exit> {
+    let api = context.api().await?;
     match command {
-        Ingest::Lineage(args) => lineage::perform(&desk, args).await,
-        Ingest::Checkpoints(args) => checkpoints::perform(&desk, args).await,
-        Ingest::Diff(args) => diff::perform(&desk, args).await,
-        Ingest::Restore(args) => desk.change("ingest restore", args.job.clone(), restore::perform(&desk, args)).await,
-        Ingest::Edit(args) => desk.change("ingest edit", args.job.clone(), edit::perform(&desk, args)).await,
-        Ingest::Backfill(args) => {
-            desk.change("ingest backfill", args.job.clone(), backfill::perform(&desk, args)).await
-        }
+        Ingest::Lineage(args) => lineage::perform(&api, args).await,
+        Ingest::Checkpoints(args) => checkpoints::perform(&api, args).await,
+        Ingest::Diff(args) => diff::perform(&api, args).await,
+        Ingest::Restore(args) => api.change("ingest restore", args.job.clone(), restore::perform(&api, args)).await,
+        Ingest::Edit(args) => api.change("ingest edit", args.job.clone(), edit::perform(&api, args)).await,
+        Ingest::Backfill(args) => api.change("ingest backfill", args.job.clone(), backfill::perform(&api, args)).await,
     }
 }

@@ -2,10 +2,10 @@
 
 use windrow_wire::request::RestoreCheckpoint;
 
-use crate::desk::Desk;
-use crate::error::Result;
-use crate::exit::Exit;
-use crate::ingest::ALL;
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::ingest::ALL;
+use crate::client::api::Api;
 
 /// Go back to an earlier checkpoint of a slice: the next run reads what follows it once more.
 ///
@@ -23,10 +23,10 @@ pub struct Args {
     expected: Option<i64>,
 }
 
-pub async fn perform(desk: &Desk, args: Args) -> Result<Exit> {
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let Args { job, version, slice, expected } = args;
     let wish = RestoreCheckpoint { slice: Some(slice.clone()), version, expected };
-    let made = desk.restore_checkpoint(&job, wish).await?;
+    let made = api.restore_checkpoint(&job, wish).await?;
     eprintln!("slice {slice} of {job} is at version {version} again, as version {}", made.version);
     Ok(Exit::Passed)
 }

@@ -3,9 +3,11 @@
 //! keeps up and from the store when it does not. The engine waits for none of them, and none of them holds
 //! more than a few events.
 
+pub mod events;
 mod reader;
 mod tail;
 mod written;
+pub mod ws;
 
 pub use reader::{Detail, Reader, Whose};
 pub use tail::Tail;

@@ -14,7 +14,7 @@ use windrow_model::{JobId, RunId};
 use super::tail::Next;
 use super::written::{Of, Written};
 use crate::http::server::Server;
-use crate::observe::streams::Counted;
+use crate::node::observe::streams::Counted;
 
 /// Events read from the store at once, and held by a reader that has fallen behind.
 const PAGE: usize = 8;

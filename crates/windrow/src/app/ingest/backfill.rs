@@ -1,0 +1,69 @@
+//! Slices that are read again from their start.
+
+use std::collections::BTreeMap;
+
+use windrow_engine::Request;
+use windrow_model::ItemId;
+use windrow_model::ingest::{Slice, Span};
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{ItemState, Mode};
+use windrow_model::store::{ItemFilter, Selection};
+use windrow_wire::request::Backfill;
+
+use crate::app::error::{Code, Error, Result};
+use crate::app::submit;
+use crate::app::wiring::App;
+
+const PAGE: usize = 500;
+
+/// The run that does it.
+pub async fn backfill(app: &App, job: &Job, latest: &Run, wish: &Backfill) -> Result<Request> {
+    crate::app::ingest::check(app, job)?;
+    let items = chosen(app, job, wish).await?;
+    if items.is_empty() {
+        let remedy = format!("see its slices with `{}`", app.command(&format!("ingest lineage {}", job.name)));
+        return Err(Error::new("no slice lies in that range", remedy).coded(Code::BadRequest));
+    }
+    let mut request = submit::of_run(app, job, latest, Mode::FailRetry).await?;
+    request.fresh = true;
+    request.selection = Some(Selection { states: ItemState::ALL.to_vec(), items, ..Selection::default() });
+    Ok(request)
+}
+
+/// One item per slice: the newest.
+async fn chosen(app: &App, job: &Job, wish: &Backfill) -> Result<Vec<ItemId>> {
+    let (mut newest, mut after): (BTreeMap<String, ItemId>, _) = (BTreeMap::new(), None);
+    loop {
+        let filter = ItemFilter { job: job.id, run: None, state: None, after, limit: PAGE };
+        let items = app.store.items(filter).await?;
+        for item in &items {
+            let input = app.store.outline(item.id).await?.input;
+            if let Ok(slice) = input.parse::<Slice>()
+                && is_meant(wish, &slice)
+            {
+                newest.insert(slice.name, item.id);
+            }
+        }
+        match items.last() {
+            Some(last) if items.len() == PAGE => after = Some(last.id),
+            _ => return Ok(newest.into_values().collect()),
+        }
+    }
+}
+
+/// Windows and ranges count where they overlap with what was asked for.
+fn is_meant(wish: &Backfill, slice: &Slice) -> bool {
+    let named = wish.slices.is_empty() || wish.slices.contains(&slice.name);
+    named
+        && match &slice.span {
+            // Moments in UTC sort as text.
+            Span::Time { from, to, .. } => {
+                wish.from.as_ref().is_none_or(|start| to > start) && wish.to.as_ref().is_none_or(|end| from < end)
+            }
+            Span::Keys { from, to } => {
+                let key = |text: &Option<String>| text.as_ref().and_then(|text| text.parse::<i64>().ok());
+                key(&wish.from).is_none_or(|start| *to > start) && key(&wish.to).is_none_or(|end| *from < end)
+            }
+            Span::All | Span::Value(_) => wish.from.is_none() && wish.to.is_none(),
+        }
+}

@@ -1,0 +1,97 @@
+//! What the command line and the API have in common about plans: their lineage, what their batches came to, and
+//! their checkpoints.
+
+mod backfill;
+mod checkpoints;
+
+use windrow_model::ItemId;
+use windrow_model::ingest::Stats;
+use windrow_model::record::{Job, Run};
+use windrow_model::store::ItemFilter;
+use windrow_wire::{Lineage, SliceNode, TaskRunNode};
+use windrow_workloads::ingest::{KIND, origin_of};
+
+use crate::app::error::{Code, Error, Result};
+use crate::app::wiring::App;
+
+pub use backfill::backfill;
+pub use checkpoints::{checkpoints, edit, restore};
+
+/// The slice of a plan that has only one.
+pub const ALL: &str = "all";
+const PAGE: usize = 100;
+
+/// Which part of a lineage is wanted.
+#[derive(Debug, Clone, Default)]
+pub struct Wish {
+    /// Only the slice of this name.
+    pub slice: Option<String>,
+    /// Behind this item.
+    pub after: Option<i64>,
+    pub limit: usize,
+    /// Of each attempt.
+    pub batches: usize,
+}
+
+/// Slices of a run with all their attempts, page by page.
+pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Lineage> {
+    check(app, job)?;
+    let origin = origin_of(&app.store.spec(&run.spec_hash).await?)?;
+    let (mut slices, mut after) = (Vec::new(), wish.after.map(ItemId));
+    loop {
+        let items = items_of(app, job, run, after).await?;
+        let is_last = items.len() < PAGE;
+        for item in items {
+            let node = slice(app, run, item, wish.batches).await?;
+            after = Some(item);
+            slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
+            if slices.len() == wish.limit {
+                return Ok(Lineage::of(job, run, origin, slices, after.map(|id| id.0)));
+            }
+        }
+        if is_last {
+            return Ok(Lineage::of(job, run, origin, slices, None));
+        }
+    }
+}
+
+/// With so many batches of each attempt.
+async fn slice(app: &App, run: &Run, item: ItemId, batches: usize) -> Result<Option<SliceNode>> {
+    let outline = app.store.outline(item).await?;
+    let mut runs = Vec::with_capacity(outline.attempts.len());
+    for attempt in &outline.attempts {
+        let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
+        runs.push(TaskRunNode::of(attempt, &newest, batches));
+    }
+    Ok(SliceNode::of(&outline, run, runs))
+}
+
+/// A run that is over is known by its results, also where a later one has read its slices again.
+async fn items_of(app: &App, job: &Job, run: &Run, after: Option<ItemId>) -> Result<Vec<ItemId>> {
+    if run.state.is_final() {
+        return Ok(app.store.results(run.id, after, PAGE).await?.iter().map(|result| result.item).collect());
+    }
+    let filter = ItemFilter { job: job.id, run: Some(run.id), state: None, after, limit: PAGE };
+    Ok(app.store.items(filter).await?.iter().map(|item| item.id).collect())
+}
+
+/// I5: over all slices of a run.
+pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
+    let (mut sum, mut after, id) = (Stats::default(), None, run.id.to_string());
+    loop {
+        let page = lineage(app, job, run, Wish { after, limit: PAGE, ..Wish::default() }).await?;
+        page.slices.iter().for_each(|slice| sum += slice.stats_of(&id));
+        after = page.next;
+        if after.is_none() {
+            return Ok(sum);
+        }
+    }
+}
+
+fn check(app: &App, job: &Job) -> Result<()> {
+    if job.kind == KIND {
+        return Ok(());
+    }
+    let remedy = format!("list plans with `{}`", app.command("jobs list --kind ingest"));
+    Err(Error::new(format!("{} is no plan of `kind: ingest`", job.name), remedy).coded(Code::BadRequest))
+}

@@ -1,0 +1,216 @@
+//! JUnit XML. One suite per evaluator with a case per item and turn, one for the items themselves,
+//! one for the gates. Read from the store page by page, once to count and once per suite.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use windrow_model::ItemId;
+use windrow_model::gate::GateVerdict;
+use windrow_model::record::ItemResult;
+use windrow_model::state::Outcome;
+use windrow_model::step::{Score, Verdict};
+
+use crate::app::report::Out;
+use crate::app::report::Result;
+use crate::app::report::put;
+use crate::app::results::Assessment;
+use crate::app::wiring::App;
+
+const PAGE: usize = 500;
+
+#[derive(Debug, Default, Clone, Copy)]
+struct Counts {
+    tests: i64,
+    failures: i64,
+    errors: i64,
+    skipped: i64,
+}
+
+impl Counts {
+    fn add(&mut self, verdict: Verdict) {
+        self.tests += 1;
+        match verdict {
+            Verdict::Pass => {}
+            Verdict::Fail => self.failures += 1,
+            Verdict::Error => self.errors += 1,
+            Verdict::Skipped => self.skipped += 1,
+        }
+    }
+
+    fn attributes(&self) -> String {
+        let Counts { tests, failures, errors, skipped } = self;
+        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\" skipped=\"{skipped}\"")
+    }
+}
+
+pub async fn write(app: &App, assessed: &Assessment, out: Out<'_>) -> Result<()> {
+    let job = &assessed.job.name;
+    let (items, evaluators) = count(app, assessed).await?;
+    let mut gates = Counts::default();
+    assessed.gates.iter().for_each(|judged| gates.add(verdict_of_gate(judged.verdict)));
+    let mut all = Counts::default();
+    for counts in evaluators.values().chain([&items, &gates]) {
+        all.tests += counts.tests;
+        all.failures += counts.failures;
+        all.errors += counts.errors;
+        all.skipped += counts.skipped;
+    }
+    let head = format!("<testsuites name={} {}>\n", quoted(job), all.attributes());
+    put(out, &format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head}")).await?;
+    suite(app, assessed, "items", items, item_case, out).await?;
+    for (name, counts) in &evaluators {
+        let cases = |class: &str, result: &ItemResult| {
+            let own = result.scores.iter().filter(|score| score.name == *name);
+            own.map(|score| score_case(class, result, score)).collect()
+        };
+        suite(app, assessed, name, *counts, cases, out).await?;
+    }
+    if !assessed.gates.is_empty() {
+        put(out, &gate_suite(assessed, gates)).await?;
+    }
+    put(out, "</testsuites>\n").await
+}
+
+async fn count(app: &App, assessed: &Assessment) -> Result<(Counts, BTreeMap<String, Counts>)> {
+    let (mut items, mut evaluators) = (Counts::default(), BTreeMap::<String, Counts>::new());
+    let mut after = None;
+    loop {
+        let page = app.store.results(assessed.run.id, after, PAGE).await?;
+        let Some(last) = page.last() else { return Ok((items, evaluators)) };
+        after = Some(last.item);
+        for result in &page {
+            items.add(verdict_of_item(result.outcome));
+            for score in &result.scores {
+                if !evaluators.contains_key(&score.name) {
+                    evaluators.insert(score.name.clone(), Counts::default());
+                }
+                evaluators.get_mut(&score.name).expect("inserted above").add(score.verdict);
+            }
+        }
+    }
+}
+
+async fn suite(
+    app: &App,
+    assessed: &Assessment,
+    name: &str,
+    counts: Counts,
+    cases: impl Fn(&str, &ItemResult) -> String,
+    out: Out<'_>,
+) -> Result<()> {
+    let class = format!("{}.{name}", assessed.job.name);
+    put(out, &format!("  <testsuite name={} {}>\n", quoted(&class), counts.attributes())).await?;
+    let mut after: Option<ItemId> = None;
+    loop {
+        let page = app.store.results(assessed.run.id, after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = Some(last.item);
+        let text: String = page.iter().map(|result| cases(&class, result)).collect();
+        put(out, &text).await?;
+    }
+    put(out, "  </testsuite>\n").await
+}
+
+fn verdict_of_item(outcome: Outcome) -> Verdict {
+    match outcome {
+        Outcome::Succeeded => Verdict::Pass,
+        Outcome::Failed | Outcome::Retried | Outcome::Lost => Verdict::Error,
+        Outcome::Cancelled | Outcome::Skipped => Verdict::Skipped,
+    }
+}
+
+fn verdict_of_gate(verdict: GateVerdict) -> Verdict {
+    match verdict {
+        GateVerdict::Passed => Verdict::Pass,
+        GateVerdict::Failed => Verdict::Fail,
+        GateVerdict::Undecided => Verdict::Error,
+    }
+}
+
+fn name_of(result: &ItemResult) -> String {
+    format!("row {} (item {})", result.ordinal + 1, result.item)
+}
+
+fn item_case(class: &str, result: &ItemResult) -> String {
+    let (kind, message) = match &result.error {
+        Some((class, message)) => (class.as_str(), message.as_str()),
+        None => ("", result.outcome.as_str()),
+    };
+    let seconds = result.latency_ms as f64 / 1000.0;
+    case(class, &name_of(result), Some(seconds), verdict_of_item(result.outcome), kind, message)
+}
+
+fn score_case(class: &str, result: &ItemResult, score: &Score) -> String {
+    let mut name = name_of(result);
+    if score.turn > 0 {
+        let _ = write!(name, " turn {}", score.turn + 1);
+    }
+    let value = score.value.map_or(String::new(), |value| format!("{value:.3}: "));
+    let message = format!("{value}{}", score.reason);
+    case(class, &name, None, score.verdict, score.verdict.as_str(), &message)
+}
+
+fn gate_suite(assessed: &Assessment, counts: Counts) -> String {
+    let class = format!("{}.gates", assessed.job.name);
+    let mut text = format!("  <testsuite name={} {}>\n", quoted(&class), counts.attributes());
+    for judged in &assessed.gates {
+        let shown = |value: Option<f64>| value.map_or("–".to_owned(), |value| judged.unit.show(value));
+        let note = judged.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
+        let message = format!("{}, bound {}{note}", shown(judged.actual), shown(judged.bound));
+        text += &case(&class, &judged.gate, None, verdict_of_gate(judged.verdict), judged.verdict.as_str(), &message);
+    }
+    text + "  </testsuite>\n"
+}
+
+fn case(class: &str, name: &str, seconds: Option<f64>, verdict: Verdict, kind: &str, message: &str) -> String {
+    let time = seconds.map_or(String::new(), |seconds| format!(" time=\"{seconds:.3}\""));
+    let head = format!("    <testcase classname={} name={}{time}", quoted(class), quoted(name));
+    let element = match verdict {
+        Verdict::Pass => return format!("{head}/>\n"),
+        Verdict::Skipped => return format!("{head}><skipped message={}/></testcase>\n", quoted(message)),
+        Verdict::Fail => "failure",
+        Verdict::Error => "error",
+    };
+    let first = message.lines().next().unwrap_or_default();
+    let (kind, brief, whole) = (quoted(kind), quoted(first), escaped(message));
+    format!("{head}><{element} type={kind} message={brief}>{whole}</{element}></testcase>\n")
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", escaped(text))
+}
+
+/// XML 1.0 has no way to write most control characters; a model's output may well hold one.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' => out.push_str("&#10;"),
+            '\t' => out.push_str("&#9;"),
+            '\r' => out.push_str("&#13;"),
+            '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_model_says_stays_valid_xml() {
+        assert_eq!(escaped("a<b & \"c\"\n\u{1b}[0m\u{0}é"), "a&lt;b &amp; &quot;c&quot;&#10;\u{fffd}[0m\u{fffd}é");
+        let case = case("c", "row 1", Some(0.0544), Verdict::Fail, "fail", "0.000: no\nsecond line");
+        assert_eq!(
+            case,
+            "    <testcase classname=\"c\" name=\"row 1\" time=\"0.054\"><failure type=\"fail\" \
+             message=\"0.000: no\">0.000: no&#10;second line</failure></testcase>\n"
+        );
+    }
+}

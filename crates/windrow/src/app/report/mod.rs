@@ -1,0 +1,51 @@
+//! A run that is over, for CI, for a pull request, for a program: one text in one of three formats,
+//! written piece by piece, so that a run of any size needs no more memory than a page of it.
+
+mod junit;
+mod markdown;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use windrow_model::store::StoreError;
+
+use crate::app::results::Assessment;
+use crate::app::wiring::App;
+
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// JUnit XML: one suite per evaluator, and one for the gates
+    Junit,
+    /// Markdown, fit for a comment on a pull request
+    Markdown,
+    /// The object that `windrow run --json` prints
+    Json,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReportError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("the report cannot be written: {0}")]
+    Written(#[from] std::io::Error),
+}
+
+pub type Result<T> = std::result::Result<T, ReportError>;
+pub type Out<'a> = &'a mut (dyn AsyncWrite + Send + Unpin);
+
+pub async fn write(app: &App, assessed: &Assessment, format: Format, out: Out<'_>) -> Result<()> {
+    match format {
+        Format::Junit => junit::write(app, assessed, out).await?,
+        Format::Markdown => put(out, &markdown::page(assessed)).await?,
+        Format::Json => {
+            let text = serde_json::to_string_pretty(&assessed.result(false)).expect("answers serialise to JSON");
+            put(out, &format!("{text}\n")).await?;
+        }
+    }
+    Ok(out.flush().await?)
+}
+
+async fn put(out: Out<'_>, text: &str) -> Result<()> {
+    Ok(out.write_all(text.as_bytes()).await?)
+}

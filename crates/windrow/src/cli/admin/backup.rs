@@ -1,0 +1,100 @@
+//! `windrow backup FILE`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use windrow_wire::Timestamp;
+
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::wiring::App;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::node::backup;
+use crate::node::options::GlobalOptions;
+
+/// Write everything into one file, while the rest goes on.
+///
+/// The database as it is at one moment, and the folder `files/`: jobs, results, datasets, schedules,
+/// sealed secrets. Nobody waits for it. The file is verified before it is given its name.
+///
+/// The master key is NOT in it, so that whoever gets the backup cannot open the secrets; keep it
+/// elsewhere, or ask for it with --with-master-key.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The file to write, for example windrow-monday.tar.zst; it must not exist
+    file: PathBuf,
+    /// Put the master key in too: who has the backup can then open the secrets
+    #[arg(long)]
+    with_master_key: bool,
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    file: PathBuf,
+    bytes: u64,
+    files: usize,
+    /// Of all that is in it, before it was compressed.
+    content_bytes: u64,
+    master_key: bool,
+    /// Sealed secrets in it.
+    secrets: i64,
+}
+
+pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
+    options.must_be_embedded("a backup")?;
+    let app = App::open(options).await?;
+    let secrets = app.sealed_secrets().await?;
+    let key = match args.with_master_key {
+        true => Some(key_file(options)?),
+        false => None,
+    };
+    let (data, target, made_at) = (app.data().clone(), args.file.clone(), Timestamp::from(app.now()).to_string());
+    let writing = tokio::task::spawn_blocking(move || backup::write(&data, &target, key.as_deref(), made_at)).await;
+    let made = writing.map_err(|panic| Error::new(format!("the backup failed: {panic}"), "please report this"))??;
+    let answer = Answer {
+        file: args.file,
+        bytes: made.bytes,
+        files: made.manifest.files.len(),
+        content_bytes: made.manifest.bytes(),
+        master_key: args.with_master_key,
+        secrets,
+    };
+    output::show(&answer, args.json);
+    Ok(Exit::Passed)
+}
+
+fn key_file(options: &GlobalOptions) -> Result<PathBuf> {
+    let source = options.key_source();
+    match source.path().filter(|path| path.is_file()) {
+        Some(path) => Ok(path.to_owned()),
+        None => Err(Error::new(
+            format!("there is no file with the master key: {}", source.describe()),
+            "leave out --with-master-key, and keep the key where you have it",
+        )),
+    }
+}
+
+impl Show for Answer {
+    fn text(&self) -> String {
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+        let size = format!("{} ({} before compression)", mib(self.bytes), mib(self.content_bytes));
+        let key = match (self.master_key, self.secrets) {
+            (true, _) => "with the master key: keep this file as safe as the secrets themselves".to_owned(),
+            (false, 0) => "no secrets are in it".to_owned(),
+            (false, n) => format!(
+                "{} sealed; the master key is not in it, so keep that too, elsewhere",
+                text::plural(n, "secret")
+            ),
+        };
+        output::facts(&[
+            ("backup", self.file.display().to_string()),
+            ("size", size),
+            ("files", text::count(self.files as i64)),
+            ("secrets", key),
+            ("restore", format!("windrow --data NEW restore {}", self.file.display())),
+        ])
+    }
+}

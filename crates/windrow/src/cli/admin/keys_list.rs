@@ -1,0 +1,41 @@
+//! `windrow keys list`
+
+use windrow_wire::{KeyList, Timestamp};
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+
+/// All keys, also those that let nobody in any more. Secrets are not kept, so they cannot be listed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.keys().await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for KeyList {
+    fn text(&self) -> String {
+        if self.keys.is_empty() {
+            return "no keys; make one with `windrow keys create NAME --role operator`".into();
+        }
+        let time = |at: &Option<Timestamp>| at.map_or("–".to_owned(), |at| at.to_string());
+        let rows = self.keys.iter().map(|key| {
+            vec![
+                key.name.clone(),
+                key.id.clone(),
+                key.role.to_string(),
+                key.workspace.clone().unwrap_or_else(|| "*".into()),
+                key.state.to_string(),
+                time(&key.expires_at),
+                time(&key.used_at),
+            ]
+        });
+        output::table(&["NAME", "ID", "ROLE", "WORKSPACE", "STATE", "EXPIRES", "LAST USED"], rows.collect())
+    }
+}

@@ -1,0 +1,28 @@
+//! `windrow keys revoke`
+
+use windrow_wire::KeyView;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+
+/// Take a key back. A running server notices within a second.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of the key
+    pub key: String,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.revoke_key(&args.key).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for KeyView {
+    fn text(&self) -> String {
+        format!("{} ({}) is {}", self.name, self.id, self.state)
+    }
+}

@@ -1,0 +1,35 @@
+//! `windrow secrets list`
+
+use windrow_wire::SecretList;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+
+/// Names, who set them and when. Values are never shown.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// `default`, or at a server that of the key, if not given
+    #[arg(long)]
+    workspace: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.secrets(args.workspace.as_deref()).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for SecretList {
+    fn text(&self) -> String {
+        if self.secrets.is_empty() {
+            return "no secrets; keep one with `windrow secrets set NAME`".into();
+        }
+        let rows = self.secrets.iter().map(|secret| {
+            vec![secret.name.clone(), secret.set_by.clone(), secret.set_at.to_string(), secret.key_id.clone()]
+        });
+        output::table(&["NAME", "SET BY", "SET AT", "MASTER KEY"], rows.collect())
+    }
+}

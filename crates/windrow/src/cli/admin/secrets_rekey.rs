@@ -1,0 +1,49 @@
+//! `windrow secrets rekey`
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::wiring::App;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+
+/// Seal all secrets of all workspaces anew, under a new master key.
+///
+/// Without --new-key the key in the data folder is replaced, and a running server takes the new one by
+/// itself. With it the new key is written to a file, for you to hand on; start what runs with it.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Write the new key to this file, which must not exist yet
+    #[arg(long, value_name = "FILE")]
+    new_key: Option<PathBuf>,
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Rekeyed {
+    secrets: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    new_key: Option<PathBuf>,
+}
+
+pub async fn perform(app: &App, args: Args) -> Result<Exit> {
+    let secrets = app.vault().rekey(args.new_key.as_deref()).await?;
+    output::show(&Rekeyed { secrets, new_key: args.new_key }, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for Rekeyed {
+    fn text(&self) -> String {
+        let sealed = text::plural(i64::try_from(self.secrets).unwrap_or(i64::MAX), "secret");
+        match &self.new_key {
+            None => format!("sealed {sealed} under a new master key"),
+            Some(path) => {
+                format!("sealed {sealed} under the key in {}; give it to what runs here from now on", path.display())
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! `windrow webhooks list`
+
+use windrow_wire::WebhookList;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+
+/// All webhooks and how they stand, the newest first.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.webhooks().await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for WebhookList {
+    fn text(&self) -> String {
+        if self.webhooks.is_empty() {
+            return "no webhooks".into();
+        }
+        let rows = self.webhooks.iter().map(|webhook| {
+            let of = webhook.job.clone().or(webhook.workspace.clone()).unwrap_or_else(|| "all".into());
+            let state = match &webhook.reason {
+                Some(reason) => format!("{} ({reason})", webhook.state),
+                None => webhook.state.to_string(),
+            };
+            let (events, failures) = (webhook.events.join(","), webhook.failures.to_string());
+            vec![webhook.url.clone(), events, of, state, failures, webhook.id.clone()]
+        });
+        output::table(&["URL", "EVENTS", "OF", "STATE", ">FAILURES", "ID"], rows.collect())
+    }
+}

@@ -1,0 +1,65 @@
+//! `windrow datasets diff`
+
+use windrow_model::Json;
+use windrow_wire::{ChangedRow, DatasetDiff};
+
+use crate::app::dataset_named::Named;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::api::Api;
+
+/// What one version has that another has not. Rows with the same field `id` are shown as changed.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// NAME@VERSION, the older one
+    old: Named,
+    /// NAME@VERSION; the newest version if not given
+    new: Option<Named>,
+    /// How many rows of each kind to show
+    #[arg(long, default_value_t = 20)]
+    limit: usize,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let Named { name, version } = args.old;
+    if let Some(new) = args.new.as_ref().filter(|new| new.name != name) {
+        let what = format!("{name} and {} are different datasets", new.name);
+        return Err(Error::new(what, "name two versions of one dataset: A@1 A@2"));
+    }
+    let versions = (version, args.new.and_then(|new| new.version));
+    let diff = api.diff(args.workspace.as_deref(), &name, versions, args.limit).await?;
+    output::show(&diff, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for DatasetDiff {
+    fn text(&self) -> String {
+        let Self { name, old, new, added, removed, changed, rows } = self;
+        let counts = [(added, "added"), (removed, "removed"), (changed, "changed")];
+        if counts.iter().all(|(count, _)| **count == 0) {
+            return format!("{name}@{old} and {name}@{new} have the same rows");
+        }
+        let counts = counts.map(|(count, what)| format!("{} {what}", text::count(*count)));
+        let mut page = format!("{name}@{old} → {name}@{new}: {}\n", counts.join(", "));
+        let line = |sign: &str, row: &Json| format!("{sign} {}\n", text::line(row.as_str(), 160));
+        rows.removed.iter().for_each(|row| page += &line("-", row));
+        rows.added.iter().for_each(|row| page += &line("+", row));
+        for ChangedRow { old, new } in &rows.changed {
+            page += &line("<", old);
+            page += &line(">", new);
+        }
+        let shown = (rows.added.len() + rows.removed.len() + rows.changed.len()) as i64;
+        let more = added + removed + changed - shown;
+        if more > 0 {
+            page += &format!("… and {} more; `--limit` shows more of them\n", text::count(more));
+        }
+        page
+    }
+}

@@ -1,0 +1,140 @@
+//! `windrow datasets import`
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use windrow_model::access::DEFAULT_WORKSPACE;
+use windrow_wire::{DatasetImported, VersionView};
+use windrow_workloads::dataset::import::{ImportFile, Progress};
+use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
+
+use crate::app::audited::change;
+use crate::app::dataset_named;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::import::{self, Head};
+use crate::app::wiring::{self, App};
+use crate::cli::Context;
+use crate::cli::view::counting;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::remote::{Remote, Upload};
+use crate::node::options::GlobalOptions;
+
+/// Read a file, check every row, and keep it as a new version of a dataset.
+///
+/// Nothing is stored unless every row is in order. Rows are known by their content: the same rows in
+/// another order are the same version.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// CSV, JSONL, JSON, YAML or Parquet
+    file: PathBuf,
+    /// The dataset's name; the file's, if not given
+    #[arg(long, value_parser = dataset_named::check_name)]
+    name: Option<String>,
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
+    /// A file with a JSON Schema that every row must satisfy, in this and later versions
+    #[arg(long, value_name = "FILE")]
+    schema: Option<PathBuf>,
+    /// How the file is written, where its name does not say
+    #[arg(long)]
+    format: Option<Format>,
+    /// Between two fields of a CSV file
+    #[arg(long, value_name = "CHAR")]
+    delimiter: Option<char>,
+    #[arg(long)]
+    json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
+    let file = located(&args)?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&file.path)?,
+    };
+    let imported = match &context.remote {
+        Some(remote) => import_far(remote, file, name, &args).await?,
+        None => import_here(&context.options, file, name, &args).await?,
+    };
+    output::show(&imported, args.json);
+    Ok(Exit::Passed)
+}
+
+async fn import_far(remote: &Remote, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
+    let shown = args.file.display().to_string();
+    let (workspace, schema) = (args.workspace.clone(), args.schema.clone());
+    let upload = Upload { file, shown: shown.clone(), name, workspace, schema };
+    counting::while_counting(args.quiet, || format!("sending {shown}"), remote.import(upload)).await
+}
+
+async fn import_here(options: &GlobalOptions, file: DatasetFile, name: String, args: &Args) -> Result<DatasetImported> {
+    let workspace = args.workspace.clone().unwrap_or_else(|| DEFAULT_WORKSPACE.to_owned());
+    let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
+    let existing = App::open_if_there(options).await?;
+    let kept = match &existing {
+        Some(app) => import::kept_schema(app, &workspace, &name).await?,
+        None => None,
+    };
+    let file = Arc::new(ImportFile { file, shown: args.file.display().to_string(), schema: given.or(kept) });
+    let progress = Arc::new(Progress::default());
+    let checking = file.clone().check(progress.clone());
+    let checked = counting::while_counting(args.quiet, || said(&progress), checking).await?;
+    // A folder is made only for rows that are in order.
+    let app = match existing {
+        Some(app) => app,
+        None => App::create(options).await?,
+    };
+    let source = args.file.display().to_string();
+    let head = Head { workspace, name, source, actor: wiring::actor() };
+    let kept = head.name.clone();
+    let storing = import::store(&app, file, checked, head, &progress);
+    let storing = counting::while_counting(args.quiet, || said(&progress), storing);
+    change(&app, "datasets import", kept, storing).await
+}
+
+fn located(args: &Args) -> Result<DatasetFile> {
+    let usage = |what: String, remedy: String| Error::new(what, remedy).ending_with(Exit::Usage);
+    if args.delimiter.is_some_and(|delimiter| !delimiter.is_ascii()) {
+        return Err(usage("the delimiter must be one ASCII character".into(), "for example `,` or `;`".into()));
+    }
+    if !args.file.is_file() {
+        return Err(usage(format!("there is no file {}", args.file.display()), "check the path".into()));
+    }
+    DatasetFile::named(args.file.clone(), args.format, args.delimiter).ok_or_else(|| {
+        let what = format!("the format of {} is not clear from its name", args.file.display());
+        usage(what, format!("add `--format`, one of {}", Format::list()))
+    })
+}
+
+fn name_of(path: &Path) -> Result<String> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    dataset_named::check_name(&stem).map_err(|why| {
+        let what = format!("{stem:?} cannot be the name of a dataset: {why}");
+        Error::new(what, "give one with `--name`").ending_with(Exit::Usage)
+    })
+}
+
+fn said(progress: &Progress) -> String {
+    let read = |count: &std::sync::atomic::AtomicU64| text::count(count.load(Ordering::Relaxed) as i64);
+    match progress.total.load(Ordering::Relaxed) {
+        0 => format!("checking: {} rows", read(&progress.checked)),
+        total => format!("storing: {} of {} rows", read(&progress.stored), text::count(total as i64)),
+    }
+}
+
+impl Show for DatasetImported {
+    fn text(&self) -> String {
+        let VersionView { version, rows, .. } = &self.version;
+        let rows = text::plural(*rows, "row");
+        match self.unchanged {
+            true => format!("{}@{version}: no change, it has these {rows} already", self.name),
+            false => format!("{}@{version}: {rows}", self.name),
+        }
+    }
+}

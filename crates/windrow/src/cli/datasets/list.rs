@@ -1,0 +1,44 @@
+//! `windrow datasets list`
+
+use windrow_wire::DatasetList;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::text;
+use crate::client::api::Api;
+
+/// All datasets and their newest versions.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// `default` if not given; at a server that of the API key
+    #[arg(long)]
+    workspace: Option<String>,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.datasets(args.workspace.as_deref()).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for DatasetList {
+    fn text(&self) -> String {
+        if self.datasets.is_empty() {
+            return "no datasets; import one with `windrow datasets import FILE`".into();
+        }
+        let rows = self.datasets.iter().map(|dataset| {
+            let newest = &dataset.newest;
+            vec![
+                dataset.name.clone(),
+                newest.version.to_string(),
+                text::count(newest.rows),
+                text::count(dataset.versions),
+                newest.created_at.to_string(),
+                newest.source.clone(),
+            ]
+        });
+        output::table(&["NAME", ">NEWEST", ">ROWS", ">VERSIONS", "IMPORTED", "FROM"], rows.collect())
+    }
+}

@@ -1,0 +1,16 @@
+pub mod cancel;
+pub mod clone;
+pub mod delete;
+pub mod item;
+pub mod items;
+pub mod list;
+pub mod logs;
+pub mod pause;
+pub mod prune;
+pub mod resume;
+pub mod retry;
+pub mod schedule;
+pub mod show;
+pub mod stats;
+pub mod unschedule;
+pub mod why;

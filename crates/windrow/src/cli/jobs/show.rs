@@ -1,0 +1,97 @@
+//! `windrow jobs show`
+
+use windrow_wire::{JobDetail, JobRow, RunDetail};
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::results;
+use crate::cli::view::output::{self, Show};
+use crate::cli::view::tables;
+use crate::cli::view::text;
+use crate::client::api::Api;
+
+/// One job: its definition, its runs, its numbers.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of the job
+    job: String,
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.job(&args.job).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for JobDetail {
+    fn text(&self) -> String {
+        let job = &self.job;
+        let mut page = format!("{}: {} · {} · {}\n\n", job.name, job.kind, job.status, job.id);
+        page += &output::facts(&facts(job));
+        page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
+        page += &format!("\n{}", runs(&self.runs));
+        if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
+            page += &format!("\n{}", tables::evaluators(aggregates, &results::judges(&self.spec.value())));
+        }
+        page
+    }
+}
+
+fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
+    let run = &job.latest_run;
+    let mut facts = vec![
+        ("workspace", job.workspace.clone()),
+        ("created", job.created_at.to_string()),
+        ("changed", job.updated_at.to_string()),
+        ("concurrency", run.concurrency.to_string()),
+        ("priority", run.priority.to_string()),
+    ];
+    if let Some(schedule) = &job.schedule {
+        let next = schedule.next_at.as_ref().map(|at| format!(", next at {at}")).unwrap_or_default();
+        facts.push(("schedule", format!("{}{next}", schedule.cron)));
+    }
+    if let Some(tokens) = run.budget.tokens {
+        let spent = run.spent.tokens_in + run.spent.tokens_out;
+        facts.push(("budget", format!("{} of {} tokens spent", text::count(spent), text::count(tokens))));
+    }
+    if let Some(cost) = run.budget.cost_nanos {
+        let spent = text::dollars(run.spent.cost_nanos);
+        facts.push(("budget", format!("{spent} of {} spent", text::dollars(cost))));
+    }
+    facts
+}
+
+/// The frozen definition, one line per field.
+fn definition(spec: &serde_json::Value) -> String {
+    let Some(fields) = spec.as_object() else {
+        return format!("{spec}\n");
+    };
+    let width = fields.keys().map(String::len).max().unwrap_or(0);
+    let line = |(name, value): (&String, &serde_json::Value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("  {name:width$}  {}\n", text::line(&value, 120))
+    };
+    fields.iter().filter(|(_, value)| !value.is_null()).map(line).collect()
+}
+
+fn runs(runs: &[RunDetail]) -> String {
+    let rows = runs.iter().map(|run| {
+        let items = &run.items;
+        vec![
+            run.no.to_string(),
+            run.mode.to_string(),
+            run.state.to_string(),
+            text::count(items.total),
+            text::count(items.succeeded),
+            text::count(items.failed),
+            text::count(items.cancelled),
+            text::count(items.retries),
+            run.duration_ms.map_or("–".into(), text::duration),
+            run.id.clone(),
+        ]
+    });
+    let headings =
+        [">RUN", "MODE", "STATE", ">ITEMS", ">SUCCEEDED", ">FAILED", ">CANCELLED", ">RETRIES", ">TIME", "ID"];
+    output::table(&headings, rows.collect())
+}

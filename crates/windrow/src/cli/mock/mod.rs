@@ -1,0 +1,3 @@
+pub mod connect;
+pub mod model;
+pub mod source;

@@ -1,0 +1,4 @@
+pub mod approve;
+pub mod plan;
+pub mod rollback;
+pub mod targets;

@@ -1,0 +1,123 @@
+//! `windrow jobs targets`: an operation's report, target by target.
+
+use serde_json::Value;
+use windrow_model::ItemId;
+use windrow_wire::TargetView;
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::operations::Wanted;
+use crate::cli::view::output;
+use crate::cli::view::text;
+use crate::client::api::Api;
+
+const PAGE: usize = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Form {
+    Table,
+    Json,
+    Csv,
+    Markdown,
+}
+
+/// What became of every target: before, after, verified, error, duration.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of the job
+    job: String,
+    /// How to write it; json is one object per line
+    #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = Form::Table)]
+    form: Form,
+    /// The same as `--as json`
+    #[arg(long)]
+    json: bool,
+    /// Only targets with this status (success, fail, cancel, rollback_success …)
+    #[arg(long, value_name = "STATUS")]
+    status: Option<windrow_model::view::batch::BatchStatus>,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let form = if args.json { Form::Json } else { args.form };
+    let mut wanted = Wanted { status: args.status, after: None, limit: PAGE };
+    let mut table = Vec::new();
+    let mut first = true;
+    // Page by page, so that memory does not depend on how many there are.
+    loop {
+        let page = api.targets(&args.job, wanted).await?;
+        if std::mem::take(&mut first) {
+            head(form);
+        }
+        for target in &page.targets {
+            match form {
+                Form::Json => output::print_json_line(target),
+                Form::Csv => output::print(&cells(target).map(|cell| quoted(&cell)).join(",")),
+                Form::Markdown => output::print(&format!("| {} |", cells(target).map(|cell| plain(&cell)).join(" | "))),
+                Form::Table => table.push(row(target)),
+            }
+        }
+        wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
+        if wanted.after.is_none() {
+            break;
+        }
+    }
+    if form == Form::Table {
+        output::print(&output::table(&["TARGET", ">WAVE", "STATUS", "VERIFIED", ">TIME", "CHANGE"], table));
+    }
+    Ok(Exit::Passed)
+}
+
+fn head(form: Form) {
+    match form {
+        Form::Csv => output::print(&HEADINGS.join(",")),
+        Form::Markdown => output::print(&format!("| {} |\n|{}", HEADINGS.join(" | "), "---|".repeat(HEADINGS.len()))),
+        Form::Table | Form::Json => {}
+    }
+}
+
+const HEADINGS: [&str; 10] =
+    ["item", "target", "wave", "status", "verified", "tries", "duration_ms", "before", "after", "error"];
+
+fn cells(record: &TargetView) -> [String; 10] {
+    let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
+    [
+        record.item.clone(),
+        record.target.clone(),
+        record.wave.to_string(),
+        record.status.to_string(),
+        record.verified.to_string(),
+        record.tries.to_string(),
+        record.duration_ms.map(|ms| ms.to_string()).unwrap_or_default(),
+        json(&record.before),
+        json(&record.after),
+        record.error.clone().unwrap_or_default(),
+    ]
+}
+
+fn quoted(cell: &str) -> String {
+    match cell.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    }
+}
+
+/// Neither a bar nor a line break may end the cell.
+fn plain(cell: &str) -> String {
+    cell.replace('|', "\\|").replace(['\n', '\r'], " ")
+}
+
+fn row(record: &TargetView) -> Vec<String> {
+    let said = match (&record.error, record.changes.as_slice()) {
+        (Some(error), _) => error.clone(),
+        (None, []) => "–".to_owned(),
+        (None, changes) => changes.join("; "),
+    };
+    vec![
+        record.target.clone(),
+        record.wave.to_string(),
+        record.status.to_string(),
+        if record.verified { "yes" } else { "no" }.to_owned(),
+        record.duration_ms.map_or("–".to_owned(), text::duration),
+        text::line(&said, 90),
+    ]
+}

@@ -1,0 +1,4 @@
+pub mod compare;
+pub mod gates;
+pub mod report;
+pub mod report_target;

@@ -1,0 +1,56 @@
+//! `windrow report`, and the files `windrow run --report` writes: a run for CI, for a pull request,
+//! for a program.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::report::Format;
+use crate::app::results::Wish;
+use crate::client::api::Api;
+
+pub use crate::cli::results::report_target::Target;
+
+/// Write what a run found as a report: for CI, for a pull request, for a program.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Name or id of the job, with #N for one of its runs
+    #[arg(value_name = "JOB[#RUN]")]
+    job: String,
+    #[arg(long, value_enum, default_value_t = Format::Markdown)]
+    format: Format,
+    /// The file; stdout without it
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Compare with this run instead of the job's own baseline
+    #[arg(long, value_name = "JOB[#RUN]")]
+    baseline: Option<String>,
+    /// How many of the worst findings to show
+    #[arg(long, default_value_t = crate::cli::WORST)]
+    worst: usize,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let wish = Wish { baseline: args.baseline, within: None, worst: args.worst };
+    write(api, &args.job, &wish, &Target { format: args.format, path: args.output }).await?;
+    Ok(Exit::Passed)
+}
+
+pub async fn write(api: &Api, run: &str, wish: &Wish, target: &Target) -> Result<()> {
+    let Target { format, path } = target;
+    let Some(path) = path else {
+        return match api.report(run, wish, *format, &mut tokio::io::stdout()).await? {
+            // A reader that went away (`| head`) is no error.
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable("on stdout", &error)),
+            _ => Ok(()),
+        };
+    };
+    let name = path.display().to_string();
+    let mut file = tokio::fs::File::create(path).await.map_err(|error| unwritable(&name, &error))?;
+    api.report(run, wish, *format, &mut file).await?.map_err(|error| unwritable(&name, &error))
+}
+
+fn unwritable(name: &str, error: &std::io::Error) -> Error {
+    Error::new(format!("the report {name} cannot be written: {error}"), "choose a file that may be written")
+}

@@ -1,0 +1,44 @@
+//! Which report, and where it goes.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+
+use crate::app::report::Format;
+
+/// `junit=out.xml`
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    pub format: Format,
+    /// `None`: stdout.
+    pub path: Option<PathBuf>,
+}
+
+impl FromStr for Target {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (format, path) = text.split_once('=').ok_or("write it as FORMAT=FILE, like junit=out.xml")?;
+        let known = "the formats are junit, markdown and json";
+        let format = Format::from_str(format, true).map_err(|_| format!("{format:?} is not a format; {known}"))?;
+        if path.is_empty() {
+            return Err("the name of the file is missing, like junit=out.xml".to_owned());
+        }
+        Ok(Self { format, path: Some(path.into()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_named_by_format_and_file() {
+        let target: Target = "junit=out=1.xml".parse().unwrap();
+        assert_eq!(target, Target { format: Format::Junit, path: Some("out=1.xml".into()) });
+        for wrong in ["junit", "junit=", "html=x"] {
+            assert!(wrong.parse::<Target>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Commands that start or continue a run of a stored job and follow it to its end: right here, or where a
+//! server works on it.
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::results::Wish;
+use crate::cli::run::execute;
+use crate::cli::run::execute::Ending;
+use crate::cli::run::watch;
+use crate::cli::view::progress::Progress;
+use crate::cli::view::result;
+use crate::client::api::Api;
+
+#[derive(Debug, clap::Args)]
+pub struct Shown {
+    /// Print one JSON object at the end, and nothing else on stdout
+    #[arg(long)]
+    pub json: bool,
+    /// Show no progress
+    #[arg(long, short)]
+    pub quiet: bool,
+}
+
+pub async fn to_end(api: &Api, job: &str, run: &str, resumed: bool, shown: Shown) -> Result<Exit> {
+    let ending = ending(api, run, Progress::new(job, 0, shown.quiet)).await?;
+    let follows = rollback_follows(&ending);
+    let exit = result::show(api, ending, report(api, job, resumed, shown.json)).await?;
+    if !follows {
+        return Ok(exit);
+    }
+    Box::pin(rollback(api, job, exit, shown)).await
+}
+
+/// Whether the run was followed by one that takes it back.
+pub fn rollback_follows(ending: &Ending) -> bool {
+    let Ending::Settled { run, .. } = ending else { return false };
+    run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows)
+}
+
+/// Follows the run that takes back what the one before it did.
+pub async fn rollback(api: &Api, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
+    let run = api.job(job).await?.job.latest_run;
+    eprintln!("taking back what was changed");
+    match to_end(api, job, &run.id, false, shown).await? {
+        Exit::Passed => Ok(exit),
+        worse => Ok(worse),
+    }
+}
+
+pub async fn ending(api: &Api, run: &str, progress: Progress) -> Result<Ending> {
+    match api {
+        Api::Local(app) => execute::to_end(app, run, progress).await,
+        Api::Remote(remote) => watch::to_end(remote, run, progress).await,
+    }
+}
+
+pub fn report(api: &Api, job: &str, resumed: bool, json: bool) -> result::Report {
+    result::Report {
+        resumed,
+        json,
+        aside: false,
+        continue_with: command(api, job),
+        wish: Wish { baseline: None, within: None, worst: crate::cli::WORST },
+        targets: Vec::new(),
+    }
+}
+
+/// What goes on with an unfinished run of a stored job, in whatever mode.
+pub fn command(api: &Api, job: &str) -> String {
+    match api {
+        Api::Local(_) => api.command(&format!("jobs resume {job} --here")),
+        Api::Remote(_) => api.command(&format!("jobs logs {job} --follow")),
+    }
+}

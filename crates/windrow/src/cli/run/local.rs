@@ -1,0 +1,124 @@
+//! `windrow run FILE` on a folder: an engine in this process does the work.
+
+use std::path::PathBuf;
+
+use windrow_model::SessionId;
+use windrow_model::record::Run;
+use windrow_workloads::{LoadedJob, experiment, job_file};
+
+use crate::app::audited::change;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::lookup;
+use crate::app::resolve_run::{self, Host};
+use crate::app::wiring::{self, App};
+use crate::cli::run::dry_run;
+use crate::cli::run::execute::{self, Ending};
+use crate::cli::run::scheduled;
+use crate::cli::run::{self, Args, Started};
+use crate::cli::view::progress::Progress;
+use crate::client::api::Api;
+use crate::node::options::GlobalOptions;
+
+pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
+    // A folder is made only for a file that is in order, but what is there may hold its dataset.
+    let existing = App::open_if_there(options).await?;
+    let job = job(options, &args, existing.as_ref()).await?;
+    if args.dry_run {
+        return Box::pin(dry_run::perform(options, existing.as_ref(), &job, args.how.new, args.json)).await;
+    }
+    if let Some(worker) = &job.worker {
+        let what = format!("{} is done by workers elsewhere that have `{worker}`", args.file.display());
+        return Err(Error::new(
+            what,
+            "send it to a server they work for: `windrow --server URL run …` (docs/workers.md)",
+        ));
+    }
+    if args.scheduled && job.schedule.is_none() {
+        let remedy = "add one: schedule: \"0 6 * * *\" (daily at 6:00 UTC)";
+        return Err(Error::new(format!("{} has no `schedule`", args.file.display()), remedy));
+    }
+    let mut app = match existing {
+        Some(app) => app,
+        None => App::create(options).await?,
+    };
+    let sending = app.trace(&args.traces)?;
+    let name = job.name.clone();
+    let exit = change(&app, "run", name, run_job(&app, job, args)).await;
+    if let Some(sending) = sending {
+        sending.finish().await;
+    }
+    exit
+}
+
+async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
+    if let Some(baseline) = &args.baseline {
+        // Now, not after hours of work.
+        lookup::run(app, baseline).await?;
+    }
+    let course = resolve_run::course(app, &job, args.how.wanted(), &Here { actor: wiring::actor() }).await?;
+    if !args.quiet {
+        course.notes.iter().for_each(|note| eprintln!("{note}"));
+    }
+    let started = Started { name: job.name, run: course.run.to_string(), resumed: course.resumed, rows: job.rows };
+    let api = Api::Local(Box::new(app.clone()));
+    let exit = run::finish(&api, &started, &args).await?;
+    if !args.scheduled || exit == Exit::Interrupted {
+        return Ok(exit);
+    }
+    scheduled::keep(app, course.job, exit, args.json, args.quiet).await
+}
+
+/// The file as it is to be run, with what there is to warn of said.
+pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
+    let mut job = load(options, args.file.clone(), app).await?;
+    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != experiment::KIND) {
+        let what = format!("`{flag}` is for experiments, and {} is of kind {}", args.file.display(), job.kind);
+        return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
+    }
+    if let Some(rows) = args.first {
+        job = experiment::first_rows(job, rows)
+            .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
+    }
+    job.limits = args.budget.applied_to(job.limits);
+    for warning in &job.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(job)
+}
+
+/// Reads the whole dataset once to check it, so it must not block the runtime.
+pub async fn load(options: &GlobalOptions, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
+    let environment = app.map_or_else(|| options.environment(), App::environment);
+    let library = app.map(App::library);
+    let load = move || job_file::load_with(&file, &environment, library.as_ref());
+    let loaded = tokio::task::spawn_blocking(load).await;
+    loaded
+        .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?
+        .map_err(Error::from)
+}
+
+/// Nothing is at work in this process before the run has been chosen.
+struct Here {
+    actor: String,
+}
+
+impl Host for Here {
+    fn actor(&self) -> &str {
+        &self.actor
+    }
+
+    fn is(&self, _: SessionId) -> bool {
+        false
+    }
+
+    async fn end(&self, app: &App, run: &Run) -> Result<()> {
+        match execute::to_end(app, &run.id.to_string(), Progress::new("", 0, true)).await? {
+            Ending::Settled { .. } => Ok(()),
+            Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
+                let what = format!("interrupted while run {} was being ended", run.id);
+                Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
+            }
+        }
+    }
+}

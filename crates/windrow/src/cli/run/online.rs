@@ -1,0 +1,160 @@
+//! `windrow run FILE --online` (E11): rows come in on standard input, one JSON object per line, and
+//! results go out on standard output as they land. The end of the input closes the intake; what is in
+//! is finished. A row that was seen before is left alone, so the same input can be sent again. A run
+//! that goes on tells all its results once more: nobody knows how much of them was read before.
+
+use std::io::BufRead;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use windrow_model::event::ITEMS_ARCHIVED;
+use windrow_model::state::RunEvent;
+use windrow_model::store::{NewItem, Store, StoreError};
+use windrow_model::{Clock, ItemId, RunId};
+use windrow_wire::ItemDetailView;
+use windrow_workloads::experiment::Arrivals;
+
+use crate::app::error::{Error, Result};
+use crate::app::intake::{self, AHEAD, BATCH};
+use crate::app::lookup;
+use crate::app::wiring::{self, App};
+use crate::cli::run::stream;
+use crate::cli::view::output;
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+const PAGE: usize = 256;
+
+/// Feeding and printing, in the background while the run is executed.
+pub struct NearStream {
+    feeding: JoinHandle<Result<()>>,
+    printing: JoinHandle<Result<Results>>,
+    stop: Arc<tokio::sync::Notify>,
+}
+
+impl NearStream {
+    pub async fn open(app: &App, run: &str, resumed: bool) -> Result<Self> {
+        let (job, run) = lookup::run(app, run).await?;
+        let arrivals = intake::arrivals(app, &run).await?;
+        let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
+        let mut results = Results { store: app.store.clone(), run: run.id, kind: job.kind, after: 0 };
+        if !resumed {
+            results.after = app.store.outbox_reach().await?.newest;
+        }
+        let stop = Arc::new(tokio::sync::Notify::new());
+        let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
+        let printing = tokio::spawn(results.print_until(stop.clone()));
+        Ok(Self { feeding, printing, stop })
+    }
+
+    /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
+    pub async fn broken(&mut self) -> Error {
+        stream::broken(&mut self.feeding).await
+    }
+
+    /// After the run has ended or was interrupted: what landed last is printed too.
+    pub async fn close(self) -> Result<()> {
+        self.feeding.abort();
+        self.stop.notify_one();
+        match self.printing.await {
+            Ok(results) => results?.print_new().await,
+            Err(panic) => Err(Error::new(format!("printing results failed: {panic}"), "please report this")),
+        }
+    }
+}
+
+/// On a thread of its own that nobody waits for: a read that never ends must not hold up the exit.
+pub fn lines_of_stdin() -> mpsc::Receiver<String> {
+    let (lines, received) = mpsc::channel(BATCH);
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines().map_while(std::io::Result::ok) {
+            if lines.blocking_send(line).is_err() {
+                break;
+            }
+        }
+    });
+    received
+}
+
+struct Feeder {
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    run: RunId,
+    arrivals: Arrivals,
+}
+
+impl Feeder {
+    async fn feed(self, mut input: mpsc::Receiver<String>) -> Result<()> {
+        let (mut lines, mut line_no) = (Vec::with_capacity(BATCH), 0);
+        while input.recv_many(&mut lines, BATCH).await > 0 {
+            let items: Vec<NewItem> = lines.drain(..).flat_map(|line| self.items_in(&line, &mut line_no)).collect();
+            while self.store.run(self.run).await?.counters.queued > AHEAD {
+                tokio::time::sleep(LOOK_EVERY).await;
+            }
+            match self.store.feed_items(self.run, items, self.clock.now()).await {
+                Ok(_) => {}
+                // Somebody cancelled the run, and it ends by itself.
+                Err(StoreError::IntakeClosed) => return Ok(()),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match self.store.request_transition(self.run, RunEvent::Drain, &wiring::actor(), None, self.clock.now()).await {
+            Ok(_) | Err(StoreError::Forbidden(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A bad line is reported and left out; the others are no worse for it.
+    fn items_in(&self, line: &str, line_no: &mut u64) -> Vec<NewItem> {
+        *line_no += 1;
+        if line.trim().is_empty() {
+            return Vec::new();
+        }
+        self.arrivals.items(line).unwrap_or_else(|why| {
+            eprintln!("line {line_no} of the input is left out: {why}");
+            Vec::new()
+        })
+    }
+}
+
+/// Reads the outbox: what is archived is told there once, and is not lost when printing is slow.
+struct Results {
+    store: Arc<dyn Store>,
+    run: RunId,
+    kind: String,
+    after: i64,
+}
+
+impl Results {
+    async fn print_until(mut self, stop: Arc<tokio::sync::Notify>) -> Result<Self> {
+        loop {
+            self.print_new().await?;
+            if tokio::time::timeout(LOOK_EVERY, stop.notified()).await.is_ok() {
+                return Ok(self);
+            }
+        }
+    }
+
+    async fn print_new(&mut self) -> Result<()> {
+        loop {
+            let page = self.store.outbox(self.after, PAGE).await?;
+            for event in &page {
+                self.after = event.id;
+                if event.run != self.run || event.kind != ITEMS_ARCHIVED {
+                    continue;
+                }
+                let run = self.store.run(self.run).await?;
+                let body = event.body.value();
+                let ids = body["items"].as_array().into_iter().flatten().filter_map(|item| item["id"].as_i64());
+                for id in ids {
+                    let detail = self.store.item(ItemId(id)).await?;
+                    output::print_json_line(&ItemDetailView::of(&self.kind, &run, &detail));
+                }
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+}

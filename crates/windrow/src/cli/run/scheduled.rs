@@ -1,0 +1,74 @@
+//! `windrow run FILE --scheduled`: after each run this process waits for the next time and runs what
+//! is new. The times are in the store, so another process may take over.
+
+use std::time::Duration;
+
+use windrow_engine::scheduled_request;
+use windrow_model::record::{Job, Schedule};
+use windrow_model::{JobId, Time};
+
+use crate::app::error::Result;
+use crate::app::exit::Exit;
+use crate::app::submit;
+use crate::app::wiring::{self, App};
+use crate::cli::run::execute::Signals;
+use crate::cli::run::follow::{self, Shown};
+use crate::client::api::Api;
+
+const LOOK_EVERY_MS: i64 = 1_000;
+
+/// Until somebody interrupts it, the job is taken off its schedule, or its run pauses.
+pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
+    let mut announced = None;
+    loop {
+        let job = app.store.job(job).await?;
+        let Some(Schedule { next_at, .. }) = job.schedule else {
+            return Ok(last);
+        };
+        if last == Exit::BudgetSpent {
+            return Ok(last);
+        }
+        if let (Some(at), false) = (next_at.filter(|_| announced != next_at), quiet) {
+            eprintln!("{} starts again at {}", job.name, windrow_wire::Timestamp::from(at));
+            announced = next_at;
+        }
+        // Where a run of another process is under way there is no next time yet.
+        let Some(at) = next_at.filter(|at| *at <= app.now()) else {
+            if !wait_a_little(app, next_at).await? {
+                return Ok(Exit::Interrupted);
+            }
+            continue;
+        };
+        last = match start_at(app, &job, at).await? {
+            Some(run) => {
+                let api = Api::Local(Box::new(app.clone()));
+                follow::to_end(&api, &job.name, &run.to_string(), false, Shown { json, quiet }).await?
+            }
+            None => last,
+        };
+        if last == Exit::Interrupted {
+            return Ok(last);
+        }
+    }
+}
+
+/// At most a second: the machine may sleep, its clock be set, the job be taken off its schedule.
+/// False when a signal came first.
+async fn wait_a_little(app: &App, until: Option<Time>) -> Result<bool> {
+    let mut signals = Signals::listen()?;
+    let left = until.map_or(LOOK_EVERY_MS, |at| (at - app.now()).clamp(1, LOOK_EVERY_MS));
+    Ok(tokio::select! {
+        () = tokio::time::sleep(Duration::from_millis(left as u64)) => true,
+        () = signals.next() => false,
+    })
+}
+
+/// `None` when somebody else has started it.
+async fn start_at(app: &App, job: &Job, at: Time) -> Result<Option<windrow_model::RunId>> {
+    let job = app.store.job(job.id).await?;
+    if job.schedule.as_ref().and_then(|schedule| schedule.next_at) != Some(at) {
+        return Ok(None);
+    }
+    let request = scheduled_request(app.store.as_ref(), &job, at, wiring::actor()).await?;
+    submit::submit(app, request).await.map(Some)
+}

@@ -1,0 +1,48 @@
+//! Rows in and results out while an online run is open, wherever it is worked on.
+
+use tokio::task::JoinHandle;
+
+use crate::app::error::{Error, Result};
+use crate::cli::run::Started;
+use crate::cli::run::online::NearStream;
+use crate::cli::run::remote_stream::FarStream;
+use crate::client::api::Api;
+
+pub enum Stream {
+    Near(NearStream),
+    Far(FarStream),
+}
+
+impl Stream {
+    pub async fn open(api: &Api, started: &Started) -> Result<Self> {
+        match api {
+            Api::Local(app) => Ok(Self::Near(NearStream::open(app, &started.run, started.resumed).await?)),
+            Api::Remote(remote) => Ok(Self::Far(FarStream::open(remote, &started.name, &started.run))),
+        }
+    }
+
+    /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
+    pub async fn broken(&mut self) -> Error {
+        match self {
+            Self::Near(stream) => stream.broken().await,
+            Self::Far(stream) => stream.broken().await,
+        }
+    }
+
+    /// After the run has ended (`over`) or was left: what landed last is printed too.
+    pub async fn close(self, over: bool) -> Result<()> {
+        match self {
+            Self::Near(stream) => stream.close().await,
+            Self::Far(stream) => stream.close(over).await,
+        }
+    }
+}
+
+/// The error with which feeding ended; input that was read to its end is no error, and is waited behind.
+pub async fn broken(feeding: &mut JoinHandle<Result<()>>) -> Error {
+    match feeding.await {
+        Ok(Err(error)) => error,
+        Ok(Ok(())) => std::future::pending().await,
+        Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
+    }
+}

@@ -1,0 +1,131 @@
+//! Rows that are kept under a name.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use windrow_model::access::DEFAULT_WORKSPACE;
+use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
+use windrow_workloads::dataset::Format;
+use windrow_workloads::dataset::export::{self, ExportError};
+use windrow_workloads::dataset::import;
+use windrow_workloads::dataset::write::Out;
+
+use crate::app::dataset_named::{self, Named};
+use crate::app::detail;
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::app::listing;
+use crate::client::api::Api;
+use crate::client::remote::Remote;
+
+/// A workspace that is not named is the usual one of the folder, or the one of the key at a server.
+type Workspace<'a> = Option<&'a str>;
+
+fn here(workspace: Workspace<'_>) -> &str {
+    workspace.unwrap_or(DEFAULT_WORKSPACE)
+}
+
+impl Api {
+    pub async fn datasets(&self, workspace: Workspace<'_>) -> Result<DatasetList> {
+        match self {
+            Api::Local(app) => listing::datasets(app, here(workspace)).await,
+            Api::Remote(remote) => remote.get(&["datasets"], &[("workspace", workspace)]).await,
+        }
+    }
+
+    /// With so many of its first rows.
+    pub async fn dataset(&self, workspace: Workspace<'_>, named: &Named, rows: usize) -> Result<DatasetDetail> {
+        match self {
+            Api::Local(app) => detail::of_dataset(app, here(workspace), named, rows).await,
+            Api::Remote(remote) => {
+                let query = (("workspace", workspace), ("version", named.version), ("rows", rows));
+                remote.get(&["datasets", &named.name], &query).await
+            }
+        }
+    }
+
+    /// The newest version where no number is given.
+    pub async fn diff(
+        &self,
+        workspace: Workspace<'_>,
+        name: &str,
+        (old, new): (Option<i64>, Option<i64>),
+        limit: usize,
+    ) -> Result<DatasetDiff> {
+        match self {
+            Api::Local(app) => detail::of_versions(app, here(workspace), name, (old, new), limit).await,
+            Api::Remote(remote) => {
+                let query = (("workspace", workspace), ("old", old), ("new", new), ("limit", limit));
+                remote.get(&["datasets", name, "diff"], &query).await
+            }
+        }
+    }
+
+    pub async fn delete_dataset(&self, workspace: Workspace<'_>, named: &Named) -> Result<DatasetDeleted> {
+        match self {
+            Api::Local(app) => {
+                let deleted = dataset_named::drop(app, here(workspace), named).await?;
+                import::sweep(&*app.datasets).await?;
+                Ok(deleted)
+            }
+            Api::Remote(remote) => {
+                let query = (("workspace", workspace), ("version", named.version));
+                remote.delete(&["datasets", &named.name], &query).await
+            }
+        }
+    }
+
+    /// Writes the rows of a version; `written` counts them, or at a server their bytes.
+    pub async fn export(
+        &self,
+        workspace: Workspace<'_>,
+        named: &Named,
+        format: Format,
+        out: Out,
+        written: &AtomicU64,
+    ) -> Result<()> {
+        match self {
+            Api::Local(app) => {
+                let (_, versions) = dataset_named::dataset(app, here(workspace), &named.name).await?;
+                let version = dataset_named::choose(named, &versions)?;
+                let exported = export::export(&*app.datasets, &version, format, out, written).await;
+                exported.or_else(failed)
+            }
+            Api::Remote(remote) => export_from(remote, workspace, named, format, out, written).await,
+        }
+    }
+}
+
+async fn export_from(
+    remote: &Remote,
+    workspace: Workspace<'_>,
+    named: &Named,
+    format: Format,
+    mut out: Out,
+    written: &AtomicU64,
+) -> Result<()> {
+    let query = (("workspace", workspace), ("version", named.version), ("format", format.as_str()));
+    let mut answer = remote.open(&["datasets", &named.name, "export"], &query).await?;
+    loop {
+        let piece = remote.piece(&mut answer).await?;
+        let wrote = tokio::task::block_in_place(|| match &piece {
+            Some(piece) => out.write_all(piece.as_ref()),
+            None => out.flush(),
+        });
+        if let Err(error) = wrote {
+            return failed(ExportError::File(error));
+        }
+        let Some(piece) = piece else { return Ok(()) };
+        written.fetch_add(piece.as_ref().len() as u64, Ordering::Relaxed);
+    }
+}
+
+fn failed(error: ExportError) -> Result<()> {
+    match error {
+        // A reader that went away (`| head`) is no error.
+        ExportError::File(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        ExportError::Store(error) => Err(error.into()),
+        ExportError::Format(why) => Err(Error::new(why, "").ending_with(Exit::Usage)),
+        error => Err(Error::new(error.to_string(), "check that the disk has room")),
+    }
+}

@@ -1,0 +1,98 @@
+//! `/events`: what happens, as server-sent events.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderName};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use windrow_wire::Event;
+
+use crate::http::error::ApiError;
+use crate::http::extract::{Asked, Named};
+use crate::http::live::{Detail, Reader, Whose};
+use crate::http::middleware::caller::Caller;
+use crate::http::server::{Server, Shared};
+use crate::node::observe::streams::SSE;
+
+/// A comment is sent when nothing else is, so that whoever stands between does not give up.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct EventsQuery {
+    /// Begin behind this event; 0 for all that are kept. Without it: what happens from now on
+    pub after: Option<i64>,
+    /// `items` (every item with its result), or `progress` (only how many there are in which state)
+    #[serde(default)]
+    #[param(inline)]
+    pub detail: Detail,
+}
+
+/// What happens in all jobs, as it happens
+///
+/// Goes on behind `Last-Event-ID`. The newest 10,000 events are kept (and at most 64 MiB of them); who comes back
+/// later is told so by an event `gap`.
+#[utoipa::path(get, operation_id = "stream_events", path = "/events", tag = "events",
+    params(EventsQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
+    responses((status = 200, description = "A stream; the data of each event is this", body = Event,
+        content_type = "text/event-stream")))]
+pub async fn of_all(
+    State(server): Shared,
+    caller: Caller,
+    headers: HeaderMap,
+    Asked(query): Asked<EventsQuery>,
+) -> Result<Response, ApiError> {
+    let whose = caller.workspace.map_or(Whose::All, Whose::Workspace);
+    stream(server, whose, &headers, &query)
+}
+
+/// What happens in one job, as it happens
+#[utoipa::path(get, operation_id = "stream_job_events", path = "/jobs/{job}/events", tag = "events",
+    params(("job" = String, Path, description = "Name or id of the job"), EventsQuery,
+        ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
+    responses((status = 200, description = "A stream; the data of each event is this", body = Event,
+        content_type = "text/event-stream")))]
+pub async fn of_job(
+    State(server): Shared,
+    caller: Caller,
+    Named(job): Named,
+    headers: HeaderMap,
+    Asked(query): Asked<EventsQuery>,
+) -> Result<Response, ApiError> {
+    let (job, _) = caller.job(&server.app, &job).await?;
+    stream(server, Whose::Jobs([job.id].into()), &headers, &query)
+}
+
+fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &EventsQuery) -> Result<Response, ApiError> {
+    let after = last_seen(headers)?.or(query.after);
+    let reader = Reader::new(server, whose, query.detail, after, SSE);
+    let frames = futures::stream::unfold(reader, |mut reader| async move {
+        let frame = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
+            Ok(event) => event?.server_sent(),
+            Err(_) => Bytes::from_static(b":\n\n"),
+        };
+        Some((Ok::<_, std::convert::Infallible>(frame), reader))
+    });
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache"),
+        // Proxies that gather an answer before they pass it on (nginx) are asked not to.
+        (HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    Ok((headers, Body::from_stream(frames)).into_response())
+}
+
+fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
+    let Some(given) = headers.get("last-event-id") else { return Ok(None) };
+    let id = given.to_str().ok().and_then(|text| text.trim().parse().ok());
+    id.map(Some).ok_or_else(|| {
+        let detail = format!("{given:?} is not the id of an event");
+        ApiError::bad("Last-Event-ID", detail, "send the id of the last event you saw, a number")
+    })
+}

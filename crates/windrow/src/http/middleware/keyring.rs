@@ -1,0 +1,118 @@
+//! The keys that let somebody in, as this process knows them. A key is looked up in the store again after a
+//! second, so that one revoked by another process closes the auth here too; what is revoked through this
+//! server is forgotten at once.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use windrow_model::access::{AccessStore, ApiKey, KeyState};
+use windrow_model::store::StoreError;
+use windrow_model::{Clock, KeyId, Time};
+
+use crate::app::api_key::Secret;
+
+const TRUSTED_MS: i64 = 1000;
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const MINUTE_MS: i64 = 60_000;
+
+pub struct Keyring {
+    store: Arc<dyn AccessStore>,
+    clock: Arc<dyn Clock>,
+    /// As many as there are keys that somebody uses.
+    known: Mutex<HashMap<KeyId, Known>>,
+    /// There are keys. This does not change back.
+    needed: AtomicBool,
+    looked_at: AtomicI64,
+}
+
+struct Known {
+    key: ApiKey,
+    looked_at: Time,
+}
+
+pub enum Tried {
+    Opened(ApiKey),
+    /// The secret is right, and yet it lets nobody in any more.
+    Over(ApiKey, KeyState),
+    Unknown,
+}
+
+impl Keyring {
+    pub fn new(store: Arc<dyn AccessStore>, clock: Arc<dyn Clock>) -> Self {
+        let (known, needed) = (Mutex::default(), AtomicBool::new(false));
+        Self { store, clock, known, needed, looked_at: AtomicI64::new(i64::MIN / 2) }
+    }
+
+    /// Whether a request needs a key: from the first key on.
+    pub async fn needed(&self) -> Result<bool, StoreError> {
+        if self.needed.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let now = self.clock.now();
+        if now.0 - self.looked_at.load(Ordering::Relaxed) < TRUSTED_MS {
+            return Ok(false);
+        }
+        let needed = self.store.has_keys().await?;
+        self.needed.fetch_or(needed, Ordering::Relaxed);
+        self.looked_at.store(now.0, Ordering::Relaxed);
+        Ok(needed)
+    }
+
+    pub async fn try_secret(&self, text: &str) -> Result<Tried, StoreError> {
+        let Ok(secret) = text.parse::<Secret>() else { return Ok(Tried::Unknown) };
+        let Some(key) = self.key(secret.id).await?.filter(|key| secret.opens(key)) else { return Ok(Tried::Unknown) };
+        match key.state(self.clock.now()) {
+            KeyState::Active => Ok(Tried::Opened(key)),
+            over => Ok(Tried::Over(key, over)),
+        }
+    }
+
+    /// Returns when the key lets nobody in any more.
+    pub async fn over(&self, id: KeyId) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            // A store that does not answer says nothing about the key.
+            let Ok(found) = self.key(id).await else { continue };
+            if found.is_none_or(|key| key.state(self.clock.now()) != KeyState::Active) {
+                return;
+            }
+        }
+    }
+
+    /// The store is asked about all keys anew.
+    pub fn forget(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.looked_at.store(i64::MIN / 2, Ordering::Relaxed);
+    }
+
+    async fn key(&self, id: KeyId) -> Result<Option<ApiKey>, StoreError> {
+        let now = self.clock.now();
+        if let Some(known) = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&id)
+            && now - known.looked_at < TRUSTED_MS
+        {
+            return Ok(Some(known.key.clone()));
+        }
+        let Some(mut key) = self.store.key(id).await? else { return Ok(None) };
+        self.note_use(&mut key, now);
+        let known = Known { key: key.clone(), looked_at: now };
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, known);
+        Ok(Some(key))
+    }
+
+    /// Once a minute, and nobody waits for it.
+    fn note_use(&self, key: &mut ApiKey, now: Time) {
+        let minute = Time(now.0 - now.0 % MINUTE_MS);
+        if key.used_at >= Some(minute) || key.state(now) != KeyState::Active {
+            return;
+        }
+        key.used_at = Some(minute);
+        let (store, id) = (self.store.clone(), key.id);
+        tokio::spawn(async move {
+            if let Err(error) = store.note_key_use(id, minute).await {
+                tracing::warn!(%error, key = %id, "could not note that a key was used");
+            }
+        });
+    }
+}

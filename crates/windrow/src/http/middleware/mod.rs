@@ -1,0 +1,14 @@
+pub mod audited;
+pub mod auth_config;
+pub mod caller;
+pub mod etag;
+pub mod idempotency;
+pub mod identify;
+pub mod keyring;
+pub mod origin;
+pub mod peer;
+pub mod rate_limit;
+pub mod request_id;
+pub mod rights;
+pub mod timeout;
+pub mod version;

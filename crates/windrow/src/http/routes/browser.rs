@@ -1,0 +1,16 @@
+//! `/api/docs`: the OpenAPI document as a page to read. It asks nobody but this server.
+
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::response::{Html, IntoResponse, Response};
+
+use crate::app::error::Code;
+
+const PAGE: &str = include_str!("browser.html");
+/// Nothing is loaded from anywhere else, whatever a text in the document may say.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
+
+pub async fn page() -> Response {
+    let rows = Code::ALL.iter().map(|code| format!("<tr id=\"{code}\"><td><code>{code}</code><td>{}", code.doc()));
+    let page = PAGE.replace("<!-- codes -->", &rows.collect::<String>());
+    ([(CONTENT_SECURITY_POLICY, POLICY)], Html(page)).into_response()
+}

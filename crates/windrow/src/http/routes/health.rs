@@ -1,0 +1,64 @@
+//! Whether the server lives, whether it can work, and what has gone on for too long (I10).
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use windrow_wire::{Health, HealthCheck};
+
+use crate::http::middleware::caller::Caller;
+use crate::http::server::{Server, Shared};
+
+const OK: &str = "ok";
+const ATTENTION: &str = "attention";
+const DEGRADED: &str = "degraded";
+
+/// How the server is, part by part
+#[utoipa::path(get, operation_id = "get_health", path = "/health", tag = "server",
+    responses((status = 200, description = "The server can work; its checks may have found something", body = Health),
+        (status = 503, description = "It cannot, and this is why", body = Health)))]
+pub async fn show(State(server): Shared, caller: Caller) -> (StatusCode, Json<Health>) {
+    let health = health(&server, caller.workspace).await;
+    let status = if health.status == DEGRADED { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
+    (status, Json(health))
+}
+
+/// The process lives.
+pub async fn healthz() -> &'static str {
+    OK
+}
+
+/// It can take on work, or why not.
+pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
+    let health = health(&server, None).await;
+    let reasons = [("database", &health.database), ("engine", &health.engine)];
+    let reasons = reasons.into_iter().filter(|(_, state)| *state != OK).map(|(part, why)| format!("{part}: {why}"));
+    match reasons.reduce(|all, one| format!("{all}; {one}")) {
+        None => (StatusCode::OK, health.slowed.map_or(OK.to_owned(), |why| format!("{OK}; {why}"))),
+        Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
+    }
+}
+
+async fn health(server: &Server, workspace: Option<String>) -> Health {
+    let reading = server.watch.look(&server.app, server.engine(), workspace).await;
+    let database = reading.vitals.as_ref().err().cloned().unwrap_or_else(|| OK.to_owned());
+    let engine = server.engine().fatal().map_or(OK.to_owned(), |error| error.to_string());
+    let findings = reading.vitals.as_ref().map(|vitals| vitals.findings.as_slice()).unwrap_or_default();
+    let slowed = server.engine().trouble();
+    let attention = slowed.is_some() || findings.iter().any(|finding| finding.count > 0);
+    let status = match (database == OK && engine == OK, attention) {
+        (false, _) => DEGRADED,
+        (true, true) => ATTENTION,
+        (true, false) => OK,
+    };
+    Health {
+        status,
+        version: env!("CARGO_PKG_VERSION"),
+        database,
+        engine,
+        slowed,
+        worker: server.engine().session().to_string(),
+        items_at_work: server.engine().in_flight(),
+        started_at: server.started_at.into(),
+        checks: findings.iter().map(|finding| HealthCheck::new(finding, &server.watch.thresholds().patience)).collect(),
+    }
+}

@@ -1,0 +1,208 @@
+//! The file itself: where it is found, and what it says. All that is wrong with it is said at once, with
+//! the line.
+
+use std::ffi::OsString;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use clap::Command;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use windrow_workloads::report::{About, Excerpt, Problems, Report, nearest};
+
+use crate::app::error::{Error, Result};
+use crate::app::exit::Exit;
+use crate::node::config::SECTIONS;
+use crate::node::config::USUAL;
+use crate::node::config::VARIABLE;
+use crate::node::config::setting::{Setting, settings};
+
+/// A file that was read and is in order.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    pub path: PathBuf,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone)]
+struct Entry {
+    /// As [`Setting::path`].
+    path: String,
+    values: Vec<String>,
+    line: usize,
+}
+
+impl ConfigFile {
+    /// The one that a flag or the variable names, or else `windrow.toml` here, if there is one.
+    pub fn find(arguments: &[OsString], command: &Command) -> Result<Option<Self>> {
+        let named = named_by(arguments).or_else(|| std::env::var_os(VARIABLE).filter(|path| !path.is_empty()));
+        match named {
+            Some(path) => Self::read(Path::new(&path), command).map(Some),
+            None if Path::new(USUAL).is_file() => Self::read(Path::new(USUAL), command).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn read(path: &Path, command: &Command) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let what = format!("the config file {} cannot be read: {error}", path.display());
+            Error::new(what, "correct --config or WINDROW_CONFIG").ending_with(Exit::Usage)
+        })?;
+        let entries = entries(&path.display().to_string(), &text, command)?;
+        Ok(Self { path: path.to_owned(), entries })
+    }
+
+    /// What it says about a setting, and in which line.
+    pub fn get(&self, setting: &Setting) -> Option<(&[String], usize)> {
+        let path = setting.path();
+        self.entries.iter().find(|entry| entry.path == path).map(|entry| (entry.values.as_slice(), entry.line))
+    }
+}
+
+/// Before the command line is read as a whole: the file has a say in how it is.
+fn named_by(arguments: &[OsString]) -> Option<OsString> {
+    let mut rest = arguments.iter().skip(1).take_while(|argument| *argument != "--");
+    while let Some(argument) = rest.next() {
+        if argument == "--config" {
+            return rest.next().cloned();
+        }
+        if let Some(path) = argument.to_str().and_then(|text| text.strip_prefix("--config=")) {
+            return Some(path.into());
+        }
+    }
+    None
+}
+
+fn entries(name: &str, text: &str, command: &Command) -> std::result::Result<Vec<Entry>, Report> {
+    let mut reading = Reading { problems: Problems::in_file(Excerpt::whole(name, text)), entries: Vec::new() };
+    match DeTable::parse(text) {
+        Ok(table) => reading.tables(table.get_ref(), &settings(command)),
+        Err(error) => {
+            let span = error.span().unwrap_or(0..0);
+            reading.problems.add(span, format!("this is not valid TOML: {}", error.message()), "correct it here");
+        }
+    }
+    match reading.problems.is_empty() {
+        true => Ok(reading.entries),
+        false => Err(Report { about: About::Settings, ..reading.problems.into_report() }),
+    }
+}
+
+struct Reading {
+    problems: Problems,
+    entries: Vec<Entry>,
+}
+
+impl Reading {
+    fn tables(&mut self, root: &DeTable<'_>, settings: &[Setting]) {
+        for (key, value) in root.iter() {
+            let section = SECTIONS.iter().find(|section| **section == key.get_ref().as_ref());
+            match (section, value.get_ref()) {
+                (Some(section), DeValue::Table(table)) => {
+                    for (key, value) in table.iter() {
+                        self.entry(Some(section), key.get_ref(), key.span(), value, settings);
+                    }
+                }
+                _ => self.entry(None, key.get_ref(), key.span(), value, settings),
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        section: Option<&'static str>,
+        key: &str,
+        at: Range<usize>,
+        value: &Spanned<DeValue<'_>>,
+        settings: &[Setting],
+    ) {
+        let Some(setting) = settings.iter().find(|setting| setting.section == section && setting.key == key) else {
+            self.problems.add(at, format!("there is no setting `{key}` here"), suggestion(section, key, settings));
+            return;
+        };
+        let values = match value.get_ref() {
+            DeValue::Array(list) if setting.takes_many() => {
+                list.iter().map(|value| plain(value.get_ref())).collect::<Option<Vec<_>>>()
+            }
+            value => plain(value).map(|value| vec![value]),
+        };
+        let path = setting.path();
+        let Some(values) = values else {
+            let message = format!("`{path}`: {} is not what it takes", value.get_ref().type_str());
+            self.problems.add(value.span(), message, "write a text, a number, or true or false");
+            return;
+        };
+        for refusal in values.iter().filter_map(|value| setting.refuses(value)) {
+            let help = setting.arg.get_help().map(ToString::to_string).unwrap_or_default();
+            self.problems.add(value.span(), format!("`{path}`: {refusal}"), help);
+        }
+        let line = self.problems.text()[..at.start].matches('\n').count() + 1;
+        self.entries.push(Entry { path, values, line });
+    }
+}
+
+fn plain(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Boolean(is) => Some(is.to_string()),
+        DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+    }
+}
+
+fn suggestion(section: Option<&str>, key: &str, settings: &[Setting]) -> String {
+    let elsewhere = settings.iter().find(|setting| setting.key == key);
+    if let Some(Setting { section: Some(section), .. }) = elsewhere {
+        return format!("it belongs into the table [{section}]");
+    }
+    if elsewhere.is_some() {
+        return "it belongs at the top of the file, before any table".to_owned();
+    }
+    let near = settings.iter().filter(|setting| setting.section == section).map(|setting| setting.key.as_str());
+    let tables = SECTIONS.iter().copied().filter(|_| section.is_none());
+    match nearest(key, near.chain(tables)) {
+        Some(meant) => format!("did you mean `{meant}`? `windrow config show` lists all settings"),
+        None => "`windrow config show` lists all settings".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn read(text: &str) -> std::result::Result<Vec<(String, Vec<String>, usize)>, String> {
+        let found = entries("windrow.toml", text, &crate::cli::Cli::command());
+        let found = found.map_err(|report| report.plain())?;
+        Ok(found.into_iter().map(|entry| (entry.path, entry.values, entry.line)).collect())
+    }
+
+    #[test]
+    fn settings_are_found_with_their_lines() {
+        let found = read("data = \"/srv\"\n\n[serve]\njobs = 7\ngrace = \"5s\"\n").unwrap();
+        let expected = [("data", "/srv", 1), ("serve.grace", "5s", 5), ("serve.jobs", "7", 4)];
+        let mut found: Vec<_> =
+            found.iter().map(|(path, values, line)| (path.as_str(), values[0].as_str(), *line)).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line_and_what_was_meant() {
+        for (text, line, meant) in [
+            ("dat = \"x\"", "windrow.toml:1", "did you mean `data`"),
+            ("\n[serve]\ngrase = \"5s\"", "windrow.toml:3", "did you mean `grace`"),
+            ("jobs = 3", "windrow.toml:1", "into the table [serve]"),
+            ("[serve]\ndata = \"x\"", "windrow.toml:2", "at the top"),
+            ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
+            ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
+            ("[serve]\njobs = 0", "windrow.toml:2", "a number from 1 on"),
+            ("[serve]\njobs = [1]", "windrow.toml:2", "is not what it takes"),
+            ("data = ", "windrow.toml:1", "not valid TOML"),
+        ] {
+            let report = read(text).unwrap_err();
+            assert!(report.contains(line) && report.contains(meant), "{text}: {report}");
+        }
+    }
+}

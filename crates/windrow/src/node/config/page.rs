@@ -1,0 +1,54 @@
+//! `docs/settings.md`, written from the settings themselves.
+
+use clap::{Command, CommandFactory};
+
+use crate::cli::Cli;
+use crate::node::config::ConfigFile;
+use crate::node::config::SECTIONS;
+use crate::node::config::settings;
+use crate::node::config::settled;
+
+const HEAD: &str = "# Settings
+
+Every setting, generated from the flags (`make docs`). A flag comes before a variable, a variable before the config
+file, the file before the default ([operations](operations.md#settings)).
+";
+
+fn page() -> String {
+    let command = settled(Cli::command(), None);
+    let global = format!("{HEAD}\n## At the top of the file: for every command\n\n{}", table(&command, None));
+    let sections = SECTIONS
+        .iter()
+        .map(|section| format!("\n## `[{section}]`: for `windrow {section}`\n\n{}", table(&command, Some(section))));
+    global + &sections.collect::<String>()
+}
+
+fn table(command: &Command, section: Option<&str>) -> String {
+    let rows = settings(command).into_iter().filter(|setting| setting.section == section).map(|setting| {
+        let defaults = setting.arg.get_default_values().iter().map(|value| format!("`{}`", value.to_string_lossy()));
+        let default = defaults.collect::<Vec<_>>().join(", ");
+        let about = setting.arg.get_help().map(ToString::to_string).unwrap_or_default().replace(['\n', '|'], " ");
+        let flag = setting.key.replace('_', "-");
+        format!("| `{}` | `--{flag}` | `{}` | {default} | {about} |\n", setting.key, setting.variable)
+    });
+    format!("| key | flag | variable | default | |\n|---|---|---|---|---|\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn the_page_of_settings_is_fresh() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+    if std::env::var_os("WINDROW_WRITE_DOCS").is_some() {
+        std::fs::write(path, page()).unwrap();
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == page(), "docs/settings.md is not what the flags say; run `make docs`");
+}
+
+#[test]
+fn the_config_file_we_ship_is_in_order() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/windrow.toml");
+    let file = ConfigFile::find(&["windrow".into(), "--config".into(), path.into()], &Cli::command());
+    let file = file.unwrap_or_else(|error| panic!("{}", error.render())).unwrap();
+    let said = settings(&Cli::command()).iter().filter(|setting| file.get(setting).is_some()).count();
+    assert!(said >= 6, "{said}");
+}

@@ -1,0 +1,95 @@
+//! Gauges: what a reading says, as numbers. They are of the whole database, whichever process works on it,
+//! and of this process where they say so.
+
+use windrow_model::health::Check;
+use windrow_model::metric::Metric;
+use windrow_model::state::RunState;
+
+use crate::node::observe::alert::Rule;
+use crate::node::observe::reading::Reading;
+
+const BUILD: Metric =
+    Metric::gauge("windrow_build_info", &["version"], "Always 1; the label says which version this is.");
+const WORKERS: Metric =
+    Metric::gauge("windrow_workers", &[], "Items that this process can have at work at the same time.");
+const BUSY: Metric = Metric::gauge("windrow_workers_busy", &[], "Items at work in this process (B12: worker use).");
+const QUEUE: Metric =
+    Metric::gauge("windrow_queue_items", &[], "Claimed items that wait for a worker of this process (B12: queue use).");
+const QUEUE_SIZE: Metric = Metric::gauge("windrow_queue_capacity", &[], "Claimed items that may wait for a worker.");
+const RUNS: Metric = Metric::gauge("windrow_runs", &["state"], "Runs that are not over, by state.");
+const ITEMS: Metric = Metric::gauge(
+    "windrow_items",
+    &["state"],
+    "Items of runs that are not over: queued, or running (handed in but not yet archived included).",
+);
+const LOGGED: Metric = Metric::gauge("windrow_items_logged", &[], "Items handed in that wait to be archived.");
+const LAG: Metric =
+    Metric::gauge("windrow_archive_lag_seconds", &[], "How long the oldest item handed in has waited to be archived.");
+const BACKLOG: Metric =
+    Metric::gauge("windrow_outbox_backlog_events", &[], "Events of the outbox that this process has not relayed yet.");
+const FINDINGS: Metric = Metric::gauge(
+    "windrow_health_findings",
+    &["check"],
+    "What the health checks of I10 count: task.zombie, batch.stall, run.stall, slice.pending.timeout, plan.slicing.timeout.",
+);
+const ALERTS: Metric = Metric::gauge("windrow_alerts_active", &["rule"], "Alerts that are raised, by rule.");
+const UP: Metric = Metric::gauge("windrow_store_up", &[], "Whether the database answered when it was last asked.");
+const DISK_FREE: Metric = Metric::gauge("windrow_disk_free_bytes", &[], "Free space where the data lies.");
+const DISK_SIZE: Metric = Metric::gauge("windrow_disk_size_bytes", &[], "Size of the file system the data lies on.");
+const MEMORY: Metric = Metric::gauge("process_resident_memory_bytes", &[], "Memory of this process that is resident.");
+const FDS: Metric = Metric::gauge("process_open_fds", &[], "Open file descriptors of this process.");
+const STARTED: Metric =
+    Metric::gauge("process_start_time_seconds", &[], "When this process started, in seconds since 1970.");
+
+pub const METRICS: &[Metric] = &[
+    BUILD, WORKERS, BUSY, QUEUE, QUEUE_SIZE, RUNS, ITEMS, LOGGED, LAG, BACKLOG, FINDINGS, ALERTS, UP, DISK_FREE,
+    DISK_SIZE, MEMORY, FDS, STARTED,
+];
+
+pub fn show(reading: &Reading) {
+    set(BUILD, Some(env!("CARGO_PKG_VERSION")), 1.0);
+    let load = &reading.load;
+    set(WORKERS, None, load.workers as f64);
+    set(BUSY, None, load.busy as f64);
+    set(QUEUE, None, load.queued as f64);
+    set(QUEUE_SIZE, None, load.queue as f64);
+    set(UP, None, f64::from(u8::from(reading.vitals.is_ok())));
+    set(STARTED, None, reading.started_at.0 as f64 / 1000.0);
+    for (metric, value) in [
+        (DISK_FREE, reading.disk.map(|disk| disk.free)),
+        (DISK_SIZE, reading.disk.map(|disk| disk.size)),
+        (MEMORY, reading.memory.map(|memory| memory.used)),
+        (FDS, reading.open_files),
+    ] {
+        value.into_iter().for_each(|value| set(metric, None, value as f64));
+    }
+    // What the database said last stands while it does not answer; `windrow_store_up` says so.
+    let Ok(vitals) = &reading.vitals else { return };
+    for state in RunState::ALL.iter().filter(|state| !state.is_final()) {
+        let runs = vitals.runs.iter().filter(|run| run.state == *state).count();
+        set(RUNS, Some(state.as_str()), runs as f64);
+    }
+    let sum = |count: fn(&windrow_model::counters::Counters) -> i64| {
+        vitals.runs.iter().map(|run| count(&run.counters)).sum::<i64>() as f64
+    };
+    set(ITEMS, Some("queued"), sum(|counters| counters.queued));
+    set(ITEMS, Some("running"), sum(|counters| counters.running));
+    set(LOGGED, None, vitals.logged as f64);
+    let lag_ms = vitals.oldest_logged_at.map_or(0, |at| (reading.now - at).max(0));
+    set(LAG, None, lag_ms as f64 / 1000.0);
+    set(BACKLOG, None, (vitals.newest_event - load.relayed).max(0) as f64);
+    for check in Check::ALL {
+        set(FINDINGS, Some(check.as_str()), vitals.count(*check) as f64);
+    }
+}
+
+pub fn show_alerts(active: impl Fn(Rule) -> usize) {
+    Rule::ALL.iter().for_each(|rule| set(ALERTS, Some(rule.as_str()), active(*rule) as f64));
+}
+
+fn set(metric: Metric, label: Option<&'static str>, value: f64) {
+    match label {
+        Some(label) => metrics::gauge!(metric.name, metric.labels[0] => label).set(value),
+        None => metrics::gauge!(metric.name).set(value),
+    }
+}
