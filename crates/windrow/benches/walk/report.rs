@@ -74,7 +74,9 @@ fn meaning(name: &str) -> &'static str {
         "server.submit_ms_file" | "server.submit_ms_imported" => {
             "submission of a job of 1M rows to a server: time to the response, ms; at most 1,000"
         }
-        "server.first_item_ms_file" | "server.first_item_ms_imported" => "time to its first item in the list, ms",
+        "server.first_item_ms_file" | "server.first_item_ms_imported" => {
+            "after that submission: time to the first item in the list, ms"
+        }
         _ => "",
     }
 }
