@@ -43,7 +43,7 @@ Templates see the row's fields, `output`, `question` (the last user message, unl
 and `format`, the instruction to reply in JSON. With `over: conversation` the judge reads the whole transcript.
 
 The parser accepts fenced JSON, JSON inside other text, trailing commas, numbers as text, and `Score: 4/5`. If it cannot
-parse a reply, Windrow asks once more and tells the judge what was wrong. If the second reply cannot be parsed either, the
+parse a reply, Windrow asks a second time and tells the judge what was wrong. If the second reply cannot be parsed either, the
 verdict is `error` and the reason quotes the judge.
 
 ```yaml
