@@ -12,9 +12,10 @@ use crate::experiment::component::Config;
 use crate::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "is the expected text",
+    passes: "equals the expected text",
     value: "0 or 1",
-    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space around both does not count).
+    text: r##"`expect` (*template*); `ignore_case` (default false); `trim` (default true: ignore leading and trailing white space of both
+texts).
 
 ```yaml
 - exact: { expect: "{{ capital }}", ignore_case: true }

@@ -12,10 +12,10 @@ use crate::experiment::component::Config;
 use crate::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "begins with a text",
+    passes: "starts with a text",
     value: "0 or 1",
-    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space before the output and around the
-expected text does not count).
+    text: r##"`expect` (*template*); `ignore_case` (default false); `trim` (default true: ignore white space before the output and around
+the expected text).
 
 ```yaml
 - starts_with: { expect: "Yes" }
