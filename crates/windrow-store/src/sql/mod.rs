@@ -256,7 +256,7 @@ impl SqlStore {
 }
 
 #[async_trait]
-impl Store for SqlStore {
+impl Queue for SqlStore {
     async fn open_session(&self, session: Session) -> Result<()> {
         self.write("open_session", move |tx| sessions::open_session(tx, &session)).await
     }
@@ -424,6 +424,38 @@ impl Store for SqlStore {
         self.glance("job", move |conn| jobs::job(conn, id)).await
     }
 
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        self.read("due_jobs", move |conn| schedules::due_jobs(conn, limit, now)).await
+    }
+
+    async fn run(&self, id: RunId) -> Result<Run> {
+        self.glance("run", move |conn| runs::run(conn, id)).await
+    }
+
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        let hash = hash.to_owned();
+        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
+    }
+
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("outline", move |conn| items::outline(conn, id)).await
+    }
+
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+    }
+
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+}
+
+#[async_trait]
+impl Reads for SqlStore {
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
         self.glance("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
@@ -436,21 +468,8 @@ impl Store for SqlStore {
         }
     }
 
-    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
-        self.read("due_jobs", move |conn| schedules::due_jobs(conn, limit, now)).await
-    }
-
-    async fn run(&self, id: RunId) -> Result<Run> {
-        self.glance("run", move |conn| runs::run(conn, id)).await
-    }
-
     async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
         self.glance("runs", move |conn| runs::runs(conn, job)).await
-    }
-
-    async fn spec(&self, hash: &str) -> Result<Json> {
-        let hash = hash.to_owned();
-        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
     }
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
@@ -468,24 +487,12 @@ impl Store for SqlStore {
         self.glance("item", move |conn| items::item(conn, id)).await
     }
 
-    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
-        self.glance("outline", move |conn| items::outline(conn, id)).await
-    }
-
-    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
-        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
-    }
-
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         self.walk("stats", move |conn| stats::stats(conn, &extent)).await
-    }
-
-    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
     }
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
@@ -502,10 +509,6 @@ impl Store for SqlStore {
 
     async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
         self.read("compare", move |conn| compare::compare(conn, before, after, limit)).await
-    }
-
-    async fn recount(&self, run: RunId) -> Result<Counters> {
-        self.read("recount", move |conn| recount::recount(conn, run)).await
     }
 
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {

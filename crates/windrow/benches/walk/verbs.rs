@@ -7,7 +7,7 @@ use std::time::Instant;
 use windrow_engine::SystemClock;
 use windrow_model::state::Outcome;
 use windrow_model::step::{ContentKey, Usage};
-use windrow_model::store::{Claim, Claimed, Closing, Ending, PlanPage, Report, StepWrite, Store};
+use windrow_model::store::{Claim, Claimed, Closing, Ending, PlanPage, Queue, Report, StepWrite, Store};
 use windrow_model::{Clock, Json, RunId, SessionId, Ticket};
 use windrow_store::SqlStore;
 

@@ -1,6 +1,6 @@
 //! Live results (E11, E14): streams that can be taken up again, and readers that do not read.
 
-use windrow_model::store::Store;
+use windrow_model::store::Queue;
 use windrow_store::sqlite::SqliteStore;
 
 use crate::client::Served;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use windrow_model::StepId;
 use windrow_model::state::{AttemptState, ItemState, Outcome, StepState};
-use windrow_model::store::{JobFilter, Store};
+use windrow_model::store::{JobFilter, Queue, Reads};
 use windrow_store::sqlite::SqliteStore;
 
 use crate::endpoint::Endpoint;

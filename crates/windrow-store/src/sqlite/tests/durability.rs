@@ -1,7 +1,7 @@
 use rusqlite::Connection;
 use windrow_model::state::{ItemState, RunState};
 use windrow_model::store::Closing;
-use windrow_model::store::{ItemFilter, Receipt, Store, StoreError};
+use windrow_model::store::{ItemFilter, Queue, Reads, Receipt, StoreError};
 
 use super::{NOW, SESSION, claimed, hand_in, submission};
 use crate::sqlite::SqliteStore;

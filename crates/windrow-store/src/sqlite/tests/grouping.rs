@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use windrow_model::store::{Receipt, Store, StoreError, Submission};
+use windrow_model::store::{Queue, Reads, Receipt, StoreError, Submission};
 use windrow_model::{RunId, Ticket};
 
 use super::{NOW, begin, claimed, hand_in, submission};
