@@ -23,7 +23,7 @@ def main():
         if name not in os.environ:
             sys.exit(f"{name} is not set: run this by `make bench-queues`, which starts the servers")
     if not (HERE / "node_modules").is_dir():
-        subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
     postgres, redis = os.environ["WINDROW_TEST_POSTGRES"], os.environ["WINDROW_TEST_REDIS"]
     figures = {}
     for turn in range(2):

@@ -21,6 +21,7 @@ mod datasets;
 mod doctor;
 mod documented;
 mod dry_run;
+mod earlier;
 mod encrypted;
 mod endpoint;
 mod ingest;

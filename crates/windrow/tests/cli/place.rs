@@ -16,7 +16,9 @@ use crate::endpoint::Endpoint;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Place {
-    dir: TempDir,
+    dir: PathBuf,
+    /// Deletes the folder in the end.
+    _temporary: Option<TempDir>,
 }
 
 pub struct Said {
@@ -48,7 +50,13 @@ impl Place {
     }
 
     pub fn empty() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        let dir = tempfile::tempdir().unwrap();
+        Self { dir: dir.path().to_owned(), _temporary: Some(dir) }
+    }
+
+    /// A folder that exists already.
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir, _temporary: None }
     }
 
     pub fn write_job(&self, file: &str, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) {
@@ -104,7 +112,7 @@ impl Place {
     }
 
     pub fn path(&self, file: &str) -> PathBuf {
-        self.dir.path().join(file)
+        self.dir.join(file)
     }
 
     pub fn data(&self) -> PathBuf {
@@ -117,7 +125,7 @@ impl Place {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_windrow")));
-        command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.dir).stdin(Stdio::null());
         command.env("OPENAI_API_KEY", "sk-test").env("USER", "tester");
         command.env_remove("WINDROW_SERVER").env_remove("WINDROW_API_KEY").env_remove("WINDROW_DATABASE_URL");
         command.env_remove("WINDROW_DATA").env_remove("NO_PROXY").env_remove("HTTP_PROXY").env_remove("http_proxy");
@@ -171,7 +179,7 @@ impl Place {
 
     /// Another program, in the same folder.
     pub fn start_program(&self, mut program: Command) -> Background {
-        program.current_dir(self.dir.path()).stdin(Stdio::null());
+        program.current_dir(&self.dir).stdin(Stdio::null());
         Background::of(program)
     }
 
