@@ -1,0 +1,181 @@
+//! `command` and `python`: code of the user judges the output. It is given the output, what was
+//! expected, the row, the conversation and the facts of the answer, and returns a score.
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use windrow_model::Failure;
+use windrow_model::step::Verdict;
+use windrow_model::workload::Halt;
+
+use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, check_threshold, rendered, template, thaw};
+use crate::component::{self, Config};
+use crate::process::{self, Frozen, Own, Process, opened};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
+
+pub const COMMAND: Doc = Doc {
+    passes: "satisfies a program of yours",
+    value: "what it says, threshold 0.5",
+    text: r##"`run` is a program with its arguments, in any language. It reads JSON and writes JSON:
+
+- in: `{"output", "expected", "row", "history", "answer": {"latency_ms", "tool_calls", "usage", …}}`
+- out: `true` or `false`, a number from 0 to 1, or `{"score": 0.8, "pass": true, "reason": "…"}` with one of
+  `score` and `pass` at least; `{"skip": "why"}` where it does not apply; `{"error": "why"}`, or `{"error":
+  {"message": "…", "class": "rate_limited"}}` for what should be tried again
+
+`mode` is `persistent` (processes stay: one line of JSON in, one line out, so that start-up is not paid per
+item) or `once` (a process per item: all of standard input, all of standard output). `workers` (one per core)
+run at a time. `expect` (*template*) is what the code gets as `expected`. `threshold` (0.5) turns a score into
+a verdict where there is no `pass`.
+
+A process that dies, takes longer than `timeout` (the item's own), or writes more than `max_output` (1MB) is
+ended and started anew for the next item; this one reads `error`, and the end of what it wrote to standard
+error is kept. `memory` limits its address space (`ulimit -v`). It runs in the folder of the job file, in a
+process group that ends as a whole, and sees nothing of the environment but PATH, HOME, LANG and what `env`
+gives it. A value taken from the environment or the secrets, `${env:NAME}` or `${secret:NAME}`, is cut out of everything that is recorded.
+
+The words of `run` that are files, and those that `files` adds, belong to the evaluator: when their content
+changes, it is computed anew, and nothing else is.
+
+```yaml
+- command: { run: [python3, check.py, --strict], timeout: 10s, memory: 2GB }
+- command: { run: [./check.sh], mode: once, expect: "{{ capital }}", env: { LEVEL: high }, name: shell }
+```"##,
+};
+
+pub const PYTHON: Doc = Doc {
+    passes: "satisfies a Python function of yours",
+    value: "what it says, threshold 0.5",
+    text: r##"Calls `function` (`evaluate`) of `file` with what it has parameters for: `output`, `expected`, `row`, `history`,
+`answer`. It returns what a [`command`](#command) writes: a bool, a number from 0 to 1, or a dict. It may be
+`async`. An exception is an `error` with its line; what it prints goes to standard error. The file is imported
+once per process, and what it imports from its own folder is found. `interpreter` (`python3`) may be that of
+a virtual environment. All other fields are those of `command`.
+
+```python
+def evaluate(output, expected, row):
+    return {"score": float(expected in output), "reason": f"asked about {row['country']}"}
+```
+
+```yaml
+- python: { file: check.py, expect: "{{ capital }}" }
+- python: { file: check.py, function: polite, interpreter: .venv/bin/python, files: [words.txt], name: polite }
+```"##,
+};
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodeConfig {
+    /// Template of what the code gets as `expected`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
+    #[serde(default = "threshold")]
+    pub threshold: f64,
+}
+
+fn threshold() -> f64 {
+    0.5
+}
+
+impl Config for CodeConfig {
+    fn templates(&self) -> Vec<(&'static str, &str)> {
+        self.expect.iter().map(|expect| ("expect", expect.as_str())).collect()
+    }
+
+    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+        check_threshold(self.threshold).into_iter().collect()
+    }
+}
+
+impl Own for CodeConfig {
+    const FIELDS: &'static [&'static str] = &["expect", "threshold"];
+    const FUNCTION: &'static str = "evaluate";
+}
+
+pub struct Code {
+    process: Process,
+    expect: Option<Template>,
+    threshold: f64,
+    identity: Value,
+}
+
+impl Code {
+    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+        let frozen: Frozen<CodeConfig> = thaw(config)?;
+        Ok(Box::new(Self {
+            process: Process::new(&frozen, setting)?,
+            expect: frozen.own.expect.as_deref().map(template).transpose()?,
+            threshold: frozen.own.threshold,
+            identity: process::identity(&frozen, &json!(frozen.own)),
+        }))
+    }
+
+    fn found(&self, reply: &Value) -> Result<Finding, String> {
+        if let Some(reason) = reply.get("skip").or_else(|| reply.get("skipped")).filter(|skip| **skip != json!(false)) {
+            return Ok(Finding::skipped(reason.as_str().unwrap_or("the code skipped it")));
+        }
+        let fields = match reply {
+            Value::Object(fields) => fields.clone(),
+            Value::Bool(_) => Map::from_iter([("pass".to_owned(), reply.clone())]),
+            Value::Number(_) => Map::from_iter([("score".to_owned(), reply.clone())]),
+            other => return Err(format!("{other} is neither true or false, a number, nor an object")),
+        };
+        let field = |name: &str| fields.get(name).filter(|value| !value.is_null());
+        let score = match field("score").map(|score| score.as_f64().or_else(|| score.as_bool().map(f64::from))) {
+            None => None,
+            Some(Some(score)) if (0.0..=1.0).contains(&score) => Some(score),
+            Some(_) => return Err(format!("the score {} is not a number from 0 to 1", fields["score"])),
+        };
+        let pass = match field("pass").map(Value::as_bool) {
+            Some(None) => return Err(format!("`pass` is {}, which is neither true nor false", fields["pass"])),
+            pass => pass.flatten(),
+        };
+        let reason = match field("reason") {
+            Some(Value::String(reason)) => reason.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        match (score, pass) {
+            (None, None) => Err("it has neither `score` nor `pass`".to_owned()),
+            (Some(score), None) => Ok(Finding::graded(score, self.threshold, reason)),
+            (score, Some(pass)) => {
+                let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
+                Ok(Finding::new(verdict, Some(score.unwrap_or(f64::from(pass))), reason))
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Evaluator for Code {
+    fn identity(&self) -> Option<Value> {
+        Some(self.identity.clone())
+    }
+
+    fn expected(&self, variables: &minijinja::Value) -> Result<Option<String>, String> {
+        self.expect.as_ref().map(|expect| rendered(expect, variables)).transpose()
+    }
+
+    fn evidence(&self, case: &Case<'_>) -> Result<Option<Value>, String> {
+        let row = serde_json::to_value(case.variables).map_err(|error| error.to_string())?;
+        let mut answer = json!(case.answer);
+        if let Some(fields) = answer.as_object_mut() {
+            // It is given as `output`.
+            fields.remove("content");
+        }
+        Ok(Some(json!({ "row": row, "history": case.history, "answer": answer })))
+    }
+
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+        let mut request = json!({ "output": subject.output, "expected": subject.expected });
+        if let (Some(request), Some(Value::Object(evidence))) = (request.as_object_mut(), subject.evidence) {
+            request.extend(evidence.clone());
+        }
+        let reply = opened(&self.process.ask(&request.to_string()).await?)?;
+        Ok(self
+            .found(&reply)
+            .unwrap_or_else(|wrong| Finding::error(format!("the code's reply cannot be used: {wrong}"))))
+    }
+}
