@@ -78,7 +78,7 @@ impl FromStr for Faults {
 }
 
 pub fn duration(text: &str) -> Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use minijinja::value::Value;
 use regex::Regex;
 use serde::Deserialize;
-use windrow_workloads::template::Template;
+use windrow_jobfile::template::Template;
 
 use super::asked::{Asked, Role};
 

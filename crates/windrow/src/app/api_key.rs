@@ -111,7 +111,7 @@ pub fn lifetime_ms(text: &str) -> std::result::Result<i64, String> {
     let ms = match (text.strip_suffix('d'), text.strip_suffix('w')) {
         (Some(days), _) => hours(days, 24),
         (_, Some(weeks)) => hours(weeks, 24 * 7),
-        _ => text.parse::<windrow_workloads::duration::Duration>().ok().map(|duration| duration.ms),
+        _ => text.parse::<windrow_jobfile::duration::Duration>().ok().map(|duration| duration.ms),
     };
     // A century is for ever, and far from the end of what a time can be.
     ms.filter(|ms| (1..=100 * 366 * 24 * HOUR_MS).contains(ms))

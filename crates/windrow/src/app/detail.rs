@@ -1,5 +1,6 @@
 //! Everything about one job, one dataset or a pair of either's versions, gathered for whoever asks.
 
+use windrow_jobfile::dataset::diff::{self, Diff};
 use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
 use windrow_model::why::{Explanation, explain};
@@ -7,7 +8,6 @@ use windrow_wire::{
     BaselineHead, ChangedRow, Compared, DatasetDetail, DatasetDiff, DiffRows, ItemDetailView, JobDetail, JobRow,
     RunDetail, VersionView,
 };
-use windrow_workloads::dataset::diff::{self, Diff};
 
 use crate::app::dataset_named::{self, Named};
 use crate::app::error::Result;

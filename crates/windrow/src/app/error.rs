@@ -1,9 +1,9 @@
 //! What a command or a request says when it cannot do what it was asked: one line what, one line what
 //! to do, and a word for programs.
 
+use windrow_jobfile::Report;
 use windrow_model::Failure;
 use windrow_model::store::StoreError;
-use windrow_workloads::Report;
 
 pub use crate::app::code::Code;
 use crate::app::exit::Exit;

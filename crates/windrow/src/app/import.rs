@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use windrow_jobfile::dataset::RowSchema;
+use windrow_jobfile::dataset::check::Checked;
+use windrow_jobfile::dataset::import::{self, ImportError, ImportFile, Progress};
 use windrow_model::dataset::NewImport;
 use windrow_model::{DatasetId, DatasetVersionId};
 use windrow_wire::{DatasetImported, VersionView};
-use windrow_workloads::dataset::RowSchema;
-use windrow_workloads::dataset::check::Checked;
-use windrow_workloads::dataset::import::{self, ImportError, ImportFile, Progress};
 
 use crate::app::error::{Error, Result};
 use crate::app::wiring::App;

@@ -1,7 +1,7 @@
 //! Rows for an open online run (E11): what the command line and the API have in common.
 
+use windrow_experiment::Arrivals;
 use windrow_model::record::Run;
-use windrow_workloads::experiment::Arrivals;
 
 use crate::app::error::{Error, Result};
 use crate::app::wiring::App;

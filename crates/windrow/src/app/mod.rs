@@ -12,6 +12,7 @@ pub mod import;
 pub mod ingest;
 pub mod intake;
 pub mod items;
+pub mod kinds;
 pub mod listing;
 pub mod lookup;
 pub mod operations;

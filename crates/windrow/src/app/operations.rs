@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use windrow_engine::Request;
+use windrow_jobfile::{Environment, LoadedJob};
 use windrow_model::ItemId;
 use windrow_model::record::{Job, Run};
 use windrow_model::rollout::Rollout;
 use windrow_model::state::Mode;
 use windrow_model::store::{ItemFilter, Selection};
 use windrow_model::view::batch::BatchStatus;
+use windrow_operation::{Preview, TargetRecord};
 use windrow_wire::request::{Approve, Rollback};
 use windrow_wire::{Plan, PlannedTarget, TargetList, TargetView};
-use windrow_workloads::operation::{self, Preview, TargetRecord};
-use windrow_workloads::{Environment, LoadedJob, kind};
 
 use crate::app::error::{Code, Error, Result};
-use crate::app::submit;
 use crate::app::wiring::App;
+use crate::app::{kinds, submit};
 
 /// Which of an operation's targets to tell of.
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,7 +30,7 @@ pub struct Wanted {
 }
 
 pub async fn targets(app: &App, job: &Job, latest: &Run, wanted: Wanted) -> Result<TargetList> {
-    if job.kind != operation::KIND {
+    if job.kind != windrow_operation::KIND {
         let remedy = format!("its items: {}", app.command(&format!("jobs items {}", job.name)));
         return Err(
             Error::new(format!("{} is no operation and has no targets", job.name), remedy).coded(Code::Conflict)
@@ -89,7 +89,7 @@ fn last_approved(open: i64, wish: Approve) -> i64 {
 
 /// A run that takes back what the job has changed.
 pub async fn rollback(app: &App, job: &Job, latest: &Run, wish: Rollback) -> Result<Request> {
-    if !kind::rolls_back(&job.kind) {
+    if !kinds::rolls_back(&job.kind) {
         let what = format!("{} is of kind {}, which changes nothing that could be undone", job.name, job.kind);
         return Err(Error::new(what, "to be rid of its results, delete the job").coded(Code::NothingToUndo));
     }
@@ -97,7 +97,7 @@ pub async fn rollback(app: &App, job: &Job, latest: &Run, wish: Rollback) -> Res
     let items = wish.items.into_iter().map(ItemId).collect();
     request.selection =
         Some(Selection { wave: wish.wave.map(|wave| wave - 1), items, ..Selection::of(Mode::Rollback) });
-    (request.spec, request.spec_hash) = operation::forced(&request.spec, wish.force).map_err(|error| {
+    (request.spec, request.spec_hash) = windrow_operation::forced(&request.spec, wish.force).map_err(|error| {
         let what = format!("the definition cannot be read: {error}");
         Error::new(what, "use the version it was submitted with").coded(Code::Conflict)
     })?;
@@ -106,7 +106,7 @@ pub async fn rollback(app: &App, job: &Job, latest: &Run, wish: Rollback) -> Res
 
 /// What the operation would do; lists so many targets, and looks at all.
 pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Result<Plan> {
-    if job.kind != operation::KIND {
+    if job.kind != windrow_operation::KIND {
         let what = format!("{} is an {}, which changes nothing", job.name, job.kind);
         let remedy = "to see what it would do and cost: windrow run FILE --dry-run";
         return Err(Error::new(what, remedy).coded(Code::Conflict));
@@ -126,7 +126,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
             plan.targets.push(planned(preview));
         }
     };
-    operation::preview(&job.spec, environment, each).await.map_err(|failure| {
+    windrow_operation::preview(&job.spec, environment, each).await.map_err(|failure| {
         let what = format!("nothing could be found out: {failure}");
         Error::new(what, "correct it, then plan again").coded(Code::Conflict)
     })?;

@@ -4,10 +4,10 @@
 
 use std::future::Future;
 
+use windrow_jobfile::LoadedJob;
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
 use windrow_model::{JobId, RunId, SessionId};
-use windrow_workloads::LoadedJob;
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::submit;

@@ -90,7 +90,7 @@ pub async fn result(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<RunR
         true => assess(app, run, wish).await?.result(false),
         false => so_far(app, job, run).await?,
     };
-    if job.kind == windrow_workloads::ingest::KIND {
+    if job.kind == windrow_ingest::KIND {
         result.ingest = Some(ingest::stats(app, job, run).await?);
     }
     Ok(result)

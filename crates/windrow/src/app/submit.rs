@@ -2,11 +2,11 @@
 //! API have in common.
 
 use windrow_engine::{Request, submit as submit_request};
+use windrow_jobfile::{LoadedJob, job_file};
 use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::state::Mode;
 use windrow_model::store::Submitted;
 use windrow_model::{RunId, cron};
-use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::exit::Exit;
@@ -60,7 +60,7 @@ pub async fn submit_once(app: &App, request: Request) -> Result<Submitted> {
 /// A rescore calls no target, so nothing may have changed but the judging.
 pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob, remedy: &str) -> Result<()> {
     let frozen = app.store.spec(&before.spec_hash).await?;
-    if experiment::differ_in_judging_only(&frozen, &file.spec) {
+    if windrow_experiment::differ_in_judging_only(&frozen, &file.spec) {
         return Ok(());
     }
     let what = format!("more than the evaluators of {} has changed, and a rescore calls no target", file.name);

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_jobfile::Environment;
+use windrow_jobfile::dataset::Library;
 use windrow_model::access::AccessStore;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::alert::AlertStore;
@@ -21,8 +23,6 @@ use windrow_model::trace::Tracer;
 use windrow_model::{Clock, RunId, SessionId, Time};
 use windrow_store::redis::Link;
 use windrow_store::{OldTransaction, RedisBell, RedisLimits, SqlStore};
-use windrow_workloads::Environment;
-use windrow_workloads::dataset::Library;
 
 use crate::app::error::{Error, Result};
 use crate::app::recent::Recent;
@@ -294,7 +294,7 @@ impl App {
         };
         let parts = Parts {
             store: self.store.clone(),
-            workloads: windrow_workloads::workloads(self.environment(), self.library()),
+            workloads: crate::app::kinds::workloads(self.environment(), self.library()),
             clock: self.clock.clone(),
             seed: fastrand::u64(..),
             session,

@@ -266,7 +266,7 @@ async fn sent_away(server: &Server) {
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 fn lease(text: &str) -> std::result::Result<Duration, String> {

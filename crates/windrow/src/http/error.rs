@@ -3,9 +3,9 @@
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use windrow_jobfile::Report;
 use windrow_model::store::StoreError;
 use windrow_wire::{PlacedProblem, Problem};
-use windrow_workloads::Report;
 
 use crate::app::error::{Code, Error};
 

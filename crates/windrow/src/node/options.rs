@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use windrow_jobfile::{Environment, forbidden, prices};
 use windrow_model::store::Quota;
-use windrow_workloads::{Environment, forbidden, prices};
 
 use crate::app::error::{Error, Result};
 use crate::app::secrets::KeySource;

@@ -1,10 +1,10 @@
 //! The checkpoints of a plan's slices: looked at, gone back to, written by hand. Each change is one more entry of
 //! the ledger beside the data, with the name of who made it.
 
+use windrow_ingest::{By, Edit, Ledger, Unchanged};
 use windrow_model::record::{Job, Run};
 use windrow_wire::request::{EditCheckpoint, RestoreCheckpoint};
 use windrow_wire::{CheckpointList, CheckpointView};
-use windrow_workloads::ingest::{By, Edit, Ledger, Unchanged};
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::exit::Exit;

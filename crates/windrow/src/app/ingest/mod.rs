@@ -4,12 +4,12 @@
 mod backfill;
 mod checkpoints;
 
+use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
 use windrow_model::record::{Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
-use windrow_workloads::ingest::{KIND, origin_of};
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::wiring::App;

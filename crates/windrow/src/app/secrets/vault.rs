@@ -4,10 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windrow_jobfile::environment::SHORTEST_SECRET;
 use windrow_model::Time;
 use windrow_model::secret::{self, Resealed, SealedSecret, SecretListing, SecretStore};
 use windrow_model::store::StoreError;
-use windrow_workloads::environment::SHORTEST_SECRET;
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::secrets::KeySource;

@@ -5,8 +5,8 @@ use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::write::Out;
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::write::Out;
 
 use crate::app::dataset_named::Named;
 use crate::app::error::{Error, Result};

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use windrow_jobfile::dataset::import::{ImportFile, Progress};
+use windrow_jobfile::dataset::{DatasetFile, Format, RowSchema};
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_wire::{DatasetImported, VersionView};
-use windrow_workloads::dataset::import::{ImportFile, Progress};
-use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use crate::app::audited::change;
 use crate::app::dataset_named;

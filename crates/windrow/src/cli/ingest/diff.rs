@@ -1,7 +1,7 @@
 //! `windrow ingest diff`
 
 use serde_json::Value;
-use windrow_workloads::operation::differences;
+use windrow_operation::differences;
 
 use crate::app::error::{Error, Result};
 use crate::app::exit::Exit;

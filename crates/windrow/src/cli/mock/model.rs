@@ -109,7 +109,7 @@ fn unreadable(path: &Path, error: &str) -> Error {
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 pub fn share(text: &str) -> std::result::Result<f64, String> {

@@ -81,5 +81,5 @@ pub async fn perform(args: Args) -> Result<Exit> {
 }
 
 fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }

@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
+use windrow_experiment::forecast::{Estimate, Forecast, forecast};
+use windrow_jobfile::LoadedJob;
 use windrow_model::record::RunLimits;
-use windrow_workloads::LoadedJob;
-use windrow_workloads::experiment::forecast::{Estimate, Forecast, forecast};
 
 use crate::app::error::{Error, Result};
 use crate::app::exit::Exit;
@@ -141,7 +141,7 @@ impl Show for DryRun {
 
 impl DryRun {
     fn calls(&self) -> String {
-        let row = |line: &windrow_workloads::experiment::forecast::Line| {
+        let row = |line: &windrow_experiment::forecast::Line| {
             vec![
                 line.caller.clone(),
                 line.model.clone(),

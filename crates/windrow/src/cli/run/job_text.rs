@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windrow_workloads::Report;
-use windrow_workloads::report::{About, Excerpt, Place, Problem};
+use windrow_jobfile::Report;
+use windrow_jobfile::diagnostics::{About, Excerpt, Place, Problem};
 
 use crate::app::error::{Error, Result};
 

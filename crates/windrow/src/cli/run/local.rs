@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 
+use windrow_jobfile::{LoadedJob, job_file};
 use windrow_model::SessionId;
 use windrow_model::record::Run;
-use windrow_workloads::{LoadedJob, experiment, job_file};
 
 use crate::app::audited::change;
 use crate::app::error::{Error, Result};
 use crate::app::exit::Exit;
+use crate::app::kinds::KINDS;
 use crate::app::lookup;
 use crate::app::resolve_run::{self, Host};
 use crate::app::wiring::{self, App};
@@ -72,12 +73,12 @@ async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
 /// The file as it is to be run, with what there is to warn of said.
 pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
     let mut job = load(options, args.file.clone(), app).await?;
-    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != experiment::KIND) {
+    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != windrow_experiment::KIND) {
         let what = format!("`{flag}` is for experiments, and {} is of kind {}", args.file.display(), job.kind);
         return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
     }
     if let Some(rows) = args.first {
-        job = experiment::first_rows(job, rows)
+        job = windrow_experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
     }
     job.limits = args.budget.applied_to(job.limits);
@@ -91,7 +92,7 @@ pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Res
 pub async fn load(options: &GlobalOptions, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
     let environment = app.map_or_else(|| options.environment(), App::environment);
     let library = app.map(App::library);
-    let load = move || job_file::load_with(&file, &environment, library.as_ref());
+    let load = move || job_file::load_with(&file, &environment, library.as_ref(), KINDS);
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use windrow_experiment::Arrivals;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::state::RunEvent;
 use windrow_model::store::{NewItem, Store, StoreError};
 use windrow_model::{Clock, ItemId, RunId};
 use windrow_wire::ItemDetailView;
-use windrow_workloads::experiment::Arrivals;
 
 use crate::app::error::{Error, Result};
 use crate::app::intake::{self, AHEAD, BATCH};

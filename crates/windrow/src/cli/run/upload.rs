@@ -4,10 +4,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use windrow_jobfile::dataset::{DatasetFile, Format};
+use windrow_jobfile::yaml::{Content, Node};
 use windrow_wire::DatasetDetail;
 use windrow_wire::request::Rows;
-use windrow_workloads::dataset::{DatasetFile, Format};
-use windrow_workloads::job_file::{Content, Node};
 
 use crate::app::dataset_named;
 use crate::app::error::{Code, Error, Result};

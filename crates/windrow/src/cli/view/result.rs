@@ -3,7 +3,6 @@
 use windrow_model::aggregate::Aggregates;
 use windrow_model::state::Mode;
 use windrow_wire::{ItemRow, RunDetail, RunResult};
-use windrow_workloads::operation;
 
 use crate::app::error::Result;
 use crate::app::exit::Exit;
@@ -111,7 +110,7 @@ fn page(api: &Api, result: &RunResult, pace: Option<Pace>) -> String {
     if !result.worst.is_empty() {
         page += &format!("\n{}", tables::worst(&result.worst));
     }
-    if job.kind == operation::KIND {
+    if job.kind == windrow_operation::KIND {
         page += &after_operation(api, result);
     }
     if let Some(first) = result.failed.first() {

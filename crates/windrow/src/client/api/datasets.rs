@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::export::{self, ExportError};
+use windrow_jobfile::dataset::import;
+use windrow_jobfile::dataset::write::Out;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::export::{self, ExportError};
-use windrow_workloads::dataset::import;
-use windrow_workloads::dataset::write::Out;
 
 use crate::app::dataset_named::{self, Named};
 use crate::app::detail;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use reqwest::Body;
+use windrow_jobfile::dataset::DatasetFile;
 use windrow_wire::DatasetImported;
-use windrow_workloads::dataset::DatasetFile;
 
 use crate::app::error::{Error, Result};
 use crate::client::remote::Remote;

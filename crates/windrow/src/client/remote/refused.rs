@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use reqwest::{Response, StatusCode};
+use windrow_jobfile::Report;
+use windrow_jobfile::diagnostics::{About, Excerpt, Problem as Found};
 use windrow_wire::{PlacedProblem, Problem};
-use windrow_workloads::Report;
-use windrow_workloads::report::{About, Excerpt, Problem as Found};
 
 use crate::app::error::{Code, Error};
 use crate::app::exit::Exit;

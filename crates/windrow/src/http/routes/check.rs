@@ -2,9 +2,9 @@
 
 use axum::Json;
 use axum::extract::State;
+use windrow_jobfile::job_file::Depth;
 use windrow_wire::InOrder;
 use windrow_wire::request::Check;
-use windrow_workloads::job_file::Depth;
 
 use crate::http::error::ApiError;
 use crate::http::extract::Sent;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tokio_util::io::SyncIoBridge;
 use utoipa::IntoParams;
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::export::{self, ExportError};
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::export::{self, ExportError};
 
 use crate::app::dataset_named;
 use crate::http::error::ApiError;

@@ -15,9 +15,9 @@ use serde::Deserialize;
 use tempfile::TempPath;
 use tokio::io::{AsyncWriteExt, BufWriter};
 use utoipa::IntoParams;
+use windrow_jobfile::dataset::import::{ImportFile, Progress};
+use windrow_jobfile::dataset::{DatasetFile, Format, RowSchema};
 use windrow_wire::DatasetImported;
-use windrow_workloads::dataset::import::{ImportFile, Progress};
-use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
 use crate::app::dataset_named;
 use crate::app::error::{Code, Error};

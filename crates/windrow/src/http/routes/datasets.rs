@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_jobfile::dataset::import;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
-use windrow_workloads::dataset::import;
 
 use crate::app::dataset_named;
 use crate::app::detail;

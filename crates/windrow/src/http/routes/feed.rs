@@ -5,10 +5,10 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::value::RawValue;
+use windrow_experiment::Arrivals;
 use windrow_model::RunId;
 use windrow_model::store::NewItem;
 use windrow_wire::{Fed, PlacedProblem};
-use windrow_workloads::experiment::Arrivals;
 
 use crate::app::error::Code;
 use crate::app::intake::{self, AHEAD, BATCH};

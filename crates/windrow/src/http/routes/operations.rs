@@ -4,11 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_jobfile::job_file::Depth;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
 use windrow_wire::request::{Approve, PlanRequest};
 use windrow_wire::{Plan, RunDetail, TargetList};
-use windrow_workloads::job_file::Depth;
 
 use crate::app::operations::{self, Wanted};
 use crate::http::error::ApiError;

@@ -4,11 +4,11 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
+use windrow_jobfile::LoadedJob;
 use windrow_model::SessionId;
 use windrow_model::record::Run;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
-use windrow_workloads::LoadedJob;
 
 use crate::app::error::Result;
 use crate::app::resolve_run::{self, Host, Wanted};

@@ -2,11 +2,11 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use windrow_jobfile::job_file::Depth;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
-use windrow_workloads::job_file::Depth;
 
 use crate::app::error::Code;
 use crate::app::operations;

@@ -8,15 +8,16 @@ use axum::http::StatusCode;
 use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use windrow_engine::Request;
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::diagnostics::Excerpt;
+use windrow_jobfile::job_file::{self, Base, Depth};
 use windrow_model::record::RunLimits;
 use windrow_model::state::Mode;
 use windrow_wire::Submitted;
 use windrow_wire::request::{BudgetRequest, Rows, Submit};
-use windrow_workloads::job_file::{self, Base, Depth};
-use windrow_workloads::report::Excerpt;
-use windrow_workloads::{LoadedJob, experiment};
 
 use crate::app::error::Code;
+use crate::app::kinds::KINDS;
 use crate::app::submit;
 use crate::http::error::ApiError;
 use crate::http::extract::Sent;
@@ -48,7 +49,7 @@ pub async fn submit(
     let _turn = server.turn().await?;
     let mut file = load(&server, &caller, wish.file, wish.dataset, Depth::First).await?;
     if let Some(rows) = wish.first {
-        file = experiment::first_rows(file, rows)
+        file = windrow_experiment::first_rows(file, rows)
             .map_err(|error| ApiError::bad("first", format!("this file has no first rows: {error}"), "leave it out"))?;
     }
     file.limits = with_budget(file.limits, wish.budget)?;
@@ -89,7 +90,7 @@ pub async fn load(
     let load = move || {
         let rows = rows.as_ref().map(|rows| (rows.name.as_str(), rows.version));
         let base = Base { folder: &files, closed: true, workspace: &workspace, depth, rows };
-        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library))
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library), KINDS)
     };
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|panic| ApiError::new(Code::Failed, format!("reading it failed: {panic}"), ""))?;

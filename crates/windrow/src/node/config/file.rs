@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use windrow_workloads::report::{About, Excerpt, Problems, Report, nearest};
+use windrow_jobfile::diagnostics::{About, Excerpt, Problems, Report, nearest};
 
 use crate::app::error::{Error, Result};
 use crate::app::exit::Exit;

@@ -1,7 +1,7 @@
 //! Whether the clock can be right: leases and schedules depend on it.
 
+use windrow_jobfile::prices::DATED;
 use windrow_model::Time;
-use windrow_workloads::prices::DATED;
 
 use crate::node::doctor::Check;
 use crate::node::doctor::Patient;

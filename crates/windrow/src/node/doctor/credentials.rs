@@ -20,7 +20,7 @@ pub async fn check(app: &App) -> Result<Check> {
 }
 
 async fn troubles(app: &App) -> Result<(usize, Vec<String>)> {
-    let workloads = windrow_workloads::workloads(app.environment(), app.library());
+    let workloads = crate::app::kinds::workloads(app.environment(), app.library());
     let (mut looked_at, mut troubles) = (0, Vec::new());
     for (job, run) in app.store.jobs(JobFilter { limit: MOST, ..JobFilter::default() }).await? {
         if run.ended_at.is_some() && job.schedule.is_none() {

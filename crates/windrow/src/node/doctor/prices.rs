@@ -1,7 +1,7 @@
 //! How old the bundled table of prices is, and whether the file that goes before it can be read.
 
-use windrow_workloads::Environment;
-use windrow_workloads::prices::{DATED, PriceList, Prices};
+use windrow_jobfile::Environment;
+use windrow_jobfile::prices::{DATED, PriceList, Prices};
 
 use crate::node::doctor::Check;
 use crate::node::doctor::Patient;
