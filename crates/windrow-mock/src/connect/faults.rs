@@ -1,16 +1,16 @@
-//! What goes wrong, and how often: `409:1%,500:1%,after:2%,timeout:1%`.
+//! Faults and their probability: `409:1%,500:1%,after:2%,timeout:1%`.
 
 use std::str::FromStr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A rebalance: nothing happens.
+    /// 409 for a rebalance; nothing is changed.
     Rebalance,
-    /// An error: nothing happens.
+    /// 500; nothing is changed.
     Error,
-    /// It happens, and is answered 500.
+    /// The change takes effect, and the response is 500.
     After,
-    /// It happens, and no answer comes for long; then 500.
+    /// The change takes effect, and the response is 500 after a long delay.
     Timeout,
 }
 

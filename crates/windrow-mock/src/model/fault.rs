@@ -1,23 +1,23 @@
-//! Faults on purpose, as written on the command line: `429:20%:retry_after=1s,500:5%,hang:1%`.
+//! Injected faults, as given on the command line: `429:20%:retry_after=1s,500:5%,hang:1%`.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What happens to a request instead of an answer.
+/// A fault that replaces the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Status {
         code: u16,
         retry_after: Option<Duration>,
     },
-    /// No answer, ever.
+    /// Never responds.
     Hang,
     /// The connection breaks in the middle of the answer.
     Reset,
 }
 
 impl Fault {
-    /// `429`, `hang` or `reset`; options such as `retry_after=1s` follow in parts of their own.
+    /// Parses `429`, `hang` or `reset`; options such as `retry_after=1s` follow.
     pub fn parse(kind: &str, options: &[&str]) -> Result<Self, String> {
         let mut fault = match kind {
             "hang" => Self::Hang,
@@ -38,14 +38,14 @@ impl Fault {
     }
 }
 
-/// Faults and how likely each of them is.
+/// Faults and their probabilities.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults {
     parts: Vec<(f64, Fault)>,
 }
 
 impl Faults {
-    /// `roll` is from 0 up to 1.
+    /// `roll` is in [0, 1).
     pub fn at(&self, roll: f64) -> Option<Fault> {
         let mut below = 0.0;
         self.parts.iter().find_map(|(likely, fault)| {

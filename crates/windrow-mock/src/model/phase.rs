@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::fault::{Fault, duration};
 
-/// Counted from the first request, so that a slow start shifts nothing. After the last all is well.
+/// Starts with the first request, so that a slow start does not shift the phases. After the last phase no fault is
+/// injected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phases {
     parts: Vec<(Duration, Option<Fault>)>,

@@ -1,5 +1,4 @@
-//! Rules of the user's own, read from a file. The first whose pattern is found in the last user
-//! message answers; nothing else is asked then.
+//! User-defined rules from a file. The first rule whose pattern matches the last user message answers.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +28,7 @@ struct Written {
 }
 
 impl Script {
-    /// A YAML list of `{match: regex, reply: template}`.
+    /// Parses a YAML list of `{match: regex, reply: template}`.
     pub fn parse(yaml: &str) -> Result<Self, String> {
         let written: Vec<Written> = serde_saphyr::from_str(yaml).map_err(|error| error.to_string())?;
         let rule = |(no, Written { r#match, reply }): (usize, Written)| {
@@ -42,8 +41,8 @@ impl Script {
         Ok(Self { rules: written.into_iter().enumerate().map(rule).collect::<Result<_, String>>()? })
     }
 
-    /// A template sees the question, the system message, the model, the number of the turn, and
-    /// what the pattern's groups found: by name, and all of them in `groups`.
+    /// A template sees the question, the system message, the model, the turn number, and the pattern's groups: by name,
+    /// and all of them in `groups`.
     pub fn reply(&self, asked: &Asked) -> Option<String> {
         let question = asked.question();
         let (rule, found) = self.rules.iter().find_map(|rule| Some((rule, rule.pattern.captures(question)?)))?;

@@ -1,5 +1,4 @@
-//! The HTTP side: finds the dialect, lets the gate decide, waits as long as a model would, answers,
-//! and keeps count.
+//! The HTTP server: selects the dialect, applies faults and limits, waits for the latency, answers, and counts.
 
 use std::io;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour, log: Log) -> io:
         .route("/_stats", get(stats))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(mock);
-    // Small answers must not wait for the acknowledgement of the one before.
+    // Disable Nagle's algorithm, so that small responses are not delayed.
     let listener = listener.tap_io(|connection| {
         let _ = connection.set_nodelay(true);
     });
@@ -138,14 +137,14 @@ async fn stats(State(mock): Shared, Query(query): Query<StatsQuery>) -> Json<Sho
 }
 
 impl Behaviour {
-    /// The same for the same question, so that a run looks the same every time.
+    /// The same question has the same latency, so that runs are reproducible.
     fn latency_of(&self, fingerprint: &str) -> Duration {
         let swing = 2.0 * words::chance(self.seed, "latency", fingerprint) - 1.0;
         self.latency.mul_f64((1.0 + self.jitter * swing).max(0.0))
     }
 }
 
-/// One request, from its arrival to its end.
+/// One request, from arrival to response.
 struct Visit<'a> {
     mock: &'a Mock,
     dialect: &'static Dialect,

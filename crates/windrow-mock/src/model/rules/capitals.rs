@@ -1,4 +1,4 @@
-//! Capitals of countries. Four of the sixty are believed wrong, as people often do.
+//! Capitals of countries. Four of the sixty are wrong, with common misconceptions.
 
 use std::sync::LazyLock;
 

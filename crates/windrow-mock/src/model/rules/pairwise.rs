@@ -1,5 +1,5 @@
-//! Says which of two answers is better. One time in ten it prefers the first whatever it says, as
-//! real judges do; swapping the positions shows it.
+//! Prefers one of two answers. In one of ten cases it prefers the first position, as real judges do; swapping the
+//! positions reveals this bias.
 
 use serde_json::json;
 

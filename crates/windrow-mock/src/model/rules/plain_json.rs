@@ -1,5 +1,4 @@
-//! JSON where the request asks for it. Answers of the other rules become its values, so that a
-//! capital asked for as JSON is still a capital.
+//! Answers in JSON if the request asks for it. The answers of the other rules become its values.
 
 use serde_json::{Value, json};
 

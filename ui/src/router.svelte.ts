@@ -1,7 +1,7 @@
-/** Where in the app one is, as the address bar says it. Links stay plain links; those to pages are followed without loading anew. */
+/** The current path. Links are plain links; links to pages are followed without a reload. */
 import { HOME, PAGES } from './pages'
 
-class Place {
+class Router {
   path = $state(location.pathname)
 
   constructor() {
@@ -26,4 +26,4 @@ class Place {
   }
 }
 
-export const place = new Place()
+export const router = new Router()
