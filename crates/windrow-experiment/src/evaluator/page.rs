@@ -46,7 +46,7 @@ const END: &str = "
 `make test` installs sacreBLEU, rouge-score, rapidfuzz and jsonschema from PyPI in `target/python-env`. It compares several
 thousand random and real pairs, each to 10⁻⁹. `json_schema` also runs the required cases of the official draft 2020-12
 suite, except 22 cases whose schemas are in other documents, which Windrow rejects. The versions are pinned in
-`crates/windrow-workloads/tests/reference/requirements.txt`.
+`crates/windrow-experiment/tests/reference/requirements.txt`.
 ";
 
 /// The whole page.
