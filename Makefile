@@ -4,13 +4,14 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve nextest python-env promtool chromium
+.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
 	@echo "make demo-ops      change 200 connectors in waves, kill the process, resume, roll back"
 	@echo "make demo-ingest   pull 50,000 records from an API, kill the process twice, resume at the page"
 	@echo "make test          run all tests: unit, conformance, simulation, command line, torture"
+	@echo "make quick         the tests that need no server, root, browser or network; under two minutes once built"
 	@echo "make check         check formatting, lints, generated docs and the built web UI"
 	@echo "make docs          write the generated docs"
 	@echo "make ui            build the web UI into ui/dist (committed); needs Node"
@@ -39,10 +40,14 @@ demo-ingest:
 test: nextest python-env promtool chromium
 	@scripts/services run cargo nextest run --workspace --locked
 
+quick: nextest
+	@cargo nextest run --workspace --locked --profile quick
+
 check: nextest
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
+	scripts/deny
 	scripts/ui check
 
 docs: nextest
