@@ -12,14 +12,11 @@ use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::workload::{Halt, Journal};
 use windrow_model::{ErrorClass, Failure, Json, StepId};
 
-use super::conversation::Conversation;
-use super::message::Message;
-use super::step::{Price, perform};
-use super::target::{Answer, Collected, Later, Question, Target};
+use crate::conversation::Conversation;
+use crate::definition::message::Message;
+use crate::step::{CALL, Price, TARGET, perform};
+use crate::target::{Answer, Collected, Later, Question, Target};
 
-/// Kinds of the steps of the target itself, and of whoever else is called.
-pub const TARGET: &str = "target";
-pub const CALL: &str = "call";
 /// The second step of a target that answers later.
 const COLLECT: &str = "collect";
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use minijinja::value::Value;
 
-use super::message::Message;
+use crate::definition::message::Message;
 use windrow_jobfile::template::{Fields, Variables};
 
 pub const TURNS: &str = "turns";
@@ -71,7 +71,7 @@ fn history_value(history: &[Message]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Role;
+    use crate::definition::message::Role;
     use windrow_jobfile::template::Template;
 
     #[test]

@@ -2,22 +2,16 @@
 //! evaluators. Turns, calls and findings are steps, so none is ever made twice.
 
 mod calls;
-mod component;
+mod context;
 mod conversation;
-mod elsewhere;
+mod definition;
 mod evaluator;
+mod execution;
 mod file;
 pub mod forecast;
-mod message;
 mod process;
-mod program;
-mod rehearsal;
-mod spec;
 mod step;
-mod survey;
-mod talk;
 mod target;
-mod trials;
 
 use std::sync::Arc;
 
@@ -27,15 +21,16 @@ use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use program::Experiment;
-use spec::ExperimentSpec;
+use definition::spec::ExperimentSpec;
+use definition::trials;
+use execution::program::Experiment;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::{Library, Row};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
 use windrow_jobfile::template::Fields;
 
-pub use elsewhere::CAPABILITY;
+pub use definition::placement::CAPABILITY;
 pub use evaluator::page as evaluators_page;
 
 pub const KIND: &str = "experiment";
@@ -63,11 +58,11 @@ pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
 }
 
 /// Rows that arrive while an online run is open (E11): what items they become.
-pub struct Arrivals {
+pub struct OnlineRows {
     trials: usize,
 }
 
-impl Arrivals {
+impl OnlineRows {
     pub fn of(spec: &Json) -> Result<Self, serde_json::Error> {
         Ok(Self { trials: spec.parse::<ExperimentSpec>()?.trials as usize })
     }

@@ -10,6 +10,10 @@ use windrow_model::workload::{Halt, Journal, Stopped};
 
 use windrow_jobfile::http_client;
 
+/// Kinds of the steps of the target itself, and of whoever else is called.
+pub const TARGET: &str = "target";
+pub const CALL: &str = "call";
+
 /// What a step costs beside time.
 pub enum Price {
     /// Nothing: it needs no intent.

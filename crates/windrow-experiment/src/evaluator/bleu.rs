@@ -5,9 +5,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Doc;
 use super::graded::Metric;
-use super::ngram;
+use super::{Doc, ngram};
 
 pub const DOC: Doc = Doc {
     passes: "is close to a reference translation, by word n-grams",

@@ -7,11 +7,12 @@ use windrow_model::step::{ContentKey, Recalled, Score, Usage, Verdict};
 use windrow_model::workload::{Column, Halt};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Case, Evaluator, Finding, Subject, find};
+use super::{Case, Evaluation, Evaluator, Subject, find};
 use crate::calls::Calls;
-use crate::spec::{Component, NamedComponent, Over};
+use crate::context::ComponentContext;
+use crate::definition::component::condition_template;
+use crate::definition::spec::{Component, NamedComponent, Over};
 use crate::step::{Price, perform};
-use crate::target::Setting;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::template::Template;
 
@@ -32,13 +33,13 @@ pub struct Bound {
 }
 
 impl Bound {
-    pub fn new(component: NamedComponent, setting: &Setting) -> Result<Self, Failure> {
+    pub fn new(component: NamedComponent, context: &ComponentContext) -> Result<Self, Failure> {
         let NamedComponent { name, kind, config, over, when } = component;
         let found = find(&kind).ok_or_else(|| {
             let message = format!("this version has no evaluator `{kind}`; use a newer one");
             Failure::new(ErrorClass::InvalidRequest, message)
         })?;
-        let evaluator = (found.build)(config.clone(), setting)?;
+        let evaluator = (found.build)(config.clone(), context)?;
         // Without the name: renaming a column does not compute it again.
         let config = evaluator.identity().unwrap_or(config);
         let mut identity = canonical(&json!({ "kind": kind, "version": found.version, "config": config }));
@@ -53,9 +54,9 @@ impl Bound {
     }
 
     /// An evaluator inside another one.
-    pub fn part(component: Component, setting: &Setting) -> Result<Self, Failure> {
+    pub fn part(component: Component, context: &ComponentContext) -> Result<Self, Failure> {
         let Component { kind, config } = component;
-        Self::new(NamedComponent { name: kind.clone(), kind, config, over: Over::Turn, when: None }, setting)
+        Self::new(NamedComponent { name: kind.clone(), kind, config, over: Over::Turn, when: None }, context)
     }
 
     /// Judges, unless this was judged before. The usage is that of its calls, taken over or made.
@@ -69,8 +70,8 @@ impl Bound {
                 };
                 self.record(subject, calls).await?
             }
-            Ok(None) => Finding::skipped("its condition `when` does not hold for this row"),
-            Err(reason) => Finding::error(format!("what to expect cannot be said: {reason}")),
+            Ok(None) => Evaluation::skipped("its condition `when` does not hold for this row"),
+            Err(reason) => Evaluation::error(format!("what to expect cannot be said: {reason}")),
         };
         Ok((self.score(&finding, calls.turn), finding.usage))
     }
@@ -79,8 +80,8 @@ impl Bound {
         Column { name: self.name.clone(), version: self.version.clone() }
     }
 
-    pub fn score(&self, finding: &Finding, turn: usize) -> Score {
-        let Finding { verdict, value, reason, .. } = finding.clone();
+    pub fn score(&self, finding: &Evaluation, turn: usize) -> Score {
+        let Evaluation { verdict, value, reason, .. } = finding.clone();
         Score { name: self.name.clone(), version: self.version.clone(), turn: turn as u32, verdict, value, reason }
     }
 
@@ -94,7 +95,7 @@ impl Bound {
         Ok(Some((self.evaluator.expected(case.variables)?, self.evaluator.evidence(case)?)))
     }
 
-    async fn record(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn record(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let mut input = json!({ "output": subject.output, "expected": subject.expected });
         if let Some(evidence) = subject.evidence {
             input["evidence"] = evidence.clone();
@@ -106,7 +107,7 @@ impl Bound {
             Ok((Json::of(&finding), Usage::default()))
         };
         let (output, _) = perform(calls.journal, intent, Price::Free, judging).await?;
-        Ok(output.parse().unwrap_or_else(|error| Finding::error(format!("the recorded finding is bad: {error}"))))
+        Ok(output.parse().unwrap_or_else(|error| Evaluation::error(format!("the recorded finding is bad: {error}"))))
     }
 
     /// What could not be judged before a retry is judged again in it, under a key of its own; from then
@@ -117,7 +118,7 @@ impl Bound {
             let Some(Recalled::Done { from, output, .. }) = calls.journal.recall(&key) else { break };
             let next = self.key(subject, &calls.in_round(round));
             let again = calls.precedes_the_retry(from) || calls.is_done(&next);
-            if !again || !output.parse().is_ok_and(|finding: Finding| finding.verdict == Verdict::Error) {
+            if !again || !output.parse().is_ok_and(|finding: Evaluation| finding.verdict == Verdict::Error) {
                 break;
             }
             key = next;
@@ -133,9 +134,4 @@ impl Bound {
         parts.extend(evidence.as_ref().map(|text| text.as_bytes()));
         calls.key(&parts)
     }
-}
-
-/// A condition of the job file as a template: empty means no.
-pub fn condition_template(condition: &str) -> String {
-    format!("{{% if {condition} %}}yes{{% endif %}}")
 }

@@ -1,7 +1,7 @@
 //! Where an evaluator takes its evidence from: one turn, or the whole conversation.
 
-use crate::message::{Message, Role, transcript};
-use crate::spec::Over;
+use crate::definition::message::{Message, Role, transcript};
+use crate::definition::spec::Over;
 use crate::target::Answer;
 
 #[derive(Debug, Clone, Copy)]

@@ -1,9 +1,8 @@
 //! `chrf`: chrF2 as sacreBLEU computes it by default: character runs of 1 to 6 without white space,
 //! no word runs, recall counted twice as much. The value is from 0 to 1, sacreBLEU's divided by 100.
 
-use super::Doc;
 use super::graded::Metric;
-use super::ngram;
+use super::{Doc, ngram};
 
 pub const DOC: Doc = Doc {
     passes: "is close to a reference translation, by character n-grams",

@@ -9,8 +9,10 @@ use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, check_threshold, rendered, template, thaw};
-use crate::component::{self, Config};
+use super::{
+    Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, check_threshold, rendered, template, thaw,
+};
+use crate::definition::component::{self, Config};
 use crate::process::{self, Frozen, Own, Process, opened};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
@@ -86,7 +88,7 @@ impl Config for CodeConfig {
         self.expect.iter().map(|expect| ("expect", expect.as_str())).collect()
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         check_threshold(self.threshold).into_iter().collect()
     }
 }
@@ -104,19 +106,19 @@ pub struct Code {
 }
 
 impl Code {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let frozen: Frozen<CodeConfig> = thaw(config)?;
         Ok(Box::new(Self {
-            process: Process::new(&frozen, setting)?,
+            process: Process::new(&frozen, context)?,
             expect: frozen.own.expect.as_deref().map(template).transpose()?,
             threshold: frozen.own.threshold,
             identity: process::identity(&frozen, &json!(frozen.own)),
         }))
     }
 
-    fn found(&self, reply: &Value) -> Result<Finding, String> {
+    fn found(&self, reply: &Value) -> Result<Evaluation, String> {
         if let Some(reason) = reply.get("skip").or_else(|| reply.get("skipped")).filter(|skip| **skip != json!(false)) {
-            return Ok(Finding::skipped(reason.as_str().unwrap_or("the code skipped it")));
+            return Ok(Evaluation::skipped(reason.as_str().unwrap_or("the code skipped it")));
         }
         let fields = match reply {
             Value::Object(fields) => fields.clone(),
@@ -141,10 +143,10 @@ impl Code {
         };
         match (score, pass) {
             (None, None) => Err("it has neither `score` nor `pass`".to_owned()),
-            (Some(score), None) => Ok(Finding::graded(score, self.threshold, reason)),
+            (Some(score), None) => Ok(Evaluation::graded(score, self.threshold, reason)),
             (score, Some(pass)) => {
                 let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
-                Ok(Finding::new(verdict, Some(score.unwrap_or(f64::from(pass))), reason))
+                Ok(Evaluation::new(verdict, Some(score.unwrap_or(f64::from(pass))), reason))
             }
         }
     }
@@ -170,7 +172,7 @@ impl Evaluator for Code {
         Ok(Some(json!({ "row": row, "history": case.history, "answer": answer })))
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let mut request = json!({ "output": subject.output, "expected": subject.expected });
         if let (Some(request), Some(Value::Object(evidence))) = (request.as_object_mut(), subject.evidence) {
             request.extend(evidence.clone());
@@ -178,6 +180,6 @@ impl Evaluator for Code {
         let reply = opened(&self.process.ask(&request.to_string()).await?)?;
         Ok(self
             .found(&reply)
-            .unwrap_or_else(|wrong| Finding::error(format!("the code's reply cannot be used: {wrong}"))))
+            .unwrap_or_else(|wrong| Evaluation::error(format!("the code's reply cannot be used: {wrong}"))))
     }
 }

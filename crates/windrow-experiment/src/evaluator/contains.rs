@@ -7,8 +7,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw, unfit};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -50,7 +50,7 @@ impl Config for ContainsConfig {
         one.chain(any).chain(all).collect()
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let given = [
             self.expect.as_ref().map(|_| ("expect", 1)),
             self.any.as_ref().map(|texts| ("any", texts.len())),
@@ -59,9 +59,9 @@ impl Config for ContainsConfig {
         let given: Vec<_> = given.into_iter().flatten().collect();
         let help = "for example: contains: { any: [\"yes\", \"{{ answer }}\"] }";
         match given.as_slice() {
-            [(field, 0)] => vec![component::Finding::problem(field, "the list is empty", help)],
+            [(field, 0)] => vec![component::Issue::problem(field, "the list is empty", help)],
             [_] => Vec::new(),
-            _ => vec![component::Finding::problem("expect", "give exactly one of `expect`, `any` and `all`", help)],
+            _ => vec![component::Issue::problem("expect", "give exactly one of `expect`, `any` and `all`", help)],
         }
     }
 }
@@ -79,7 +79,7 @@ pub struct Contains {
 }
 
 impl Contains {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let ContainsConfig { expect, any, all, ignore_case } = thaw(config)?;
         let (quantity, texts) = match (expect, any, all) {
             (Some(text), None, None) => (Quantity::All, vec![text]),
@@ -103,13 +103,13 @@ impl Evaluator for Contains {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let texts: Vec<String> = serde_json::from_str(subject.expected.unwrap_or("[]")).unwrap_or_default();
         Ok(find(subject.output, &texts, self.quantity, self.ignore_case))
     }
 }
 
-fn find(output: &str, texts: &[String], quantity: Quantity, ignore_case: bool) -> Finding {
+fn find(output: &str, texts: &[String], quantity: Quantity, ignore_case: bool) -> Evaluation {
     let folded = |text: &str| if ignore_case { text.to_lowercase() } else { text.to_owned() };
     let whole = folded(output);
     let (there, missing): (Vec<&String>, Vec<&String>) = texts.iter().partition(|text| whole.contains(&folded(text)));
@@ -119,8 +119,8 @@ fn find(output: &str, texts: &[String], quantity: Quantity, ignore_case: bool) -
         Quantity::All => missing.is_empty(),
     };
     match pass {
-        true => Finding::binary(true, format!("contains {}", list(&there))),
-        false => Finding::binary(false, format!("{} is not in {}", list(&missing), quote(output))),
+        true => Evaluation::binary(true, format!("contains {}", list(&there))),
+        false => Evaluation::binary(false, format!("{} is not in {}", list(&missing), quote(output))),
     }
 }
 
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn an_empty_expectation_is_an_error_and_not_a_pass() {
-        let contains = Contains::build(serde_json::json!({ "expect": "{{ x }}" }), &Setting::plain()).unwrap();
+        let contains = Contains::build(serde_json::json!({ "expect": "{{ x }}" }), &ComponentContext::plain()).unwrap();
         assert!(contains.expected(&minijinja::context! { x => "" }).is_err());
         let rendered = contains.expected(&minijinja::context! { x => "a\"b" }).unwrap();
         assert_eq!(rendered.as_deref(), Some(r#"["a\"b"]"#));

@@ -9,8 +9,10 @@ use windrow_model::workload::Halt;
 use windrow_model::{Failure, Json};
 
 use super::judge::asking::{self, WithModel};
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, check_threshold, quote, rendered, template, thaw};
-use crate::component::{self, Checked, Config, Surroundings};
+use super::{
+    Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, check_threshold, quote, rendered, template, thaw,
+};
+use crate::definition::component::{self, Checked, Config, LoadContext};
 use crate::target::{Embeddings, has_embeddings};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
@@ -51,18 +53,13 @@ impl Config for EmbeddingConfig {
         vec![("expect", &self.expect)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         check_threshold(self.threshold).into_iter().collect()
     }
 }
 
-pub fn read(
-    section: &Section,
-    also: &[&str],
-    surroundings: Surroundings<'_>,
-    problems: &mut Problems,
-) -> Option<Checked> {
-    let checked = asking::read::<EmbeddingConfig>(section, also, surroundings, problems)?;
+pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems: &mut Problems) -> Option<Checked> {
+    let checked = asking::read::<EmbeddingConfig>(section, also, context, problems)?;
     let kind = checked.config["model"]["kind"].as_str().unwrap_or_default();
     if !has_embeddings(kind) {
         let message = format!("`{}.model`: `{kind}` makes no embeddings in OpenAI's form", section.path);
@@ -78,9 +75,9 @@ pub struct Embedding {
 }
 
 impl Embedding {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let WithModel::<EmbeddingConfig> { model, own } = thaw(config)?;
-        let embeddings = Embeddings::build(model, setting)?;
+        let embeddings = Embeddings::build(model, context)?;
         Ok(Box::new(Self { embeddings, expect: template(&own.expect)?, threshold: own.threshold }))
     }
 
@@ -108,7 +105,7 @@ impl Evaluator for Embedding {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let (output, expected) = (subject.output, subject.expected.unwrap_or_default());
         let value = match output {
             _ if output.trim().is_empty() => 0.0,
@@ -117,7 +114,7 @@ impl Evaluator for Embedding {
         };
         let relation = if value >= self.threshold { "reaches" } else { "is below" };
         let reason = format!("{value:.3} {relation} {} against {}", self.threshold, quote(expected));
-        Ok(Finding::graded(value, self.threshold, reason))
+        Ok(Evaluation::graded(value, self.threshold, reason))
     }
 }
 

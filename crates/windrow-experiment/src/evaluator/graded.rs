@@ -10,8 +10,10 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Evaluator, Finding, Setting, Subject, check_threshold, quote, rendered, template, thaw};
-use crate::component::{self, Config};
+use super::{
+    Calls, ComponentContext, Evaluation, Evaluator, Subject, check_threshold, quote, rendered, template, thaw,
+};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -43,7 +45,7 @@ impl<M: Metric> Config for GradedConfig<M> {
         vec![("expect", &self.expect)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         check_threshold(self.threshold).into_iter().collect()
     }
 }
@@ -60,7 +62,7 @@ impl Graded {
     }
 }
 
-pub fn build<M: Metric>(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build<M: Metric>(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
     let GradedConfig::<M> { expect, threshold, .. } = thaw(config)?;
     Graded::build(&expect, threshold, M::score)
 }
@@ -71,12 +73,12 @@ impl Evaluator for Graded {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let expected = subject.expected.unwrap_or_default();
         let value = (self.score)(subject.output, expected);
         let relation = if value >= self.threshold { "reaches" } else { "is below" };
         let reason = format!("{value:.3} {relation} {} against {}", self.threshold, quote(expected));
-        Ok(Finding::graded(value, self.threshold, reason))
+        Ok(Evaluation::graded(value, self.threshold, reason))
     }
 }
 
@@ -100,7 +102,7 @@ mod tests {
     #[tokio::test]
     async fn the_threshold_is_the_metrics_own_unless_given() {
         let judged = async |config: Value| {
-            let graded = build::<Constant>(config, &Setting::plain()).unwrap();
+            let graded = build::<Constant>(config, &ComponentContext::plain()).unwrap();
             graded.judge(Subject::new("a", Some("b")), &no_calls()).await.unwrap()
         };
         let finding = judged(json!({ "expect": "b" })).await;

@@ -8,8 +8,8 @@ use serde_json_path::JsonPath;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw, unfit};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw, unfit};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -40,10 +40,10 @@ impl Config for JsonPathConfig {
         self.expect.as_str().map(|text| ("expect", text)).into_iter().collect()
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let help = "correct the query; the syntax is that of RFC 9535, for example: $.person.name";
         let wrong = JsonPath::parse(&self.path).err();
-        wrong.into_iter().map(|error| component::Finding::problem("path", bad(&error.to_string()), help)).collect()
+        wrong.into_iter().map(|error| component::Issue::problem("path", bad(&error.to_string()), help)).collect()
     }
 }
 
@@ -62,7 +62,7 @@ pub struct JsonPathEquality {
 }
 
 impl JsonPathEquality {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let JsonPathConfig { path, expect } = thaw(config)?;
         let path = JsonPath::parse(&path).map_err(|error| unfit(&bad(&error.to_string())))?;
         let expect = match expect {
@@ -72,21 +72,21 @@ impl JsonPathEquality {
         Ok(Box::new(Self { path, expect }))
     }
 
-    fn compare(&self, output: &str, expected: &str) -> Finding {
+    fn compare(&self, output: &str, expected: &str) -> Evaluation {
         let document: Value = match serde_json::from_str(output) {
             Ok(document) => document,
-            Err(error) => return Finding::binary(false, format!("the output is not JSON: {error}")),
+            Err(error) => return Evaluation::binary(false, format!("the output is not JSON: {error}")),
         };
         let nodes = self.path.query(&document).all();
         let shown = |value: &Value| quote(&value.to_string());
         // A query that may select several values is compared as a list.
         let list = Value::Array(nodes.iter().copied().cloned().collect());
         match nodes.as_slice() {
-            [] => Finding::binary(false, format!("{} selects nothing", self.path)),
-            [one] if self.equals(one, expected) => Finding::binary(true, format!("{} is {}", self.path, shown(one))),
-            _ if self.equals(&list, expected) => Finding::binary(true, format!("{} is {}", self.path, shown(&list))),
-            [one] => Finding::binary(false, format!("expected {}, got {}", quote(expected), shown(one))),
-            _ => Finding::binary(false, format!("expected {}, got {}", quote(expected), shown(&list))),
+            [] => Evaluation::binary(false, format!("{} selects nothing", self.path)),
+            [one] if self.equals(one, expected) => Evaluation::binary(true, format!("{} is {}", self.path, shown(one))),
+            _ if self.equals(&list, expected) => Evaluation::binary(true, format!("{} is {}", self.path, shown(&list))),
+            [one] => Evaluation::binary(false, format!("expected {}, got {}", quote(expected), shown(one))),
+            _ => Evaluation::binary(false, format!("expected {}, got {}", quote(expected), shown(&list))),
         }
     }
 
@@ -120,7 +120,7 @@ impl Evaluator for JsonPathEquality {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         Ok(self.compare(subject.output, subject.expected.unwrap_or_default()))
     }
 }
@@ -133,7 +133,8 @@ mod tests {
     use super::*;
 
     async fn passes(path: &str, expect: Value, output: &str) -> bool {
-        let evaluator = JsonPathEquality::build(json!({ "path": path, "expect": expect }), &Setting::plain()).unwrap();
+        let evaluator =
+            JsonPathEquality::build(json!({ "path": path, "expect": expect }), &ComponentContext::plain()).unwrap();
         let expected = evaluator.expected(&minijinja::context! { name => "Ada", age => 36 }).unwrap();
         let finding = evaluator.judge(Subject::new(output, expected.as_deref()), &no_calls()).await.unwrap();
         finding.value == Some(1.0)

@@ -11,8 +11,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, thaw, unfit};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
@@ -54,7 +54,7 @@ fn load(path: &Path) -> Result<Value, String> {
 }
 
 impl Config for JsonSchemaConfig {
-    fn settle(&mut self, folder: &Path) -> Vec<component::Finding> {
+    fn settle(&mut self, folder: &Path) -> Vec<component::Issue> {
         let Value::String(path) = &self.schema else { return Vec::new() };
         match load(&folder.join(path)) {
             Ok(schema) => {
@@ -63,16 +63,16 @@ impl Config for JsonSchemaConfig {
             }
             Err(message) => {
                 let help = "correct the path, which is relative to the job file, or the file";
-                vec![component::Finding::problem("schema", message, help)]
+                vec![component::Issue::problem("schema", message, help)]
             }
         }
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let help = "correct the schema (https://json-schema.org/understanding-json-schema); nothing is fetched, so what \
                     a `$ref` needs must stand in its `$defs`";
         let wrong = self.compile().err();
-        wrong.into_iter().map(|reason| component::Finding::problem("schema", reason, help)).collect()
+        wrong.into_iter().map(|reason| component::Issue::problem("schema", reason, help)).collect()
     }
 }
 
@@ -81,20 +81,20 @@ pub struct JsonSchema {
 }
 
 impl JsonSchema {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let config: JsonSchemaConfig = thaw(config)?;
         Ok(Box::new(Self { validator: config.compile().map_err(|reason| unfit(&reason))? }))
     }
 
-    fn validate(&self, output: &str) -> Finding {
+    fn validate(&self, output: &str) -> Evaluation {
         let document: Value = match serde_json::from_str(output) {
             Ok(document) => document,
             Err(error) => {
-                return Finding::binary(false, format!("the output is not JSON: {error}: {}", quote(output)));
+                return Evaluation::binary(false, format!("the output is not JSON: {error}: {}", quote(output)));
             }
         };
         let mut errors = self.validator.iter_errors(&document);
-        let Some(first) = errors.next() else { return Finding::binary(true, "the schema allows it") };
+        let Some(first) = errors.next() else { return Evaluation::binary(true, "the schema allows it") };
         let place = match first.instance_path().as_str() {
             "" => "the output".to_owned(),
             path => path.to_owned(),
@@ -103,13 +103,13 @@ impl JsonSchema {
             0 => String::new(),
             n => format!(" (and {n} more)"),
         };
-        Finding::binary(false, format!("at {place}: {first}{more}"))
+        Evaluation::binary(false, format!("at {place}: {first}{more}"))
     }
 }
 
 #[async_trait]
 impl Evaluator for JsonSchema {
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         Ok(self.validate(subject.output))
     }
 }

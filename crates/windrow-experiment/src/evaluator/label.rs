@@ -11,8 +11,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -56,10 +56,10 @@ impl Config for LabelConfig {
         vec![("expect", &self.expect)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let mut findings = Vec::new();
         let mut wrong = |field, message: String, help: &str| {
-            findings.push(component::Finding::problem(field, message, help));
+            findings.push(component::Issue::problem(field, message, help));
         };
         if self.labels.is_empty() {
             wrong("labels", "there are none".to_owned(), "for example: labels: [positive, negative]");
@@ -145,7 +145,7 @@ pub struct Label {
 }
 
 impl Label {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let config: LabelConfig = thaw(config)?;
         Ok(Box::new(Self { expect: template(&config.expect)?, labels: Labels::new(&config) }))
     }
@@ -161,11 +161,13 @@ impl Evaluator for Label {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let expected = subject.expected.unwrap_or_default();
         Ok(match self.labels.find(subject.output) {
-            Some(label) => Finding::binary(label == expected, format!("{expected} → {label}")),
-            None => Finding::binary(false, format!("{expected} → none of the labels, got {}", quote(subject.output))),
+            Some(label) => Evaluation::binary(label == expected, format!("{expected} → {label}")),
+            None => {
+                Evaluation::binary(false, format!("{expected} → none of the labels, got {}", quote(subject.output)))
+            }
         })
     }
 }

@@ -12,8 +12,8 @@ use windrow_model::Failure;
 use windrow_model::record::nanos;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, thaw};
-use crate::component::{self, Config};
+use super::{Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, thaw};
+use crate::definition::component::{self, Config};
 use crate::target::Answer;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
@@ -128,9 +128,9 @@ pub struct LimitConfig<M: Measure> {
 }
 
 impl<M: Measure> Config for LimitConfig<M> {
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let positive = M::bound(&self.max) > 0;
-        let problem = || component::Finding::problem("max", "must be more than 0", M::EXAMPLE);
+        let problem = || component::Issue::problem("max", "must be more than 0", M::EXAMPLE);
         (!positive).then(problem).into_iter().collect()
     }
 }
@@ -140,7 +140,7 @@ pub struct Limit<M> {
     measure: PhantomData<M>,
 }
 
-pub fn build<M: Measure>(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build<M: Measure>(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
     let LimitConfig::<M> { max, .. } = thaw(config)?;
     Ok(Box::new(Limit::<M> { max: M::bound(&max), measure: PhantomData }))
 }
@@ -151,14 +151,14 @@ impl<M: Measure> Evaluator for Limit<M> {
         Ok(Some(json!({ M::UNIT: M::of(case.answer) })))
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let Some(amount) = subject.evidence.and_then(|evidence| evidence[M::UNIT].as_i64()) else {
-            return Ok(Finding::skipped(M::UNKNOWN));
+            return Ok(Evaluation::skipped(M::UNKNOWN));
         };
         let (amount_shown, max_shown) = (M::shown(amount), M::shown(self.max));
         Ok(match amount <= self.max {
-            true => Finding::binary(true, format!("{amount_shown} is within {max_shown}")),
-            false => Finding::binary(false, format!("{amount_shown} is more than {max_shown}")),
+            true => Evaluation::binary(true, format!("{amount_shown} is within {max_shown}")),
+            false => Evaluation::binary(false, format!("{amount_shown} is more than {max_shown}")),
         })
     }
 }
@@ -169,10 +169,10 @@ mod tests {
 
     use super::super::no_calls;
     use super::*;
-    use crate::spec::Over;
+    use crate::definition::spec::Over;
 
-    async fn judged<M: Measure>(max: Value, answer: &Answer) -> Finding {
-        let limit = build::<M>(json!({ "max": max }), &Setting::plain()).unwrap();
+    async fn judged<M: Measure>(max: Value, answer: &Answer) -> Evaluation {
+        let limit = build::<M>(json!({ "max": max }), &ComponentContext::plain()).unwrap();
         let case = Case { over: Over::Turn, variables: &minijinja::Value::UNDEFINED, answer, history: &[] };
         let evidence = limit.evidence(&case).unwrap();
         let subject = Subject { output: "", expected: None, evidence: evidence.as_ref() };

@@ -40,13 +40,13 @@ use windrow_model::step::{Usage, Verdict};
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
-use super::calls::Calls;
-use super::component::{self, read};
-use super::process;
-use super::target::Setting;
-use super::target::worker::WorkerConfig;
+use crate::calls::Calls;
+use crate::context::ComponentContext;
+use crate::definition::component::{self, read};
+use crate::process;
+use crate::target::worker::WorkerConfig;
 use bleu::Bleu;
-pub use bound::{Bound, condition_template};
+pub use bound::Bound;
 pub use case::Case;
 pub use choice::chosen;
 use chrf::Chrf;
@@ -79,7 +79,7 @@ pub struct EvaluatorKind {
     pub doc: Doc,
 }
 
-type Build = fn(Value, &Setting) -> Result<Box<dyn Evaluator>, Failure>;
+type Build = fn(Value, &ComponentContext) -> Result<Box<dyn Evaluator>, Failure>;
 
 impl EvaluatorKind {
     const fn new(name: &'static str, version: u32, doc: Doc, read: component::Read, build: Build) -> Self {
@@ -201,12 +201,12 @@ pub trait Evaluator: Send + Sync {
 
     /// Whatever costs goes through `calls`. A failure is tried again as the job's retry policy says,
     /// and then becomes the verdict `error`.
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt>;
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt>;
 }
 
 /// The outcome of one evaluation, as it is recorded.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct Evaluation {
     pub verdict: Verdict,
     pub value: Option<f64>,
     pub reason: String,
@@ -219,7 +219,7 @@ fn is_nothing(usage: &Usage) -> bool {
     *usage == Usage::default()
 }
 
-impl Finding {
+impl Evaluation {
     pub fn new(verdict: Verdict, value: Option<f64>, reason: impl Into<String>) -> Self {
         Self { verdict, value, reason: reason.into(), usage: Usage::default() }
     }
@@ -267,9 +267,9 @@ fn rendered(template: &Template, variables: &minijinja::Value) -> Result<String,
 }
 
 /// What is wrong with a threshold that is compared with values from 0 to 1.
-fn check_threshold(threshold: f64) -> Option<component::Finding> {
+fn check_threshold(threshold: f64) -> Option<component::Issue> {
     let fits = (0.0..=1.0).contains(&threshold);
-    (!fits).then(|| component::Finding::problem("threshold", "must be from 0 to 1", "for example: threshold: 0.8"))
+    (!fits).then(|| component::Issue::problem("threshold", "must be from 0 to 1", "for example: threshold: 0.8"))
 }
 
 /// Text for a reason: quoted, and not longer than a person wants to read.
@@ -284,5 +284,5 @@ fn quote(text: &str) -> String {
 /// For evaluators that call nothing.
 #[cfg(test)]
 fn no_calls() -> Calls<'static> {
-    Calls::new(&super::calls::NoJournal, "test", 0, 1)
+    Calls::new(&crate::calls::NoJournal, "test", 0, 1)
 }

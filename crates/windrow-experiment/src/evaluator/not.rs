@@ -8,9 +8,9 @@ use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
-use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
-use crate::component::{Checked, Surroundings};
-use crate::spec::Component;
+use super::{Bound, Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, chosen, thaw};
+use crate::definition::component::{Checked, LoadContext};
+use crate::definition::spec::Component;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
@@ -25,14 +25,9 @@ pub const DOC: Doc = Doc {
 };
 
 /// `not: { exact: { … } }`: the section names one evaluator.
-pub fn read(
-    section: &Section,
-    _also: &[&str],
-    surroundings: Surroundings<'_>,
-    problems: &mut Problems,
-) -> Option<Checked> {
+pub fn read(section: &Section, _also: &[&str], context: LoadContext<'_>, problems: &mut Problems) -> Option<Checked> {
     let (kind, config) = chosen(section.clone(), problems)?;
-    let checked = (kind.read)(&config, &[], surroundings, problems)?;
+    let checked = (kind.read)(&config, &[], context, problems)?;
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
     let config = serde_json::to_value(component).expect("a component serialises to JSON");
     Some(Checked { config, ..checked })
@@ -43,8 +38,8 @@ pub struct Not {
 }
 
 impl Not {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
-        Ok(Box::new(Self { inner: [Bound::part(thaw(config)?, setting)?] }))
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
+        Ok(Box::new(Self { inner: [Bound::part(thaw(config)?, context)?] }))
     }
 
     fn inner(&self) -> &dyn Evaluator {
@@ -66,20 +61,20 @@ impl Evaluator for Not {
         &self.inner
     }
 
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let finding = self.inner().judge(subject, calls).await?;
         Ok(inverted(finding, &self.inner[0].name))
     }
 }
 
-fn inverted(finding: Finding, name: &str) -> Finding {
+fn inverted(finding: Evaluation, name: &str) -> Evaluation {
     let verdict = match finding.verdict {
         Verdict::Pass => Verdict::Fail,
         Verdict::Fail => Verdict::Pass,
         Verdict::Error | Verdict::Skipped => return finding,
     };
     let reason = format!("not {name}: {}", finding.reason);
-    Finding::new(verdict, finding.value.map(|value| 1.0 - value), reason)
+    Evaluation::new(verdict, finding.value.map(|value| 1.0 - value), reason)
 }
 
 #[cfg(test)]
@@ -91,7 +86,8 @@ mod tests {
 
     #[tokio::test]
     async fn pass_and_fail_change_places_with_the_value() {
-        let not = Not::build(json!({ "kind": "regex", "config": { "pattern": "^P" } }), &Setting::plain()).unwrap();
+        let not =
+            Not::build(json!({ "kind": "regex", "config": { "pattern": "^P" } }), &ComponentContext::plain()).unwrap();
         let finding = not.judge(Subject::new("Paris", None), &no_calls()).await.unwrap();
         assert_eq!((finding.verdict, finding.value), (Verdict::Fail, Some(0.0)));
         assert_eq!(finding.reason, "not regex: matches at 0: \"P\"");
@@ -101,9 +97,9 @@ mod tests {
 
     #[test]
     fn error_and_skipped_stay() {
-        let error = Finding::error("no idea");
+        let error = Evaluation::error("no idea");
         assert_eq!(inverted(error.clone(), "x"), error);
-        let skipped = Finding::skipped("not for this row");
+        let skipped = Evaluation::skipped("not for this row");
         assert_eq!(inverted(skipped.clone(), "x"), skipped);
     }
 }

@@ -10,8 +10,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -88,10 +88,10 @@ impl Config for NumericConfig {
         vec![("expect", &self.expect)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let fields = [("tolerance", self.tolerance), ("relative_tolerance", self.relative_tolerance)];
         let bad = fields.into_iter().filter(|(_, value)| !(value.is_finite() && *value >= 0.0));
-        bad.map(|(field, _)| component::Finding::problem(field, "must not be negative", "for example: 0.01")).collect()
+        bad.map(|(field, _)| component::Issue::problem(field, "must not be negative", "for example: 0.01")).collect()
     }
 }
 
@@ -103,23 +103,23 @@ pub struct Numeric {
 }
 
 impl Numeric {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let NumericConfig { expect, extract, tolerance, relative_tolerance } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, extract, tolerance, relative_tolerance }))
     }
 
-    fn compare(&self, output: &str, expected: &str) -> Finding {
+    fn compare(&self, output: &str, expected: &str) -> Evaluation {
         let Some(wanted) = self.extract.from(expected) else {
-            return Finding::error(format!("the expected text {} has no number", quote(expected)));
+            return Evaluation::error(format!("the expected text {} has no number", quote(expected)));
         };
         let Some(found) = self.extract.from(output) else {
-            return Finding::binary(false, format!("expected {wanted}, and {} has no number", quote(output)));
+            return Evaluation::binary(false, format!("expected {wanted}, and {} has no number", quote(output)));
         };
         let allowed = self.tolerance.max(self.relative_tolerance * wanted.abs());
         let away = (found - wanted).abs();
         match away <= allowed {
-            true => Finding::binary(true, format!("{found} is {wanted} within {allowed}")),
-            false => Finding::binary(false, format!("expected {wanted} within {allowed}, got {found}")),
+            true => Evaluation::binary(true, format!("{found} is {wanted} within {allowed}")),
+            false => Evaluation::binary(false, format!("expected {wanted} within {allowed}, got {found}")),
         }
     }
 }
@@ -130,7 +130,7 @@ impl Evaluator for Numeric {
         rendered(&self.expect, variables).map(Some)
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         Ok(self.compare(subject.output, subject.expected.unwrap_or_default()))
     }
 }

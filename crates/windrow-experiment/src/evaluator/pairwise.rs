@@ -16,8 +16,11 @@ use windrow_model::workload::Halt;
 
 use super::judge::Form;
 use super::judge::asking::{Asking, WithModel};
-use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, check_threshold, rendered, template, thaw, unfit};
-use crate::component::{self, Config};
+use super::{
+    Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, check_threshold, rendered, template, thaw,
+    unfit,
+};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
@@ -97,7 +100,7 @@ impl Config for PairwiseConfig {
         vec![("against", &self.against), ("criteria", &self.criteria)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         check_threshold(self.threshold).into_iter().collect()
     }
 }
@@ -112,7 +115,7 @@ pub struct Pairwise {
 }
 
 impl Pairwise {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let WithModel::<PairwiseConfig> { model, own } = thaw(config)?;
         // Worth of the first answer.
         let choices = BTreeMap::from([("A".to_owned(), 1.0), ("B".to_owned(), 0.0), ("tie".to_owned(), 0.5)]);
@@ -123,7 +126,7 @@ impl Pairwise {
             prompt: template(PROMPT)?,
             format: form.instruction(),
             threshold: own.threshold,
-            asking: Asking::new(model, form, own.structured, setting)?,
+            asking: Asking::new(model, form, own.structured, context)?,
         }))
     }
 }
@@ -150,10 +153,10 @@ impl Evaluator for Pairwise {
         Ok(Some(json!({ "criteria": criteria, "question": asked.question, "earlier": asked.earlier })))
     }
 
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let (output, other) = (subject.output, subject.expected.unwrap_or_default());
         if output == other {
-            return Ok(Finding::graded(0.5, self.threshold, "a tie: both answers are the same text"));
+            return Ok(Evaluation::graded(0.5, self.threshold, "a tie: both answers are the same text"));
         }
         let prompt = |a: &str, b: &str| {
             let seen = subject.evidence.map(|seen| minijinja::Value::from(Serde(seen))).unwrap_or_default();
@@ -168,6 +171,6 @@ impl Evaluator for Pairwise {
         };
         let (value, outcome) = settled(first.value, 1.0 - second.value);
         let reason = format!("{outcome}; as A: {first}; as B: {second}");
-        Ok(Finding::graded(value, self.threshold, reason))
+        Ok(Evaluation::graded(value, self.threshold, reason))
     }
 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, thaw};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
@@ -81,9 +81,9 @@ pub struct RefusalConfig {
 }
 
 impl Config for RefusalConfig {
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let empty = self.phrases.iter().any(|phrase| phrase.trim().is_empty());
-        let problem = component::Finding::problem("phrases", "a phrase is empty", "remove it");
+        let problem = component::Issue::problem("phrases", "a phrase is empty", "remove it");
         empty.then_some(problem).into_iter().collect()
     }
 }
@@ -93,7 +93,7 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let RefusalConfig { phrases } = thaw(config)?;
         let known = PHRASES.iter().map(|&phrase| phrase.to_owned());
         Ok(Box::new(Self { phrases: known.chain(phrases.iter().map(|phrase| plain(phrase))).collect() }))
@@ -110,11 +110,11 @@ fn plain(text: &str) -> String {
 
 #[async_trait]
 impl Evaluator for Refusal {
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let opening = plain(&subject.output.trim_start().chars().take(OPENING).collect::<String>());
         let finding = match self.phrases.iter().find(|phrase| opening.contains(phrase.as_str())) {
-            Some(phrase) => Finding::binary(true, format!("refuses: {}", quote(phrase))),
-            None => Finding::binary(false, format!("no refusal in the opening of {}", quote(subject.output))),
+            Some(phrase) => Evaluation::binary(true, format!("refuses: {}", quote(phrase))),
+            None => Evaluation::binary(false, format!("no refusal in the opening of {}", quote(subject.output))),
         };
         Ok(finding)
     }
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     async fn refuses(config: Value, output: &str) -> bool {
-        let refusal = Refusal::build(config, &Setting::plain()).unwrap();
+        let refusal = Refusal::build(config, &ComponentContext::plain()).unwrap();
         let finding = refusal.judge(Subject::new(output, None), &no_calls()).await.unwrap();
         finding.value == Some(1.0)
     }

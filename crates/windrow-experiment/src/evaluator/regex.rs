@@ -8,8 +8,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, thaw, unfit};
-use crate::component::{self, Config};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, thaw, unfit};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
@@ -42,11 +42,11 @@ impl RegexConfig {
 }
 
 impl Config for RegexConfig {
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let help =
             "correct the pattern; the syntax is that of https://docs.rs/regex (no look-around, no back-references)";
         let wrong = self.compile().err();
-        wrong.into_iter().map(|reason| component::Finding::problem("pattern", bad(&reason), help)).collect()
+        wrong.into_iter().map(|reason| component::Issue::problem("pattern", bad(&reason), help)).collect()
     }
 }
 
@@ -59,7 +59,7 @@ pub struct RegexMatch {
 }
 
 impl RegexMatch {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let config: RegexConfig = thaw(config)?;
         Ok(Box::new(Self { pattern: config.compile().map_err(|reason| unfit(&bad(&reason)))? }))
     }
@@ -67,10 +67,10 @@ impl RegexMatch {
 
 #[async_trait]
 impl Evaluator for RegexMatch {
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let finding = match self.pattern.find(subject.output) {
-            Some(found) => Finding::binary(true, format!("matches at {}: {}", found.start(), quote(found.as_str()))),
-            None => Finding::binary(false, format!("no match in {}", quote(subject.output))),
+            Some(found) => Evaluation::binary(true, format!("matches at {}: {}", found.start(), quote(found.as_str()))),
+            None => Evaluation::binary(false, format!("no match in {}", quote(subject.output))),
         };
         Ok(finding)
     }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 
 use super::graded::Graded;
-use super::{Doc, Evaluator, Setting, check_threshold, ngram, thaw};
-use crate::component::{self, Config};
+use super::{ComponentContext, Doc, Evaluator, check_threshold, ngram, thaw};
+use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
@@ -58,12 +58,12 @@ impl Config for RougeConfig {
         vec![("expect", &self.expect)]
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         check_threshold(self.threshold).into_iter().collect()
     }
 }
 
-pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
     let RougeConfig { expect, variant, threshold } = thaw(config)?;
     let score = match variant {
         Variant::Words => |output: &str, expected: &str| by_runs(output, expected, 1),

@@ -7,8 +7,8 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, quote, rendered, template, thaw};
-use crate::component::Config;
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw};
+use crate::definition::component::Config;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
@@ -51,7 +51,7 @@ pub struct StartsWith {
 }
 
 impl StartsWith {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let StartsWithConfig { expect, ignore_case, trim } = thaw(config)?;
         Ok(Box::new(Self { expect: template(&expect)?, ignore_case, trim }))
     }
@@ -74,12 +74,12 @@ impl Evaluator for StartsWith {
         }
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let expected = subject.expected.unwrap_or_default();
         let finding = match self.begins(subject.output, expected) {
-            true => Finding::binary(true, format!("starts with {}", quote(expected))),
+            true => Evaluation::binary(true, format!("starts with {}", quote(expected))),
             false => {
-                Finding::binary(false, format!("{} does not start with {}", quote(subject.output), quote(expected)))
+                Evaluation::binary(false, format!("{} does not start with {}", quote(subject.output), quote(expected)))
             }
         };
         Ok(finding)

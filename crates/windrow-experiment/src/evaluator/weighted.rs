@@ -9,9 +9,9 @@ use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
-use super::{Bound, Calls, Case, Doc, Evaluator, Finding, Setting, Subject, chosen, thaw};
-use crate::component::{Checked, Placed, Surroundings};
-use crate::spec::Component;
+use super::{Bound, Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, chosen, thaw};
+use crate::definition::component::{Checked, LoadContext, Placed};
+use crate::definition::spec::Component;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::Content;
@@ -59,12 +59,7 @@ struct Wants {
     warnings: Vec<String>,
 }
 
-pub fn read(
-    section: &Section,
-    also: &[&str],
-    surroundings: Surroundings<'_>,
-    problems: &mut Problems,
-) -> Option<Checked> {
+pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems: &mut Problems) -> Option<Checked> {
     let mut section = section.clone();
     let list = section.require("of", EXAMPLE, problems);
     let threshold = section.take("threshold");
@@ -83,7 +78,7 @@ pub fn read(
     }
     let mut wants = Wants::default();
     let parts: Vec<_> =
-        list.elements(problems).into_iter().map(|entry| read_part(entry, surroundings, &mut wants, problems)).collect();
+        list.elements(problems).into_iter().map(|entry| read_part(entry, context, &mut wants, problems)).collect();
     let of = parts.into_iter().collect::<Option<Vec<_>>>();
     let config = WeightedConfig { of: of?, threshold: threshold? };
     let Wants { templates, row_fields, warnings } = wants;
@@ -93,7 +88,7 @@ pub fn read(
 
 fn read_part(
     mut entry: Section,
-    surroundings: Surroundings<'_>,
+    context: LoadContext<'_>,
     wants: &mut Wants,
     problems: &mut Problems,
 ) -> Option<Weighed<Component>> {
@@ -102,7 +97,7 @@ fn read_part(
         Some(given) => read_number(&given, |value| value > 0.0, "must be more than 0", problems),
     };
     let (kind, config) = chosen(entry, problems)?;
-    let Checked { config, templates, row_fields, warnings } = (kind.read)(&config, &[], surroundings, problems)?;
+    let Checked { config, templates, row_fields, warnings } = (kind.read)(&config, &[], context, problems)?;
     wants.templates.extend(templates);
     wants.row_fields.extend(row_fields);
     wants.warnings.extend(warnings);
@@ -125,17 +120,17 @@ pub struct Weighted {
 }
 
 impl Weighted {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let WeightedConfig { of, threshold } = thaw(config)?;
         let weights = of.iter().map(|weighed| weighed.weight).collect();
-        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part, setting)).collect::<Result<_, _>>()?;
+        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part, context)).collect::<Result<_, _>>()?;
         Ok(Box::new(Self { weights, parts, threshold }))
     }
 
-    fn combine(&self, findings: &[Finding]) -> Finding {
+    fn combine(&self, findings: &[Evaluation]) -> Evaluation {
         let (mut sum, mut weights, mut reasons) = (0.0, 0.0, Vec::new());
         for ((finding, weight), part) in findings.iter().zip(&self.weights).zip(&self.parts) {
-            let Finding { verdict, value, reason, .. } = finding;
+            let Evaluation { verdict, value, reason, .. } = finding;
             match (verdict, value) {
                 (Verdict::Skipped, _) => reasons.push(format!("{} skipped: {reason}", part.name)),
                 (Verdict::Pass | Verdict::Fail, Some(value)) => {
@@ -143,13 +138,13 @@ impl Weighted {
                     weights += weight;
                     reasons.push(format!("{} {value}: {reason}", part.name));
                 }
-                _ => return Finding::error(format!("{}: {reason}", part.name)),
+                _ => return Evaluation::error(format!("{}: {reason}", part.name)),
             }
         }
         let reason = reasons.join("; ");
         match weights > 0.0 {
-            true => Finding::graded(sum / weights, self.threshold, reason),
-            false => Finding::skipped(reason),
+            true => Evaluation::graded(sum / weights, self.threshold, reason),
+            false => Evaluation::skipped(reason),
         }
     }
 }
@@ -174,7 +169,7 @@ impl Evaluator for Weighted {
         &self.parts
     }
 
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let expected: Vec<Option<String>> = serde_json::from_str(subject.expected.unwrap_or("[]")).unwrap_or_default();
         let mut findings = Vec::with_capacity(self.parts.len());
         for (no, part) in self.parts.iter().enumerate() {
@@ -200,8 +195,8 @@ mod tests {
         WeightedConfig { of: vec![exact, regex], threshold: 0.5 }
     }
 
-    async fn judged(output: &str) -> Finding {
-        let weighted = Weighted::build(serde_json::to_value(weighted()).unwrap(), &Setting::plain()).unwrap();
+    async fn judged(output: &str) -> Evaluation {
+        let weighted = Weighted::build(serde_json::to_value(weighted()).unwrap(), &ComponentContext::plain()).unwrap();
         let expected = weighted.expected(&minijinja::context! { capital => "Paris" }).unwrap();
         weighted.judge(Subject::new(output, expected.as_deref()), &no_calls()).await.unwrap()
     }
@@ -218,11 +213,12 @@ mod tests {
     fn an_error_is_the_whole_and_a_skipped_part_does_not_count() {
         let WeightedConfig { of, threshold } = weighted();
         let weights = of.iter().map(|weighed| weighed.weight).collect();
-        let parts = of.into_iter().map(|weighed| Bound::part(weighed.part, &Setting::plain()).unwrap()).collect();
+        let parts =
+            of.into_iter().map(|weighed| Bound::part(weighed.part, &ComponentContext::plain()).unwrap()).collect();
         let weighted = Weighted { weights, parts, threshold };
-        let skipped = Finding::skipped("no");
-        let pass = Finding::binary(true, "yes");
-        assert_eq!(weighted.combine(&[pass.clone(), Finding::error("oops")]).verdict, Verdict::Error);
+        let skipped = Evaluation::skipped("no");
+        let pass = Evaluation::binary(true, "yes");
+        assert_eq!(weighted.combine(&[pass.clone(), Evaluation::error("oops")]).verdict, Verdict::Error);
         assert_eq!(weighted.combine(&[skipped.clone(), pass]).value, Some(1.0));
         assert_eq!(weighted.combine(&[skipped.clone(), skipped]).verdict, Verdict::Skipped);
     }

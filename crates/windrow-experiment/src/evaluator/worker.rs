@@ -7,7 +7,7 @@ use serde_json::Value;
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
-use super::{Calls, Doc, Evaluator, Finding, Setting, Subject, thaw};
+use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, thaw};
 use crate::target::worker::WorkerConfig;
 
 pub const DOC: Doc = Doc {
@@ -28,7 +28,7 @@ evaluators:
 pub struct Worker;
 
 impl Worker {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let WorkerConfig(_) = thaw(config)?;
         Ok(Box::new(Self))
     }
@@ -36,7 +36,7 @@ impl Worker {
 
 #[async_trait]
 impl Evaluator for Worker {
-    async fn judge(&self, _subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, _subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let message = "this evaluator is a worker of your own (docs/workers.md)";
         Err(Failure::new(ErrorClass::InvalidRequest, message).into())
     }

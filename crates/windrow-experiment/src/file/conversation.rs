@@ -3,9 +3,9 @@
 use serde::Deserialize;
 
 use super::fit::{self, Wish};
-use super::target::read_model;
-use crate::component::{Checked, Placed, Surroundings};
-use crate::talk::{Simulated, Talk};
+use crate::definition::component::{Checked, LoadContext, Placed};
+use crate::definition::conversation::{ConversationMode, Simulated};
+use crate::target::read_model;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
@@ -16,7 +16,7 @@ const MAX_TURNS: usize = 1000;
 #[derive(Debug, Default)]
 pub struct ConversationSection {
     /// `None` when something is wrong with it.
-    pub talk: Option<Talk>,
+    pub mode: Option<ConversationMode>,
     pub wishes: Vec<Wish>,
     pub warnings: Vec<String>,
 }
@@ -56,15 +56,15 @@ fn default_stop() -> String {
     "[END]".to_owned()
 }
 
-pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: &mut Problems) -> ConversationSection {
-    let scripted = || ConversationSection { talk: Some(Talk::Scripted), ..ConversationSection::default() };
+pub fn read(section: Option<Section>, context: LoadContext<'_>, problems: &mut Problems) -> ConversationSection {
+    let scripted = || ConversationSection { mode: Some(ConversationMode::Scripted), ..ConversationSection::default() };
     let Some(mut section) = section else { return scripted() };
     let kind = section.text().map(str::to_owned);
     let taken: Vec<(&str, Section)> = KINDS.iter().filter_map(|kind| Some((*kind, section.take(kind)?))).collect();
     match (kind.as_deref(), <[_; 1]>::try_from(taken)) {
         (Some("scripted"), _) | (None, Ok([("scripted", _)])) => scripted(),
         (None, Ok([("forced", config)])) => read_forced(&config, problems).unwrap_or_default(),
-        (None, Ok([("simulated", config)])) => read_simulated(config, surroundings, problems).unwrap_or_default(),
+        (None, Ok([("simulated", config)])) => read_simulated(config, context, problems).unwrap_or_default(),
         _ => {
             let message = "`conversation` must be one of scripted, forced and simulated";
             problems.add(section.span, message, format!("for example: {EXAMPLE}"));
@@ -79,16 +79,16 @@ fn read_forced(section: &Section, problems: &mut Problems) -> Option<Conversatio
     let field = Placed { path, span: section.span_of("reply"), text: reply.clone(), given: &[] };
     let wants = Checked { row_fields: vec![field], ..Checked::default() };
     let wishes = fit::wishes_of(&wants, true, problems);
-    Some(ConversationSection { talk: Some(Talk::Forced { reply }), wishes, warnings: Vec::new() })
+    Some(ConversationSection { mode: Some(ConversationMode::Forced { reply }), wishes, warnings: Vec::new() })
 }
 
 fn read_simulated(
     mut section: Section,
-    surroundings: Surroundings<'_>,
+    context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<ConversationSection> {
     let user = section.require("user", "user: { openai: { model: … } }", problems);
-    let user = user.and_then(|user| read_model(user, surroundings, problems));
+    let user = user.and_then(|user| read_model(user, context, problems));
     let SimulatedConfig { persona, goal, max_turns, stop } = section.read(&["user"], problems)?;
     if !(1..=MAX_TURNS).contains(&max_turns) {
         let message = format!("`{}.max_turns` must be 1 to {MAX_TURNS}", section.path);
@@ -105,6 +105,6 @@ fn read_simulated(
         wishes.extend(fit::wish(&placed, true, problems));
     }
     let Some(user) = user else { return Some(ConversationSection { wishes, ..ConversationSection::default() }) };
-    let talk = Talk::Simulated(Simulated { user: user.component, persona, goal, max_turns, stop });
-    Some(ConversationSection { talk: Some(talk), wishes, warnings: user.warnings })
+    let mode = ConversationMode::Simulated(Simulated { user: user.component, persona, goal, max_turns, stop });
+    Some(ConversationSection { mode: Some(mode), wishes, warnings: user.warnings })
 }

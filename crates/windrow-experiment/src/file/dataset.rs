@@ -38,7 +38,7 @@ impl DatasetSection {
 
 /// Where a dataset's name is looked up.
 #[derive(Clone, Copy)]
-pub struct Shelf<'a> {
+pub struct DatasetLookup<'a> {
     pub library: Option<&'a Library>,
     pub workspace: &'a str,
 }
@@ -57,15 +57,20 @@ struct DatasetConfig {
     shape: Shape,
 }
 
-pub fn read(section: Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut Problems) -> Option<DatasetSection> {
+pub fn read(
+    section: Section,
+    base: Base<'_>,
+    lookup: DatasetLookup<'_>,
+    problems: &mut Problems,
+) -> Option<DatasetSection> {
     let mut config = match section.text() {
         Some(path) => DatasetConfig { path: Some(path.to_owned()), ..DatasetConfig::default() },
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
     let Located { source, shown, span, profile } = match (config.path.take(), config.name.take()) {
-        (Some(_), None) if base.rows.is_some() => sent_along(&section, base, shelf, problems)?,
+        (Some(_), None) if base.rows.is_some() => sent_along(&section, base, lookup, problems)?,
         (Some(path), None) => in_file(&section, base, &path, &config, problems)?,
-        (None, Some(name)) => under_name(&section, shelf, name, &config, problems)?,
+        (None, Some(name)) => under_name(&section, lookup, name, &config, problems)?,
         (path, _) => {
             let found = if path.is_some() { "both `path` and `name`" } else { "neither `path` nor `name`" };
             let help = "name a file: dataset: rows.jsonl; or an imported dataset: dataset: { name: … }";
@@ -124,15 +129,20 @@ fn in_file(
 }
 
 /// The file is on the machine that sent the job file, and its rows are here.
-fn sent_along(section: &Section, base: Base<'_>, shelf: Shelf<'_>, problems: &mut Problems) -> Option<Located> {
+fn sent_along(
+    section: &Section,
+    base: Base<'_>,
+    lookup: DatasetLookup<'_>,
+    problems: &mut Problems,
+) -> Option<Located> {
     let (name, version) = base.rows?;
     let config = DatasetConfig { version: Some(version), ..DatasetConfig::default() };
-    under_name(section, shelf, name.to_owned(), &config, problems)
+    under_name(section, lookup, name.to_owned(), &config, problems)
 }
 
 fn under_name(
     section: &Section,
-    shelf: Shelf<'_>,
+    lookup: DatasetLookup<'_>,
     name: String,
     config: &DatasetConfig,
     problems: &mut Problems,
@@ -143,7 +153,7 @@ fn under_name(
         problems.add(section.span.clone(), message, "remove them");
         return None;
     }
-    let versions = shelf.library.map_or(Ok(Vec::new()), |library| library.versions(shelf.workspace, &name));
+    let versions = lookup.library.map_or(Ok(Vec::new()), |library| library.versions(lookup.workspace, &name));
     let versions = match versions {
         Ok(versions) => versions,
         Err(error) => {
@@ -152,12 +162,12 @@ fn under_name(
         }
     };
     if versions.is_empty() {
-        let names = shelf.library.and_then(|library| library.names(shelf.workspace).ok()).unwrap_or_default();
+        let names = lookup.library.and_then(|library| library.names(lookup.workspace).ok()).unwrap_or_default();
         let help = match nearest(&name, names.iter().map(String::as_str)) {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("import it: windrow datasets import FILE --name {name}"),
         };
-        problems.add(span, format!("there is no dataset {name:?} in the workspace {:?}", shelf.workspace), help);
+        problems.add(span, format!("there is no dataset {name:?} in the workspace {:?}", lookup.workspace), help);
         return None;
     }
     let wanted = config.version.unwrap_or(versions[0].version);

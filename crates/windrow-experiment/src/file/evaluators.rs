@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::component::{Placed, Surroundings};
-use crate::evaluator::{chosen, condition_template};
-use crate::spec::{NamedComponent, Over};
+use crate::definition::component::{LoadContext, Placed, condition_template};
+use crate::definition::spec::{NamedComponent, Over};
+use crate::evaluator::chosen;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
@@ -21,7 +21,7 @@ pub struct EvaluatorsSection {
     pub warnings: Vec<String>,
 }
 
-pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: &mut Problems) -> EvaluatorsSection {
+pub fn read(section: Option<Section>, context: LoadContext<'_>, problems: &mut Problems) -> EvaluatorsSection {
     let mut read = EvaluatorsSection::default();
     let mut names = Names::default();
     let mut unnamed = Vec::new();
@@ -30,7 +30,7 @@ pub fn read(section: Option<Section>, surroundings: Surroundings<'_>, problems: 
         let name = names.given(&mut config, problems);
         let over = config.take("over").and_then(|over| over.read::<Over>(&[], problems)).unwrap_or(Over::Turn);
         let when = config.take("when").and_then(|when| read_condition(&when, &mut read.wishes, problems));
-        let Some(checked) = (kind.read)(&config, COMMON, surroundings, problems) else { continue };
+        let Some(checked) = (kind.read)(&config, COMMON, context, problems) else { continue };
         read.wishes.extend(fit::wishes_of(&checked, false, problems));
         read.warnings.extend(checked.warnings);
         if name.is_none() {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::dataset::DatasetSection;
-use crate::component::{Checked, Placed};
-use crate::survey::{Need, Survey, Unmet};
+use crate::definition::component::{Checked, Placed};
+use crate::file::survey::{Need, Survey, Unmet};
 use windrow_jobfile::dataset::{BadRow, Library};
 use windrow_jobfile::diagnostics::{Problem, Problems, nearest};
 use windrow_jobfile::forbidden::Forbidden;

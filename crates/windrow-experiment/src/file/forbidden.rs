@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::dataset::DatasetSection;
-use crate::survey::Survey;
+use crate::file::survey::Survey;
 use windrow_jobfile::diagnostics::{Problem, Problems};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::forbidden::{Forbidden, VARIABLE, words_in};

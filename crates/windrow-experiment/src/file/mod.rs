@@ -8,13 +8,14 @@ mod fit;
 mod forbidden;
 mod prices;
 mod quality;
+pub mod survey;
 pub mod target;
 mod trials;
 mod worker;
 
-use super::KIND;
-use super::component::Surroundings;
-use super::spec::ExperimentSpec;
+use crate::KIND;
+use crate::definition::component::LoadContext;
+use crate::definition::spec::ExperimentSpec;
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::Problems;
@@ -67,13 +68,13 @@ pub fn load(
     };
     let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
     let environment = &environment.of_workspace(workspace);
-    let surroundings = Surroundings { environment, folder: base.folder };
-    let shelf = dataset::Shelf { library, workspace };
-    let dataset = dataset.and_then(|section| dataset::read(section, base, shelf, problems));
-    let conversation = conversation::read(conversation, surroundings, problems);
-    let talk = conversation.talk.clone().unwrap_or_default();
-    let target = target.and_then(|section| target::read(section, &talk, surroundings, problems));
-    let evaluators = evaluators::read(evaluators, surroundings, problems);
+    let context = LoadContext { environment, folder: base.folder };
+    let lookup = dataset::DatasetLookup { library, workspace };
+    let dataset = dataset.and_then(|section| dataset::read(section, base, lookup, problems));
+    let conversation = conversation::read(conversation, context, problems);
+    let mode = conversation.mode.clone().unwrap_or_default();
+    let target = target.and_then(|section| target::read(section, &mode, context, problems));
+    let evaluators = evaluators::read(evaluators, context, problems);
     let prices = prices::read(own_prices, environment, problems);
 
     let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
@@ -91,15 +92,15 @@ pub fn load(
 
     if let (Some(header), Some(target)) = (&header, &target) {
         let (worker, reading) = (header.worker.as_deref(), &dataset.dataset.reading);
-        let parts = worker::Parts { worker, target, evaluators: &evaluators.components, reading, talk: &talk };
+        let parts = worker::Parts { worker, target, evaluators: &evaluators.components, reading, mode: &mode };
         worker::check(&parts, places, problems);
     }
-    let (header, target, talk, prices) = (header?, target?, conversation.talk?, prices?);
+    let (header, target, mode, prices) = (header?, target?, conversation.mode?, prices?);
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
         target: target.component,
         messages: target.messages,
-        conversation: talk,
+        conversation: mode,
         evaluators: evaluators.components,
         prices: prices.own,
         cache,

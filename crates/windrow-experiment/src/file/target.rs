@@ -1,10 +1,10 @@
 //! `target:` in a job file: one of the registered targets, and what it is asked.
 
-use crate::component::{Placed, Surroundings};
-use crate::message::{MessageTemplate, Role};
-use crate::spec::Component;
-use crate::talk::{Talk, USER};
-use crate::target::{TARGETS, TargetKind, find, models};
+use crate::definition::component::{LoadContext, Placed};
+use crate::definition::conversation::{ConversationMode, USER};
+use crate::definition::message::{MessageTemplate, Role};
+use crate::definition::spec::Component;
+use crate::target::{TARGETS, chosen};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
@@ -19,16 +19,10 @@ pub struct TargetSection {
     pub warnings: Vec<String>,
 }
 
-/// A model that is called by something other than the experiment itself.
-pub struct ModelSection {
-    pub component: Component,
-    pub warnings: Vec<String>,
-}
-
 pub fn read(
     mut section: Section,
-    talk: &Talk,
-    surroundings: Surroundings<'_>,
+    mode: &ConversationMode,
+    context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<TargetSection> {
     let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
@@ -38,7 +32,7 @@ pub fn read(
         return None;
     }
     let mut wishes = Vec::new();
-    let given: &'static [&'static str] = if matches!(talk, Talk::Simulated(_)) { &[USER] } else { &[] };
+    let given: &'static [&'static str] = if matches!(mode, ConversationMode::Simulated(_)) { &[USER] } else { &[] };
     let mut messages = read_messages(&mut section, given, &mut wishes, problems);
     if messages.iter().all(|message| message.role.opens_conversation()) && !given.is_empty() {
         messages.push(MessageTemplate { role: Role::User, content: format!("{{{{ {USER} }}}}") });
@@ -48,44 +42,10 @@ pub fn read(
         let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
-    let checked = (kind.read)(&config, &[], surroundings, problems)?;
+    let checked = (kind.read)(&config, &[], context, problems)?;
     wishes.extend(fit::wishes_of(&checked, true, problems));
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
     Some(TargetSection { component, messages, wishes, warnings: checked.warnings })
-}
-
-/// The one target that a section names, and its configuration. `also` was taken out before.
-pub fn chosen(mut section: Section, also: &[&str], problems: &mut Problems) -> Option<(&'static TargetKind, Section)> {
-    let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
-    let found: Vec<(&TargetKind, Section)> =
-        names.iter().filter_map(|name| Some((find(name)?, section.take(name)?))).collect();
-    let (at, path) = (section.span.clone(), section.path.clone());
-    let left = section.field_names().len();
-    section.finish(&[&names, also].concat(), problems);
-    match <[_; 1]>::try_from(found) {
-        Ok([one]) => Some(one),
-        Err(none) if none.is_empty() && left > 0 => None,
-        Err(found) => {
-            let found = if found.is_empty() { "no target" } else { "more than one target" };
-            problems.add(at, format!("`{path}` names {found}"), format!("name exactly one of: {}", names.join(", ")));
-            None
-        }
-    }
-}
-
-/// A model inside another component: a judge, a simulated user. It is asked with messages.
-pub fn read_model(section: Section, surroundings: Surroundings<'_>, problems: &mut Problems) -> Option<ModelSection> {
-    let at = section.span.clone();
-    let (kind, config) = chosen(section, &[], problems)?;
-    if !kind.needs_prompt(&config) {
-        let models: Vec<_> = models().collect();
-        let message = format!("the target `{}` cannot be asked with messages", kind.name);
-        problems.add(at, message, format!("use one of: {}", models.join(", ")));
-        return None;
-    }
-    let checked = (kind.read)(&config, &[], surroundings, problems)?;
-    let component = Component { kind: kind.name.to_owned(), config: checked.config };
-    Some(ModelSection { component, warnings: checked.warnings })
 }
 
 fn read_messages(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::dataset::DatasetSection;
-use crate::trials::{MAX_TRIALS, TRIAL};
+use crate::definition::trials::{MAX_TRIALS, TRIAL};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use crate::elsewhere::WORKER;
-use crate::spec::NamedComponent;
-use crate::talk::Talk;
+use crate::definition::conversation::ConversationMode;
+use crate::definition::placement::WORKER;
+use crate::definition::spec::NamedComponent;
 use windrow_jobfile::dataset::Reading;
 use windrow_jobfile::diagnostics::Problems;
 
@@ -25,11 +25,11 @@ pub struct Parts<'a> {
     pub target: &'a TargetSection,
     pub evaluators: &'a [NamedComponent],
     pub reading: &'a Reading,
-    pub talk: &'a Talk,
+    pub mode: &'a ConversationMode,
 }
 
 pub fn check(parts: &Parts<'_>, places: Places, problems: &mut Problems) {
-    let Parts { worker, target, evaluators, reading, talk } = parts;
+    let Parts { worker, target, evaluators, reading, mode } = parts;
     if target.component.kind != WORKER {
         if evaluators.iter().any(|evaluator| evaluator.kind == WORKER) {
             let message = "an evaluator `worker` needs the target `worker`: a worker of your own does whole items";
@@ -63,7 +63,7 @@ pub fn check(parts: &Parts<'_>, places: Places, problems: &mut Problems) {
         let message = "the target `worker` is given rows as they stand, without `fields` and `shape`";
         problems.add(places.dataset, message, "leave them out, and read the row as the worker needs it");
     }
-    if !talk.is_scripted() {
+    if !mode.is_scripted() {
         let help = "leave `conversation` out, and let the worker lead it";
         problems.add(places.conversation, "the target `worker` cannot be talked to by a simulated user", help);
     }

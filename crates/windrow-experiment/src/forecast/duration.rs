@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use windrow_model::limit::Limits;
 
-use super::experience::Experience;
-use super::ledger::Noted;
-use crate::talk::USER;
+use crate::context::Experience;
+use crate::definition::conversation::USER;
+use crate::forecast::ledger::Noted;
 
 /// Over which a rate is kept; a little more than the minute that providers count.
 const WINDOW_MS: f64 = 61_000.0;

@@ -3,7 +3,6 @@
 
 mod duration;
 mod estimate;
-mod experience;
 mod ledger;
 mod notes;
 
@@ -17,12 +16,12 @@ use windrow_model::store::NewItem;
 use windrow_model::workload::{Halt, Program, WorkItem};
 use windrow_model::{AttemptId, ErrorClass, Failure, ItemId, RunId};
 
-use super::program::Experiment;
-use super::rehearsal::Rehearsal;
-use super::spec::ExperimentSpec;
+pub use crate::context::Experience;
+use crate::context::Rehearsal;
+use crate::definition::spec::ExperimentSpec;
+use crate::execution::program::Experiment;
 pub use duration::Length;
 pub use estimate::Estimate;
-pub use experience::Experience;
 use ledger::{Ledger, Noted};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::Line;
-use super::experience::{Experience, FIRST_TOKEN_MS, TOKEN_MS};
-use crate::spec::ExperimentSpec;
-use crate::talk::Talk;
-use crate::target::{FIRST_GUESS, has_price, models};
+use crate::context::{Experience, FIRST_GUESS, FIRST_TOKEN_MS, TOKEN_MS};
+use crate::definition::conversation::ConversationMode;
+use crate::definition::spec::ExperimentSpec;
+use crate::forecast::Line;
+use crate::target::{has_price, models};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
 
@@ -26,7 +26,7 @@ pub fn of(spec: &ExperimentSpec, calls: &[Line], experience: &Experience, failed
             guessed.join(", ")
         ));
     }
-    if matches!(spec.conversation, Talk::Simulated(_)) {
+    if matches!(spec.conversation, ConversationMode::Simulated(_)) {
         notes.push("the simulated user is taken to use all of `max_turns`: at most".to_owned());
     }
     if spec.cache {

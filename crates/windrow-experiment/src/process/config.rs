@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::component::{self, Checked, Config, Finding, Surroundings};
+use crate::definition::component::{self, Checked, Config, Issue, LoadContext};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::{Environment, has_reference};
@@ -37,9 +37,9 @@ pub struct CommandConfig {
 }
 
 impl Config for CommandConfig {
-    fn check(&self, _environment: &Environment) -> Vec<Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<Issue> {
         let nothing = self.run.first().is_none_or(|program| program.trim().is_empty());
-        let problem = || Finding::problem("run", "names no program", "for example: run: [python3, check.py]");
+        let problem = || Issue::problem("run", "names no program", "for example: run: [python3, check.py]");
         nothing.then(problem).into_iter().collect()
     }
 }
@@ -122,22 +122,22 @@ fn max_output() -> Size {
 }
 
 impl Config for Limits {
-    fn check(&self, environment: &Environment) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    fn check(&self, environment: &Environment) -> Vec<Issue> {
+        let mut issues = Vec::new();
         if self.workers.is_some_and(|workers| !(1..=MAX_WORKERS).contains(&workers)) {
             let message = format!("must be 1 to {MAX_WORKERS}");
-            findings.push(Finding::problem("workers", message, "for example: workers: 4"));
+            issues.push(Issue::problem("workers", message, "for example: workers: 4"));
         }
         if self.timeout.is_some_and(|timeout| timeout.ms == 0) {
-            findings.push(Finding::problem("timeout", "must be more than 0", "for example: timeout: 10s"));
+            issues.push(Issue::problem("timeout", "must be more than 0", "for example: timeout: 10s"));
         }
         for (name, value) in self.env.iter().filter(|(_, value)| has_reference(value)) {
             if let Err(error) = environment.resolve_secret(value) {
                 let help = format!("set it before running, or remove `{name}`");
-                findings.push(Finding::problem("env", format!("`{name}`: {error}"), help));
+                issues.push(Issue::problem("env", format!("`{name}`: {error}"), help));
             }
         }
-        findings
+        issues
     }
 }
 
@@ -164,18 +164,18 @@ pub struct Frozen<O> {
 pub fn read<K: Kind, O: Own>(
     section: &Section,
     also: &[&str],
-    surroundings: Surroundings<'_>,
+    context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<Checked> {
     let mut kind = section.clone();
     let (limits, own) = (kind.split(LIMIT_FIELDS), kind.split(O::FIELDS));
     let also = [also, LIMIT_FIELDS, O::FIELDS].concat();
-    let kind_read = component::read::<K>(&kind, &also, surroundings, problems);
-    let limits_read = component::read::<Limits>(&limits, &[], surroundings, problems);
-    let own_read = component::read::<O>(&own, &[], surroundings, problems);
+    let kind_read = component::read::<K>(&kind, &also, context, problems);
+    let limits_read = component::read::<Limits>(&limits, &[], context, problems);
+    let own_read = component::read::<O>(&own, &[], context, problems);
     let (kind_config, limits, own) = (thaw::<K>(kind_read?), limits_read?, own_read?);
     let limits_config: Limits = thaw(limits.clone());
-    let folder = surroundings.folder;
+    let folder = context.folder;
     let folder = folder.canonicalize().or_else(|_| std::path::absolute(folder)).unwrap_or_else(|_| folder.to_owned());
 
     let mut contents = BTreeMap::new();

@@ -18,7 +18,7 @@ use windrow_model::{ErrorClass, Failure};
 pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
 pub use reply::opened;
 
-use super::target::Setting;
+use crate::context::ComponentContext;
 use config::{Launch, Limits, Mode, content_of};
 use exchange::Running;
 use start::Start;
@@ -38,7 +38,7 @@ pub struct Process {
 }
 
 impl Process {
-    pub fn new<O>(frozen: &Frozen<O>, setting: &Setting) -> Result<Self, Failure> {
+    pub fn new<O>(frozen: &Frozen<O>, context: &ComponentContext) -> Result<Self, Failure> {
         let wrong = |message: String| Failure::new(ErrorClass::InvalidRequest, message);
         for (file, content) in &frozen.contents {
             if content_of(&frozen.folder, file).ok().as_ref() != Some(content) {
@@ -48,7 +48,7 @@ impl Process {
             }
         }
         let Limits { mode, workers, timeout, max_output, env, .. } = &frozen.limits;
-        let environment = &setting.environment;
+        let environment = &context.environment;
         let secrets = env.values().filter(|value| windrow_jobfile::environment::has_reference(value));
         let secrets = secrets.map(|value| environment.resolve_secret(value)).collect::<Result<Vec<_>, _>>();
         let secrets = secrets.map_err(|error| wrong(error.to_string()))?;
@@ -56,12 +56,12 @@ impl Process {
         Ok(Self {
             start: Start::new(frozen, environment).map_err(|error| wrong(error.to_string()))?,
             mode: *mode,
-            timeout: timeout.unwrap_or(setting.timeout).to_std(),
+            timeout: timeout.unwrap_or(context.timeout).to_std(),
             max_bytes: usize::try_from(max_output.bytes).unwrap_or(usize::MAX - 1),
             places: Semaphore::new(workers.unwrap_or(cores)),
             idle: Mutex::default(),
             secret: Secret::new(secrets.into_iter().flat_map(Resolved::into_parts)),
-            rehearsed: setting.rehearsal.is_some(),
+            rehearsed: context.rehearsal.is_some(),
         })
     }
 

@@ -7,11 +7,8 @@ use windrow_model::Json;
 use windrow_model::limit::{Demand, Limits};
 use windrow_model::step::Usage;
 
-use crate::component::Finding;
-
-pub const BYTES_PER_TOKEN: usize = 4;
-/// What an answer is taken to need before one has been seen.
-pub const FIRST_GUESS: i64 = 256;
+use crate::context::{BYTES_PER_TOKEN, FIRST_GUESS};
+use crate::definition::component::Issue;
 
 pub struct Account {
     resource: String,
@@ -58,12 +55,12 @@ fn resource(base_url: &str, key: Option<&str>) -> String {
 }
 
 /// For `check` of a configuration that has `limits`.
-pub fn check_limits(limits: &Limits) -> Vec<Finding> {
+pub fn check_limits(limits: &Limits) -> Vec<Issue> {
     let wrong = limits.named().into_iter().filter_map(|(name, limit)| limit.filter(|n| *n < 1).map(|n| (name, n)));
     wrong
         .map(|(name, n)| {
             let message = format!("`{name}` is {n}, but must be at least 1");
-            Finding::problem("limits", message, "leave it out if there is no limit")
+            Issue::problem("limits", message, "leave it out if there is no limit")
         })
         .collect()
 }

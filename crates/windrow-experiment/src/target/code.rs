@@ -12,8 +12,8 @@ use windrow_model::record::nanos;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Answer, Question, Setting, Target, thaw};
-use crate::component::Config;
+use super::{Answer, ComponentContext, Question, Target, thaw};
+use crate::definition::component::Config;
 use crate::process::{self, Frozen, Own, Process, opened};
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::http_client::ms_since;
@@ -75,10 +75,10 @@ struct Used {
 }
 
 impl Code {
-    pub fn build(config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let frozen: Frozen<CodeConfig> = thaw(config)?;
         let identity = canonical(&json!({ "kind": "command", "code": process::identity(&frozen, &json!(frozen.own)) }));
-        Ok(Arc::new(Self { process: Process::new(&frozen, setting)?, output: frozen.own.output, identity }))
+        Ok(Arc::new(Self { process: Process::new(&frozen, context)?, output: frozen.own.output, identity }))
     }
 
     fn read(&self, reply: String, latency_ms: i64) -> Result<Answer, Failure> {

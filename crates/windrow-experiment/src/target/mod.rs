@@ -8,6 +8,7 @@ mod http;
 mod recorded;
 mod rehearsed;
 mod replay;
+mod select;
 pub mod worker;
 
 use std::sync::Arc;
@@ -20,20 +21,17 @@ use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::component;
-use super::conversation::Conversation;
-use super::message::Message;
-use super::process;
-use super::rehearsal::Rehearsal;
-pub use account::{BYTES_PER_TOKEN, FIRST_GUESS};
+use crate::context::ComponentContext;
+use crate::conversation::Conversation;
+use crate::definition::component;
+use crate::definition::message::Message;
+use crate::process;
 use chat::{Chat, PROVIDERS, SettingsOf};
 pub use chat::{Embeddings, has_embeddings};
-use windrow_jobfile::duration::Duration;
-use windrow_jobfile::environment::Environment;
+pub use select::{chosen, read_model};
 use windrow_jobfile::job_file::Section;
-use windrow_jobfile::prices::Prices;
 
-type Build = fn(Value, &Setting) -> Result<Arc<dyn Target>, Failure>;
+type Build = fn(Value, &ComponentContext) -> Result<Arc<dyn Target>, Failure>;
 
 pub struct TargetKind {
     pub name: &'static str,
@@ -129,44 +127,6 @@ const fn model<const PROVIDER: usize>() -> TargetKind {
     }
 }
 
-/// What a target is given beside its own configuration.
-#[derive(Clone)]
-pub struct Setting {
-    pub environment: Environment,
-    /// How long a call may take where its configuration does not say.
-    pub timeout: Duration,
-    pub prices: Arc<Prices>,
-    /// Given where nothing may really be called.
-    pub rehearsal: Option<Rehearsal>,
-}
-
-impl Setting {
-    /// For what this one calls: an evaluator by its name, the simulated user.
-    pub fn of_caller(&self, caller: &str) -> Self {
-        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.of_caller(caller));
-        Self { rehearsal, ..self.clone() }
-    }
-
-    /// For a model whose answer is read, so that in a rehearsal it can be.
-    pub fn expecting(&self, reply: impl FnOnce() -> String) -> Self {
-        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.expecting(reply()));
-        Self { rehearsal, ..self.clone() }
-    }
-}
-
-#[cfg(test)]
-impl Setting {
-    /// For what needs nothing.
-    pub fn plain() -> Self {
-        Self {
-            environment: Environment::new(|_| None),
-            timeout: Duration::from_secs(5),
-            prices: Arc::default(),
-            rehearsal: None,
-        }
-    }
-}
-
 /// One question of one turn.
 pub struct Question<'a> {
     pub messages: &'a [Message],
@@ -255,13 +215,13 @@ pub fn find(name: &str) -> Option<&'static TargetKind> {
     TARGETS.iter().find(|kind| kind.name == name)
 }
 
-pub fn build(kind: &str, config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+pub fn build(kind: &str, config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
     let found = find(kind).ok_or_else(|| {
         Failure::new(ErrorClass::InvalidRequest, format!("this version has no target `{kind}`; use a newer one"))
     })?;
-    let Some(rehearsal) = &setting.rehearsal else { return (found.build)(config, setting) };
-    let part = rehearsed::Part::new(kind, &config, setting);
-    Ok(Arc::new(rehearsed::Rehearsed::new((found.build)(config, setting)?, part, rehearsal.clone())))
+    let Some(rehearsal) = &context.rehearsal else { return (found.build)(config, context) };
+    let part = rehearsed::Part::new(kind, &config, context);
+    Ok(Arc::new(rehearsed::Rehearsed::new((found.build)(config, context)?, part, rehearsal.clone())))
 }
 
 /// Whether calls of a component are paid by the token, so that a missing price matters. What runs on

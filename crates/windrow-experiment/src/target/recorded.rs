@@ -9,8 +9,8 @@ use serde_json::Value;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Answer, Question, Setting, Target, thaw};
-use crate::component::Config;
+use super::{Answer, ComponentContext, Question, Target, thaw};
+use crate::definition::component::Config;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -31,7 +31,7 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let RecordedConfig { field } = thaw(config)?;
         Ok(Arc::new(Self { field, identity: r#"{"kind":"recorded"}"#.to_owned() }))
     }

@@ -9,8 +9,8 @@ use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{Failure, Json};
 
-use super::{Answer, Question, Setting, Target};
-use crate::rehearsal::Rehearsal;
+use super::{Answer, ComponentContext, Question, Target};
+use crate::context::Rehearsal;
 use windrow_jobfile::prices::{Prices, Tokens};
 
 /// What of the configuration says how a call is counted.
@@ -23,17 +23,17 @@ pub struct Part {
 }
 
 impl Part {
-    pub fn new(kind: &str, config: &Value, setting: &Setting) -> Self {
+    pub fn new(kind: &str, config: &Value, context: &ComponentContext) -> Self {
         // A recording is of another target.
         if let (Some(kind), inner) = (config["target"]["kind"].as_str(), &config["target"]["config"]) {
-            return Self::new(kind, inner, setting);
+            return Self::new(kind, inner, context);
         }
         let model = config["model"].as_str();
         Self {
-            model: model.map_or_else(|| kind.to_owned(), |text| setting.environment.resolve(text).unwrap_or_default()),
+            model: model.map_or_else(|| kind.to_owned(), |text| context.environment.resolve(text).unwrap_or_default()),
             has_tokens: model.is_some(),
             max_reply: config["max_completion_tokens"].as_i64().or_else(|| config["max_tokens"].as_i64()),
-            prices: setting.prices.clone(),
+            prices: context.prices.clone(),
         }
     }
 }

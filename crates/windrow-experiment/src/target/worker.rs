@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Answer, Question, Setting, Target, thaw};
-use crate::component::Config;
+use super::{Answer, ComponentContext, Question, Target, thaw};
+use crate::definition::component::Config;
 use windrow_jobfile::canonical::canonical;
 
 /// Whatever the worker understands.
@@ -26,7 +26,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let WorkerConfig(config) = thaw(config)?;
         Ok(Arc::new(Self { identity: canonical(&json!({ "kind": "worker", "config": config })) }))
     }

@@ -10,13 +10,12 @@ use serde_json::{Value, json};
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
-use super::super::{Calls, Finding, Setting, quote};
+use super::super::{Calls, ComponentContext, Evaluation, quote};
 use super::form::{Form, Ruling};
-use crate::component::{self, Checked, Config, Surroundings};
-use crate::file::target::read_model;
-use crate::message::{Message, Role};
-use crate::spec::Component;
-use crate::target::{self, Answer, Target};
+use crate::definition::component::{self, Checked, Config, LoadContext};
+use crate::definition::message::{Message, Role};
+use crate::definition::spec::Component;
+use crate::target::{self, Answer, Target, read_model};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
@@ -36,13 +35,13 @@ pub struct WithModel<C> {
 pub fn read<C: Config>(
     section: &Section,
     also: &[&str],
-    surroundings: Surroundings<'_>,
+    context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<Checked> {
     let mut section = section.clone();
     let model = section.require(MODEL, "model: { openai: { model: … } }", problems);
-    let model = model.and_then(|model| read_model(model, surroundings, problems));
-    let checked = component::read::<C>(&section, &[also, &[MODEL]].concat(), surroundings, problems);
+    let model = model.and_then(|model| read_model(model, context, problems));
+    let checked = component::read::<C>(&section, &[also, &[MODEL]].concat(), context, problems);
     let (model, mut checked) = (model?, checked?);
     checked.warnings.extend(model.warnings);
     let config = WithModel { model: model.component, own: checked.config };
@@ -60,9 +59,14 @@ pub struct Asking {
 
 impl Asking {
     /// `structured` is the field of that name; where it is not given, only OpenAI itself is relied on.
-    pub fn new(model: Component, form: Form, structured: Option<bool>, setting: &Setting) -> Result<Self, Failure> {
-        let setting = setting.expecting(|| form.specimen());
-        let build = |component: Component| target::build(&component.kind, component.config, &setting);
+    pub fn new(
+        model: Component,
+        form: Form,
+        structured: Option<bool>,
+        context: &ComponentContext,
+    ) -> Result<Self, Failure> {
+        let context = context.expecting(|| form.specimen());
+        let build = |component: Component| target::build(&component.kind, component.config, &context);
         let official = model.config.get("base_url").is_none();
         let with_schema = structured.unwrap_or(official).then(|| held_to(&form.schema(), &model)).flatten();
         let structured = with_schema.map(build).transpose()?;
@@ -71,7 +75,7 @@ impl Asking {
 
     /// The ruling on a prompt, or the finding that there is none. Where the replies on record are of no
     /// use, a retry asks anew.
-    pub async fn ruling(&self, prompt: String, calls: &Calls<'_>) -> Result<Result<Ruling, Finding>, Halt> {
+    pub async fn ruling(&self, prompt: String, calls: &Calls<'_>) -> Result<Result<Ruling, Evaluation>, Halt> {
         let messages = [Message { role: Role::User, content: prompt }];
         let mut round = 0;
         loop {
@@ -93,7 +97,7 @@ impl Asking {
     }
 
     /// Asks, and once more with what was wrong.
-    async fn ruling_in(&self, messages: &[Message], calls: &Calls<'_>) -> Result<Result<Ruling, Finding>, Halt> {
+    async fn ruling_in(&self, messages: &[Message], calls: &Calls<'_>) -> Result<Result<Ruling, Evaluation>, Halt> {
         let mut messages = messages.to_vec();
         let reply = self.ask(&messages, calls).await?.content;
         let wrong = match self.form.read(&reply) {
@@ -105,7 +109,10 @@ impl Asking {
         messages.push(Message { role: Role::User, content: repair });
         let reply = self.ask(&messages, calls).await?.content;
         Ok(self.form.read(&reply).map_err(|wrong| {
-            Finding::error(format!("the judge's reply cannot be used, asked twice: {wrong}; it said {}", quote(&reply)))
+            Evaluation::error(format!(
+                "the judge's reply cannot be used, asked twice: {wrong}; it said {}",
+                quote(&reply)
+            ))
         }))
     }
 

@@ -36,8 +36,8 @@ const DEFAULT_SCALE: [f64; 2] = [1.0, 5.0];
 
 impl Form {
     /// From the fields `scale` and `choices`, of which at most one is given.
-    pub fn new(scale: Option<&[f64]>, choices: Option<&BTreeMap<String, f64>>) -> Result<Self, component::Finding> {
-        let wrong = |field, message: &str, help: &str| Err(component::Finding::problem(field, message, help));
+    pub fn new(scale: Option<&[f64]>, choices: Option<&BTreeMap<String, f64>>) -> Result<Self, component::Issue> {
+        let wrong = |field, message: &str, help: &str| Err(component::Issue::problem(field, message, help));
         match (scale, choices) {
             (Some(_), Some(_)) => wrong("choices", "there is a `scale` as well", "keep one of the two"),
             (_, Some(choices)) if choices.len() < 2 => {

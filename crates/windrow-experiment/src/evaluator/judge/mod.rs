@@ -16,8 +16,11 @@ use serde_json::{Value, json};
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, check_threshold, rendered, template, thaw, unfit};
-use crate::component::{self, Config};
+use super::{
+    Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, check_threshold, rendered, template, thaw,
+    unfit,
+};
+use crate::definition::component::{self, Config};
 use asking::{Asking, WithModel};
 pub use form::Form;
 use windrow_jobfile::environment::Environment;
@@ -123,7 +126,7 @@ fn threshold() -> f64 {
 }
 
 impl JudgeConfig {
-    fn form(&self) -> Result<Form, component::Finding> {
+    fn form(&self) -> Result<Form, component::Issue> {
         Form::new(self.scale.as_deref(), self.choices.as_ref())
     }
 }
@@ -138,15 +141,15 @@ impl Config for JudgeConfig {
         if self.expect.is_some() { GIVEN_EXPECTED } else { GIVEN }
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let mut findings: Vec<_> = self.form().err().into_iter().collect();
         if self.rubric.is_none() && self.prompt.is_none() {
             let help = "say what makes an output good: rubric: \"Is the answer polite and correct?\"";
-            findings.push(component::Finding::problem("rubric", "the judge is told nothing to judge by", help));
+            findings.push(component::Issue::problem("rubric", "the judge is told nothing to judge by", help));
         }
         findings.extend(check_threshold(self.threshold).map(|_| {
             let help = "it is a share of the scale: 4 on a scale from 1 to 5 is 0.75";
-            component::Finding::problem("threshold", "must be from 0 to 1", help)
+            component::Issue::problem("threshold", "must be from 0 to 1", help)
         }));
         findings
     }
@@ -163,7 +166,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn build(config: Value, setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let WithModel::<JudgeConfig> { model, own } = thaw(config)?;
         let form = own.form().map_err(|_| unfit("its scale or choices are wrong"))?;
         let compiled = |text: &Option<String>| text.as_deref().map(template).transpose();
@@ -174,7 +177,7 @@ impl Judge {
             ours: template(PROMPT)?,
             format: form.instruction(),
             threshold: own.threshold,
-            asking: Asking::new(model, form, own.structured, setting)?,
+            asking: Asking::new(model, form, own.structured, context)?,
         }))
     }
 
@@ -212,10 +215,10 @@ impl Evaluator for Judge {
         Ok(Some(json!({ "prompt": self.question(case)? })))
     }
 
-    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let prompt = subject.evidence.and_then(|evidence| evidence["prompt"].as_str()).unwrap_or_default();
         Ok(match self.asking.ruling(prompt.to_owned(), calls).await? {
-            Ok(ruling) => Finding::graded(ruling.value, self.threshold, ruling.to_string()),
+            Ok(ruling) => Evaluation::graded(ruling.value, self.threshold, ruling.to_string()),
             Err(finding) => finding,
         })
     }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
-use super::{Calls, Case, Doc, Evaluator, Finding, Setting, Subject, thaw, unfit};
-use crate::component::{self, Config};
+use super::{Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, thaw, unfit};
+use crate::definition::component::{self, Config};
 use called::Called;
 use expected::{Expectation, Wanted};
 use matching::matched;
@@ -77,10 +77,10 @@ impl Config for ToolCallsConfig {
         expected::texts(&self.expect).into_iter().map(|text| ("expect", text)).collect()
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<component::Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<component::Issue> {
         let wrong = Expectation::new(&self.expect).err();
         let help = "for example: expect: [{ name: weather, arguments: { city: \"{{ city }}\" } }]";
-        wrong.into_iter().map(|message| component::Finding::problem("expect", message, help)).collect()
+        wrong.into_iter().map(|message| component::Issue::problem("expect", message, help)).collect()
     }
 }
 
@@ -91,13 +91,13 @@ pub struct ToolCalls {
 }
 
 impl ToolCalls {
-    pub fn build(config: Value, _setting: &Setting) -> Result<Box<dyn Evaluator>, Failure> {
+    pub fn build(config: Value, _setting: &ComponentContext) -> Result<Box<dyn Evaluator>, Failure> {
         let ToolCallsConfig { expect, order, extra } = thaw(config)?;
         let expect = Expectation::new(&expect).map_err(|reason| unfit(&reason))?;
         Ok(Box::new(Self { expect, order, extra }))
     }
 
-    fn compare(&self, wanted: &[Wanted], called: &[Called]) -> Finding {
+    fn compare(&self, wanted: &[Wanted], called: &[Called]) -> Evaluation {
         let pairs = matched(wanted, called, self.order);
         let right = pairs.len();
         let mut wrong: Vec<String> = (0..wanted.len())
@@ -111,14 +111,14 @@ impl ToolCalls {
         if wrong.is_empty() {
             let calls = called.iter().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
             let reason = if called.is_empty() { "nothing was called".to_owned() } else { format!("called {calls}") };
-            return Finding::binary(true, reason);
+            return Evaluation::binary(true, reason);
         }
         // One call too many and one missing may be the same mistake, so the longer list counts.
         let all = if self.extra == Extra::Forbid { wanted.len().max(called.len()) } else { wanted.len() };
         let out_of_order = self.order == Order::Exact && matched(wanted, called, Order::Any).len() > right;
         let note = if out_of_order { "; the order is not the expected one" } else { "" };
         let value = right as f64 / all as f64;
-        Finding::graded(value, 1.0, wrong.join("; ") + note)
+        Evaluation::graded(value, 1.0, wrong.join("; ") + note)
     }
 }
 
@@ -133,10 +133,10 @@ impl Evaluator for ToolCalls {
         Ok(Some(json!({ "tool_calls": called })))
     }
 
-    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Finding, Halt> {
+    async fn judge(&self, subject: Subject<'_>, _calls: &Calls<'_>) -> Result<Evaluation, Halt> {
         let wanted = match Wanted::all(subject.expected.unwrap_or("[]")) {
             Ok(wanted) => wanted,
-            Err(reason) => return Ok(Finding::error(format!("what to expect cannot be said: {reason}"))),
+            Err(reason) => return Ok(Evaluation::error(format!("what to expect cannot be said: {reason}"))),
         };
         let called = subject.evidence.map(|evidence| evidence["tool_calls"].clone()).unwrap_or_default();
         let called: Vec<Called> = serde_json::from_value(called).unwrap_or_default();
@@ -150,7 +150,7 @@ mod tests {
 
     use super::*;
 
-    fn judged(config: Value, called: &Value) -> Finding {
+    fn judged(config: Value, called: &Value) -> Evaluation {
         let ToolCallsConfig { expect, order, extra } = thaw(config).unwrap();
         let expect = Expectation::new(&expect).unwrap();
         let row = minijinja::context! { city => "Paris", days => 3 };

@@ -14,10 +14,10 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
 use super::{Credentials, wrong};
-use crate::rehearsal::Rehearsal;
-use crate::spec::Component;
+use crate::context::{ComponentContext, Rehearsal};
+use crate::definition::spec::Component;
 use crate::target::account::Account;
-use crate::target::{Setting, thaw};
+use crate::target::thaw;
 use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::http_client::{self, Secret, failure};
 use windrow_jobfile::prices::{Prices, Tokens};
@@ -71,18 +71,18 @@ impl Embeddings {
         self.account.demand(request)
     }
 
-    pub fn build(model: Component, setting: &Setting) -> Result<Self, Failure> {
+    pub fn build(model: Component, context: &ComponentContext) -> Result<Self, Failure> {
         let found = provider(&model.kind).and_then(|provider| Some((provider, provider.dialect.embeddings?)));
         let (provider, path) = found.ok_or_else(|| wrong(format!("`{}` has no embeddings", model.kind)))?;
         let settings: Settings = thaw(model.config)?;
-        let environment = &setting.environment;
+        let environment = &context.environment;
         let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
         let base_url = resolve(&settings.base_url(provider))?;
         let key = settings.key(provider, &base_url, environment);
         let key = key.map_err(|error| Failure::new(ErrorClass::Auth, error))?;
         let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
         Ok(Self {
-            client: http_client::client(&base_url, settings.timeout.unwrap_or(setting.timeout).to_std())?,
+            client: http_client::client(&base_url, settings.timeout.unwrap_or(context.timeout).to_std())?,
             url: http_client::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?,
             headers,
             // A vector is no text: nothing is reserved for an answer.
@@ -91,8 +91,8 @@ impl Embeddings {
             model: resolve(&settings.model)?,
             identity: settings.identity(provider),
             params: settings.params,
-            prices: setting.prices.clone(),
-            rehearsal: setting.rehearsal.clone(),
+            prices: context.prices.clone(),
+            rehearsal: context.rehearsal.clone(),
         })
     }
 

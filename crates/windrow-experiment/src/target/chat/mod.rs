@@ -22,7 +22,7 @@ pub use provider::PROVIDERS;
 pub use settings::SettingsOf;
 
 use super::account::Account;
-use super::{Answer, Question, Setting, Target, thaw};
+use super::{Answer, ComponentContext, Question, Target, thaw};
 use dialect::{Asking, Dialect, Said};
 use provider::{KeyHeader, Provider};
 use settings::Settings;
@@ -52,10 +52,10 @@ struct Received {
 }
 
 impl Chat {
-    pub fn build<const PROVIDER: usize>(config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build<const PROVIDER: usize>(config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let SettingsOf::<PROVIDER>(settings) = thaw(config)?;
         let provider = &PROVIDERS[PROVIDER];
-        let environment = &setting.environment;
+        let environment = &context.environment;
         let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
         let base_url = resolve(&settings.base_url(provider))?;
         let model = resolve(&settings.model)?;
@@ -64,7 +64,7 @@ impl Chat {
         let path = (provider.dialect.path)(&Asking { model: &model, settings: &settings });
         let url = http_client::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?;
         let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
-        let timeout = settings.timeout.unwrap_or(setting.timeout).to_std();
+        let timeout = settings.timeout.unwrap_or(context.timeout).to_std();
         Ok(Arc::new(Self {
             client: http_client::client(&base_url, timeout)?,
             url,
@@ -76,7 +76,7 @@ impl Chat {
             identity: settings.identity(provider),
             model,
             settings,
-            prices: setting.prices.clone(),
+            prices: context.prices.clone(),
         }))
     }
 

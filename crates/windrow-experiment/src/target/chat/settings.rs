@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use windrow_model::limit::Limits;
 
 use super::provider::{PROVIDERS, Provider};
-use crate::component::{Config, Finding};
+use crate::definition::component::{Config, Issue};
 use crate::target::account::check_limits;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::duration::Duration;
@@ -73,7 +73,7 @@ pub struct Tool {
 pub struct SettingsOf<const PROVIDER: usize>(pub Settings);
 
 impl<const PROVIDER: usize> Config for SettingsOf<PROVIDER> {
-    fn check(&self, environment: &Environment) -> Vec<Finding> {
+    fn check(&self, environment: &Environment) -> Vec<Issue> {
         self.0.check(&PROVIDERS[PROVIDER], environment)
     }
 }
@@ -134,84 +134,84 @@ impl Settings {
         canonical(&identity)
     }
 
-    fn check(&self, provider: &Provider, environment: &Environment) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    fn check(&self, provider: &Provider, environment: &Environment) -> Vec<Issue> {
+        let mut issues = Vec::new();
         let base_url = self.base_url(provider);
         if base_url.is_empty() {
             let help = "for example: base_url: \"https://NAME.openai.azure.com/openai/v1\"";
-            findings.push(Finding::problem("base_url", format!("`{}` needs a base_url", provider.name), help));
-            return findings;
+            issues.push(Issue::problem("base_url", format!("`{}` needs a base_url", provider.name), help));
+            return issues;
         }
         match environment.resolve(&base_url) {
             Ok(base_url) => {
                 if let Err(wrong) = web_url(&base_url) {
-                    findings.push(Finding::problem("base_url", wrong, "write it like http://127.0.0.1:8099/v1"));
+                    issues.push(Issue::problem("base_url", wrong, "write it like http://127.0.0.1:8099/v1"));
                 }
-                findings.extend(self.check_key(provider, &base_url, environment));
+                issues.extend(self.check_key(provider, &base_url, environment));
             }
             Err(error) => {
-                findings.push(Finding::problem("base_url", error.to_string(), "set it before running"));
-                findings.extend(self.check_key(provider, &base_url, environment));
+                issues.push(Issue::problem("base_url", error.to_string(), "set it before running"));
+                issues.extend(self.check_key(provider, &base_url, environment));
             }
         }
         if let Err(error) = environment.resolve(&self.model) {
-            findings.push(Finding::problem("model", error.to_string(), "set it before running"));
+            issues.push(Issue::problem("model", error.to_string(), "set it before running"));
         }
         for name in provider.dialect.reserved.iter().filter(|name| self.params.contains_key(**name)) {
             let message = format!("`{name}` cannot be set here: one plain answer per call is expected");
-            findings.push(Finding::problem("params", message, "remove it"));
+            issues.push(Issue::problem("params", message, "remove it"));
         }
         let set = [("seed", self.seed.is_some()), ("max_completion_tokens", self.max_completion_tokens.is_some())];
         for (name, _) in set.iter().filter(|(name, set)| *set && provider.dialect.unknown.contains(name)) {
-            findings.push(Finding::problem(name, format!("`{}` has no such setting", provider.name), "remove it"));
+            issues.push(Issue::problem(name, format!("`{}` has no such setting", provider.name), "remove it"));
         }
-        findings.extend(self.check_headers(environment));
-        findings.extend(check_limits(&self.limits));
-        findings
+        issues.extend(self.check_headers(environment));
+        issues.extend(check_limits(&self.limits));
+        issues
     }
 
-    fn check_headers(&self, environment: &Environment) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    fn check_headers(&self, environment: &Environment) -> Vec<Issue> {
+        let mut issues = Vec::new();
         for (name, value) in &self.headers {
             if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
-                findings.push(Finding::problem("headers", format!("{name:?} cannot be a header's name"), "rename it"));
+                issues.push(Issue::problem("headers", format!("{name:?} cannot be a header's name"), "rename it"));
             }
             if let Err(error) = environment.resolve_secret(value) {
-                findings.push(Finding::problem("headers", error.to_string(), "set it before running"));
+                issues.push(Issue::problem("headers", error.to_string(), "set it before running"));
             }
             let secret = ["authorization", "api-key", "token", "cookie"];
             if secret.iter().any(|part| name.to_lowercase().contains(part)) && !has_reference(value) {
                 let help = "write \"${env:NAME}\" and set the variable, or \"${secret:NAME}\" and keep it as a secret";
                 let message = format!("the header {name} must not stand in the job file, which is stored");
-                findings.push(Finding::problem("headers", message, help));
+                issues.push(Issue::problem("headers", message, help));
             }
         }
-        findings
+        issues
     }
 
-    fn check_key(&self, provider: &Provider, base_url: &str, environment: &Environment) -> Option<Finding> {
+    fn check_key(&self, provider: &Provider, base_url: &str, environment: &Environment) -> Option<Issue> {
         let key = self.api_key(provider)?;
         let variable = if provider.key_variable.is_empty() { "API_KEY" } else { provider.key_variable };
         if !has_reference(&key) {
             let help = format!("put the key in an environment variable and write \"${{env:{variable}}}\"");
             return Some(match is_loopback(base_url) {
-                true => Finding::Warning("api_key is written in the job file; it is stored with the run".to_owned()),
-                false => Finding::problem("api_key", "a key must not stand in the job file, which is stored", help),
+                true => Issue::Warning("api_key is written in the job file; it is stored with the run".to_owned()),
+                false => Issue::problem("api_key", "a key must not stand in the job file, which is stored", help),
             });
         }
         match environment.resolve_secret(&key) {
             Ok(_) => None,
             Err(BadReference::Unset(name)) if is_loopback(base_url) => {
-                Some(Finding::Warning(format!("{name} is not set; calling the local endpoint without a key")))
+                Some(Issue::Warning(format!("{name} is not set; calling the local endpoint without a key")))
             }
             Err(BadReference::Unset(name)) => {
                 let help = format!("set it before running: export {name}=…");
-                Some(Finding::problem("api_key", format!("the environment variable {name} is not set"), help))
+                Some(Issue::problem("api_key", format!("the environment variable {name} is not set"), help))
             }
             Err(error @ BadReference::Malformed(_)) => {
-                Some(Finding::problem("api_key", error.to_string(), format!("write it like ${{env:{variable}}}")))
+                Some(Issue::problem("api_key", error.to_string(), format!("write it like ${{env:{variable}}}")))
             }
-            Err(error) => Some(Finding::problem("api_key", error.to_string(), "then start it again")),
+            Err(error) => Some(Issue::problem("api_key", error.to_string(), "then start it again")),
         }
     }
 }

@@ -10,8 +10,7 @@ use serde_json_path::JsonPath;
 use windrow_model::limit::Limits;
 
 use super::GIVEN;
-use crate::component::{Config, Finding};
-use crate::evaluator::condition_template;
+use crate::definition::component::{Config, Issue, condition_template};
 use crate::target::account::check_limits;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::{BadReference, Environment, has_reference};
@@ -127,58 +126,51 @@ impl HttpConfig {
         own.into_iter().chain(usage).filter_map(|(field, path)| Some((field, path.as_deref()?))).collect()
     }
 
-    fn check_url(&self, environment: &Environment) -> Vec<Finding> {
+    fn check_url(&self, environment: &Environment) -> Vec<Issue> {
         let (prefix, rest) = self.split_url();
         if prefix.is_empty() && self.url.contains("${secret:") {
             let help = "send the secret in a header";
-            return vec![Finding::problem("url", BadReference::Misplaced.to_string(), help)];
+            return vec![Issue::problem("url", BadReference::Misplaced.to_string(), help)];
         }
         if has_reference(rest) {
             let help = "begin with the reference, or send the secret in a header";
-            return vec![Finding::problem("url", "a reference may stand only at the beginning", help)];
+            return vec![Issue::problem("url", "a reference may stand only at the beginning", help)];
         }
         let resolved = match environment.resolve(prefix) {
             Ok(resolved) => resolved,
-            Err(error) => return vec![Finding::problem("url", error.to_string(), "set it before running")],
+            Err(error) => return vec![Issue::problem("url", error.to_string(), "set it before running")],
         };
         // What a template will make of it is not known yet; its beginning is.
         let fixed = format!("{resolved}{}", rest.split("{{").next().unwrap_or_default());
         let wrong = web_url(&fixed).err().filter(|_| !fixed.is_empty());
-        wrong
-            .map(|wrong| Finding::problem("url", wrong, "write it like http://127.0.0.1:8080/ask"))
-            .into_iter()
-            .collect()
+        wrong.map(|wrong| Issue::problem("url", wrong, "write it like http://127.0.0.1:8080/ask")).into_iter().collect()
     }
 
-    fn check_headers(&self, environment: &Environment) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    fn check_headers(&self, environment: &Environment) -> Vec<Issue> {
+        let mut issues = Vec::new();
         for (name, value) in &self.headers {
             if reqwest::header::HeaderName::from_bytes(name.as_bytes()).is_err() {
-                findings.push(Finding::problem("headers", format!("{name:?} cannot be a header's name"), "rename it"));
+                issues.push(Issue::problem("headers", format!("{name:?} cannot be a header's name"), "rename it"));
             }
             if has_reference(value) && value.contains("{{") {
                 let message = format!("the header {name} has a reference and a template");
-                findings.push(Finding::problem(
-                    "headers",
-                    message,
-                    "use one of them: a secret is not mixed with a row",
-                ));
+                issues.push(Issue::problem("headers", message, "use one of them: a secret is not mixed with a row"));
             }
             if let Err(error) = environment.resolve_secret(value) {
-                findings.push(Finding::problem("headers", error.to_string(), "set it before running"));
+                issues.push(Issue::problem("headers", error.to_string(), "set it before running"));
             }
         }
-        findings
+        issues
     }
 
-    fn check_later(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
+    fn check_later(&self) -> Vec<Issue> {
+        let mut issues = Vec::new();
         if self.poll.is_some() && self.callback.is_some() {
-            findings.push(Finding::problem("callback", "a service is polled or calls back, not both", "keep one"));
+            issues.push(Issue::problem("callback", "a service is polled or calls back, not both", "keep one"));
         }
         if self.callback.as_ref().is_some_and(|callback| callback.listen.port() == 0) {
             let message = "`listen` needs a port that is the same after a restart";
-            findings.push(Finding::problem("callback", message, "for example: listen: \"127.0.0.1:8787\""));
+            issues.push(Issue::problem("callback", message, "for example: listen: \"127.0.0.1:8787\""));
         }
         let poll = self.poll.iter().flat_map(|poll| [("poll", Some(&poll.until)), ("poll", poll.failed.as_ref())]);
         let callback = self.callback.iter().map(|callback| ("callback", callback.failed.as_ref()));
@@ -186,21 +178,21 @@ impl HttpConfig {
             let Some(condition) = condition else { continue };
             if let Err(error) = Template::new(&condition_template(condition)) {
                 let message = format!("`{condition}` is not an expression: {}", error.message);
-                findings.push(Finding::problem(field, message, "for example: response.status == \"done\""));
+                issues.push(Issue::problem(field, message, "for example: response.status == \"done\""));
             }
         }
         let urls = self.poll.iter().map(|poll| ("poll", &poll.url));
         let urls = urls.chain(self.callback.iter().filter_map(|callback| Some(("callback", callback.url.as_ref()?))));
         for (field, url) in urls {
             if let Err(error) = Template::new(url) {
-                findings.push(Finding::problem(
+                issues.push(Issue::problem(
                     field,
                     format!("its url: {}", error.message),
                     "variables are written {{ name }}",
                 ));
             }
         }
-        findings
+        issues
     }
 }
 
@@ -216,30 +208,30 @@ impl Config for HttpConfig {
         GIVEN
     }
 
-    fn check(&self, environment: &Environment) -> Vec<Finding> {
-        let mut findings = self.check_url(environment);
-        findings.extend(self.check_headers(environment));
-        findings.extend(self.check_later());
-        findings.extend(check_limits(&self.limits));
-        findings.extend(self.method().err().map(|wrong| Finding::problem("method", wrong, "for example: POST")));
+    fn check(&self, environment: &Environment) -> Vec<Issue> {
+        let mut issues = self.check_url(environment);
+        issues.extend(self.check_headers(environment));
+        issues.extend(self.check_later());
+        issues.extend(check_limits(&self.limits));
+        issues.extend(self.method().err().map(|wrong| Issue::problem("method", wrong, "for example: POST")));
         for (field, path) in self.paths() {
             if let Err(error) = JsonPath::parse(path) {
                 let help = "the syntax is that of RFC 9535, for example: $.answer.text";
-                findings.push(Finding::problem(field, format!("{path:?} is not a JSONPath query: {error}"), help));
+                issues.push(Issue::problem(field, format!("{path:?} is not a JSONPath query: {error}"), help));
             }
         }
         if let Some(body) = &self.body {
             if texts(body).any(has_reference) {
                 let help = "send the secret in a header: headers: { authorization: \"Bearer ${secret:NAME}\" }";
-                findings.push(Finding::problem("body", "a body is recorded and must hold no secret", help));
+                issues.push(Issue::problem("body", "a body is recorded and must hold no secret", help));
             }
             // A template that is wrong is reported with the others; here only what they do not see.
             if texts(body).all(|text| Template::new(text).is_ok())
                 && let Err(error) = Templated::new(body)
             {
-                findings.push(Finding::problem("body", error.message, "correct the template"));
+                issues.push(Issue::problem("body", error.message, "correct the template"));
             }
         }
-        findings
+        issues
     }
 }

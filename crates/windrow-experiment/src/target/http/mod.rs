@@ -23,8 +23,8 @@ use windrow_model::{ErrorClass, Failure, Json};
 pub use config::HttpConfig;
 
 use super::account::Account;
-use super::{Answer, Collected, Later, Question, Setting, Target, thaw};
-use crate::message::{Message, Role};
+use super::{Answer, Collected, ComponentContext, Later, Question, Target, thaw};
+use crate::definition::message::{Message, Role};
 use callback::Callback;
 use exchange::Exchange;
 use handed_in::HandedIn;
@@ -32,8 +32,7 @@ use poll::Poll;
 use reading::Reading;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::environment::{BadReference, Environment, has_reference};
-use windrow_jobfile::http_client::Request;
-use windrow_jobfile::http_client::web_url;
+use windrow_jobfile::http_client::{Request, web_url};
 use windrow_jobfile::template::{Template, TemplateError};
 use windrow_jobfile::templated::Templated;
 
@@ -60,9 +59,9 @@ enum Collects {
 }
 
 impl Http {
-    pub fn build(config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let config: HttpConfig = thaw(config)?;
-        let timeout = config.timeout.unwrap_or(setting.timeout);
+        let timeout = config.timeout.unwrap_or(context.timeout);
         let (prefix, rest) = config.split_url();
         let templated = config.headers.iter().filter(|(_, value)| !has_reference(value));
         let headers = templated.map(|(name, value)| Ok((name.clone(), template(value)?)));
@@ -76,8 +75,8 @@ impl Http {
             url: (prefix.to_owned(), template(rest)?),
             headers: headers.collect::<Result<_, Failure>>()?,
             body: config.body.as_ref().map(Templated::new).transpose().map_err(untemplated)?,
-            account: account(&config, &setting.environment)?,
-            exchange: Exchange::new(&config, timeout, &setting.environment)?,
+            account: account(&config, &context.environment)?,
+            exchange: Exchange::new(&config, timeout, &context.environment)?,
             reading: Reading::new(&config).map_err(wrong)?,
             collects,
             identity: identity(&config),

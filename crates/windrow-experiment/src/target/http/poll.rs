@@ -13,7 +13,7 @@ use super::exchange::{Exchange, Reply};
 use super::handed_in::HandedIn;
 use super::reading::Reading;
 use super::{template, untemplated, wrong};
-use crate::evaluator::condition_template;
+use crate::definition::component::condition_template;
 use crate::target::Collected;
 use windrow_jobfile::http_client::Request;
 use windrow_jobfile::http_client::failure::{retry_after_ms, shorten};

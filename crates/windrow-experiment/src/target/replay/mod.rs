@@ -14,10 +14,10 @@ use windrow_model::limit::Demand;
 use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Answer, Collected, Later, Question, Setting, Target, build, thaw};
-use crate::component::{Checked, Surroundings};
-use crate::file::target::chosen;
-use crate::spec::Component;
+use super::{Answer, Collected, ComponentContext, Later, Question, Target, build, thaw};
+use crate::definition::component::{Checked, LoadContext};
+use crate::definition::spec::Component;
+use crate::target::chosen;
 use tape::{Line, Tape};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
@@ -57,20 +57,15 @@ struct Frozen {
 }
 
 /// `replay: { mode: auto, file: calls.jsonl, target: { openai: { … } } }`.
-pub fn read(
-    section: &Section,
-    also: &[&str],
-    surroundings: Surroundings<'_>,
-    problems: &mut Problems,
-) -> Option<Checked> {
+pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems: &mut Problems) -> Option<Checked> {
     let mut section = section.clone();
     let target = section.require("target", "target: { openai: { model: … } }", problems);
     let own: Option<Own> = section.read(&[&["target"], also].concat(), problems);
     let (kind, config) = chosen(target?, &[], problems)?;
     let Own { mode, file } = own?;
-    let environment = environment_for(mode, surroundings.environment);
-    let checked = (kind.read)(&config, &[], Surroundings { environment: &environment, ..surroundings }, problems)?;
-    let file = surroundings.folder.join(file);
+    let environment = environment_for(mode, context.environment);
+    let checked = (kind.read)(&config, &[], LoadContext { environment: &environment, ..context }, problems)?;
+    let file = context.folder.join(file);
     if mode == Mode::Replay && !file.exists() {
         let help = "record the calls first: run it once with mode: auto";
         problems.add(section.span_of("file"), format!("there is no {}", file.display()), help);
@@ -100,10 +95,10 @@ pub struct Replay {
 }
 
 impl Replay {
-    pub fn build(config: Value, setting: &Setting) -> Result<Arc<dyn Target>, Failure> {
+    pub fn build(config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
         let Frozen { mode, file, target } = thaw(config)?;
-        let setting = Setting { environment: environment_for(mode, &setting.environment), ..setting.clone() };
-        let inner = build(&target.kind, target.config, &setting)?;
+        let context = ComponentContext { environment: environment_for(mode, &context.environment), ..context.clone() };
+        let inner = build(&target.kind, target.config, &context)?;
         let tape = Tape::open(&file).map_err(|error| {
             Failure::new(ErrorClass::InvalidRequest, format!("{}: the recorded calls: {error}", file.display()))
         })?;

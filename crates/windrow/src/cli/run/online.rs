@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use windrow_experiment::Arrivals;
+use windrow_experiment::OnlineRows;
 use windrow_model::event::ITEMS_ARCHIVED;
 use windrow_model::state::RunEvent;
 use windrow_model::store::{NewItem, Store, StoreError};
@@ -81,7 +81,7 @@ struct Feeder {
     store: Arc<dyn Store>,
     clock: Arc<dyn Clock>,
     run: RunId,
-    arrivals: Arrivals,
+    arrivals: OnlineRows,
 }
 
 impl Feeder {

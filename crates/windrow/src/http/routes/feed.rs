@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::value::RawValue;
-use windrow_experiment::Arrivals;
+use windrow_experiment::OnlineRows;
 use windrow_model::RunId;
 use windrow_model::store::NewItem;
 use windrow_wire::{Fed, PlacedProblem};
@@ -61,7 +61,7 @@ async fn take(server: &Server, run: RunId, items: Vec<NewItem>) -> Result<Fed, A
     }
 }
 
-fn items_of(arrivals: &Arrivals, sent: &Sent) -> Result<Vec<NewItem>, ApiError> {
+fn items_of(arrivals: &OnlineRows, sent: &Sent) -> Result<Vec<NewItem>, ApiError> {
     let (mut items, mut broken) = (Vec::new(), Vec::new());
     let mut read = |line: usize, text: &str| match arrivals.items(text) {
         Ok(new) => items.extend(new),

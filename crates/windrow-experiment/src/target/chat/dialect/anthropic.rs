@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, append, count, named, owned, spoken, standing_instructions, usage_of};
-use crate::message::Message;
+use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::prices::Tokens;

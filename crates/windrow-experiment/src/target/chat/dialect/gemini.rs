@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, count, owned, set, spoken, standing_instructions, usage_of};
-use crate::message::{Message, Role};
+use crate::definition::message::{Message, Role};
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::prices::Tokens;

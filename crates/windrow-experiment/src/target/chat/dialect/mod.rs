@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use windrow_model::Json;
 
 use super::settings::{Settings, Tool};
-use crate::message::{Message, Role};
+use crate::definition::message::{Message, Role};
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::prices::Tokens;

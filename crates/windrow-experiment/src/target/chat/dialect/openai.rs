@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use windrow_model::Json;
 
 use super::{Asking, Dialect, Said, ToolCall, append, count, functions, named, owned, usage_of};
-use crate::message::Message;
+use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
 use windrow_jobfile::prices::Tokens;

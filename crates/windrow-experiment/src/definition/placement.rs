@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use windrow_model::workload::Place;
 
-use super::spec::ExperimentSpec;
+use crate::definition::spec::ExperimentSpec;
 use windrow_jobfile::environment::SECRET;
 
 /// What a `windrow worker` is able to do by itself. Of one version only: another one may read a frozen

@@ -3,20 +3,16 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
-use super::calls::Calls;
-use super::conversation::Conversation;
-use super::message::{Message, Role};
-use super::spec::Component;
-use super::target::{self, Answer, Setting, Target};
+use crate::calls::Calls;
+use crate::context::ComponentContext;
+use crate::conversation::Conversation;
+use crate::definition::conversation::{ConversationMode, Simulated, USER};
+use crate::definition::message::{Message, Role};
+use crate::target::{self, Answer, Target};
 use windrow_jobfile::template::{Template, Variables};
-
-/// The variable that holds what a simulated user says.
-pub const USER: &str = "user";
 
 const INSTRUCTIONS: &str = "You play a person who talks to an assistant. Stay in character and never say that you are a \
                             model.\n\nWho you are: {{ persona }}\nWhat you want: {{ goal }}\n\nWrite only what this \
@@ -24,39 +20,8 @@ const INSTRUCTIONS: &str = "You play a person who talks to an assistant. Stay in
                             get it, write exactly {{ stop }} and nothing else.";
 const OPENING: &str = "(The conversation begins. Write your first message.)";
 
-/// `conversation:` as it is frozen.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Talk {
-    /// The person's messages are in the row, the model's are its own answers.
-    #[default]
-    Scripted,
-    /// As scripted, but the model is told it said what stands in the turn's field `reply`.
-    Forced {
-        reply: String,
-    },
-    Simulated(Simulated),
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Simulated {
-    /// The model that plays the person.
-    pub user: Component,
-    pub persona: String,
-    pub goal: String,
-    pub max_turns: usize,
-    pub stop: String,
-}
-
-impl Talk {
-    pub fn is_scripted(&self) -> bool {
-        *self == Talk::Scripted
-    }
-}
-
 /// Who speaks with the target, ready to speak.
-pub enum Speaker {
+pub enum UserSimulator {
     Script,
     Forced { reply: String },
     Simulated(Box<SimulatedUser>),
@@ -71,14 +36,14 @@ pub struct SimulatedUser {
     stop: String,
 }
 
-impl Speaker {
-    pub fn prepare(talk: Talk, setting: &Setting) -> Result<Self, Failure> {
-        Ok(match talk {
-            Talk::Scripted => Speaker::Script,
-            Talk::Forced { reply } => Speaker::Forced { reply },
-            Talk::Simulated(Simulated { user, persona, goal, max_turns, stop }) => {
-                Speaker::Simulated(Box::new(SimulatedUser {
-                    model: target::build(&user.kind, user.config, setting)?,
+impl UserSimulator {
+    pub fn prepare(mode: ConversationMode, context: &ComponentContext) -> Result<Self, Failure> {
+        Ok(match mode {
+            ConversationMode::Scripted => UserSimulator::Script,
+            ConversationMode::Forced { reply } => UserSimulator::Forced { reply },
+            ConversationMode::Simulated(Simulated { user, persona, goal, max_turns, stop }) => {
+                UserSimulator::Simulated(Box::new(SimulatedUser {
+                    model: target::build(&user.kind, user.config, context)?,
                     persona: compiled(&persona)?,
                     goal: compiled(&goal)?,
                     instructions: compiled(INSTRUCTIONS)?,
@@ -98,9 +63,11 @@ impl Speaker {
     ) -> Result<Option<Variables>, Halt> {
         let variables = || conversation.variables(calls.turn, history);
         match self {
-            Speaker::Script | Speaker::Forced { .. } => Ok((calls.turn < conversation.len()).then(variables)),
-            Speaker::Simulated(user) if calls.turn >= user.max_turns => Ok(None),
-            Speaker::Simulated(user) => {
+            UserSimulator::Script | UserSimulator::Forced { .. } => {
+                Ok((calls.turn < conversation.len()).then(variables))
+            }
+            UserSimulator::Simulated(user) if calls.turn >= user.max_turns => Ok(None),
+            UserSimulator::Simulated(user) => {
                 let said = user.speaks(variables(), history, calls).await?;
                 Ok(said.map(|said| variables().with(USER, said)))
             }
@@ -109,7 +76,7 @@ impl Speaker {
 
     /// What the model will be told it said.
     pub fn remembered(&self, conversation: &Conversation, turn: usize, answer: &Answer) -> Result<String, Failure> {
-        let Speaker::Forced { reply } = self else { return Ok(answer.content.clone()) };
+        let UserSimulator::Forced { reply } = self else { return Ok(answer.content.clone()) };
         match conversation.field(turn, reply) {
             Some(serde_json::Value::String(text)) => Ok(text.clone()),
             None | Some(serde_json::Value::Null) => {

@@ -7,8 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use minijinja::value::Value;
 
-use super::conversation::Conversation;
-use super::message::{Message, Role};
+use crate::conversation::Conversation;
+use crate::definition::message::{Message, Role};
 use windrow_jobfile::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;

@@ -6,9 +6,11 @@ use windrow_model::Json;
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 
-use crate::calls::{CALL, TARGET};
-use crate::target::{BYTES_PER_TOKEN, FIRST_GUESS};
+use crate::step::{CALL, TARGET};
 
+pub const BYTES_PER_TOKEN: usize = 4;
+/// What an answer is taken to need before one has been seen.
+pub const FIRST_GUESS: i64 = 256;
 /// Until the first word, and per token after it.
 pub const FIRST_TOKEN_MS: f64 = 500.0;
 pub const TOKEN_MS: f64 = 15.0;

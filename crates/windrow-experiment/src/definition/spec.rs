@@ -7,8 +7,8 @@ use windrow_model::Json;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
-use super::message::MessageTemplate;
-use super::talk::Talk;
+use crate::definition::conversation::ConversationMode;
+use crate::definition::message::MessageTemplate;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::Dataset;
 use windrow_jobfile::prices::PriceList;
@@ -20,8 +20,8 @@ pub struct ExperimentSpec {
     pub target: Component,
     /// Empty for targets that need none.
     pub messages: Vec<MessageTemplate>,
-    #[serde(default, skip_serializing_if = "Talk::is_scripted")]
-    pub conversation: Talk,
+    #[serde(default, skip_serializing_if = "ConversationMode::is_scripted")]
+    pub conversation: ConversationMode,
     pub evaluators: Vec<NamedComponent>,
     /// What the user says models cost, before our own table.
     #[serde(default, skip_serializing_if = "PriceList::is_empty")]

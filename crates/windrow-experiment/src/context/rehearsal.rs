@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use windrow_model::Json;
 
-use super::forecast::Experience;
+use super::experience::{BYTES_PER_TOKEN, Experience};
 
 /// What stands in for whatever one caller calls.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl Rehearsal {
     /// An answer of about so many tokens: it will be part of later requests.
     pub fn answer(&self, tokens: i64) -> String {
         const WORD: &str = "lorem ";
-        let bytes = usize::try_from(tokens).unwrap_or(0).saturating_mul(super::target::BYTES_PER_TOKEN);
+        let bytes = usize::try_from(tokens).unwrap_or(0).saturating_mul(BYTES_PER_TOKEN);
         self.reply.clone().unwrap_or_else(|| WORD.repeat(bytes.div_ceil(WORD.len()).clamp(1, MAX_WORDS)))
     }
 }

@@ -31,23 +31,23 @@ pub trait Config: Serialize + DeserializeOwned {
 
     /// Replaces the path of a file, relative to `folder`, by what the file holds, so that the
     /// frozen definition is whole.
-    fn settle(&mut self, _folder: &Path) -> Vec<Finding> {
+    fn settle(&mut self, _folder: &Path) -> Vec<Issue> {
         Vec::new()
     }
 
-    fn check(&self, _environment: &Environment) -> Vec<Finding> {
+    fn check(&self, _environment: &Environment) -> Vec<Issue> {
         Vec::new()
     }
 }
 
 /// Something `check` found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Finding {
+pub enum Issue {
     Problem { field: &'static str, message: String, help: String },
     Warning(String),
 }
 
-impl Finding {
+impl Issue {
     pub fn problem(field: &'static str, message: impl Into<String>, help: impl Into<String>) -> Self {
         Self::Problem { field, message: message.into(), help: help.into() }
     }
@@ -55,7 +55,7 @@ impl Finding {
 
 /// Where a job file is read: what its references and paths mean.
 #[derive(Debug, Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct LoadContext<'a> {
     pub environment: &'a Environment,
     /// Of the job file.
     pub folder: &'a Path,
@@ -81,28 +81,28 @@ pub struct Checked {
 }
 
 /// How a registry holds [`read`].
-pub type Read = fn(&Section, &[&str], Surroundings<'_>, &mut Problems) -> Option<Checked>;
+pub type Read = fn(&Section, &[&str], LoadContext<'_>, &mut Problems) -> Option<Checked>;
 
 /// Reads a section as `C`. The registries hold one instance per component.
 pub fn read<C: Config>(
     section: &Section,
     also: &[&str],
-    surroundings: Surroundings<'_>,
+    context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<Checked> {
     let mut config: C = section.read(also, problems)?;
-    let mut findings = config.settle(surroundings.folder);
+    let mut issues = config.settle(context.folder);
     // What could not be settled would only be found wrong once more.
-    if findings.is_empty() {
-        findings = config.check(surroundings.environment);
+    if issues.is_empty() {
+        issues = config.check(context.environment);
     }
     let mut warnings = Vec::new();
-    for finding in findings {
-        match finding {
-            Finding::Problem { field, message, help } => {
+    for issue in issues {
+        match issue {
+            Issue::Problem { field, message, help } => {
                 problems.add(section.span_of(field), format!("`{}.{field}`: {message}", section.path), help);
             }
-            Finding::Warning(warning) => warnings.push(warning),
+            Issue::Warning(warning) => warnings.push(warning),
         }
     }
     Some(Checked {
@@ -121,4 +121,9 @@ fn placed(section: &Section, pairs: Vec<(&'static str, &str)>, given: &'static [
         given,
     };
     pairs.into_iter().map(place).collect()
+}
+
+/// A condition of the job file as a template: empty means no.
+pub fn condition_template(condition: &str) -> String {
+    format!("{{% if {condition} %}}yes{{% endif %}}")
 }

@@ -12,17 +12,18 @@ use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::KIND;
-use super::calls::{Calls, TARGET};
-use super::conversation::Conversation;
-use super::elsewhere;
-use super::evaluator::{Bound, Case, Finding};
-use super::message::{Message, Prompt, Role, transcript};
-use super::rehearsal::Rehearsal;
-use super::spec::{ExperimentSpec, NamedComponent, Over};
-use super::talk::{Speaker, USER};
-use super::target::{self, Answer, Question, Setting, Target};
-use super::trials;
+use crate::KIND;
+use crate::calls::Calls;
+use crate::context::{ComponentContext, Rehearsal};
+use crate::conversation::Conversation;
+use crate::definition::conversation::USER;
+use crate::definition::message::{Message, Prompt, Role, transcript};
+use crate::definition::spec::{ExperimentSpec, NamedComponent, Over};
+use crate::definition::{placement, trials};
+use crate::evaluator::{Bound, Case, Evaluation};
+use crate::execution::user_simulator::UserSimulator;
+use crate::step::TARGET;
+use crate::target::{self, Answer, Question, Target};
 use windrow_jobfile::dataset::{Library, Pager, Reading};
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
@@ -35,7 +36,7 @@ pub struct Experiment {
     first: Option<u64>,
     prompt: Prompt,
     target: Arc<dyn Target>,
-    speaker: Speaker,
+    user: UserSimulator,
     evaluators: Vec<Bound>,
     cache: bool,
     retry: RetryPolicy,
@@ -51,7 +52,7 @@ struct FirstRows {
 }
 
 /// One item at work.
-struct Talking<'a> {
+struct ItemExecution<'a> {
     item: &'a WorkItem,
     journal: &'a dyn Journal,
     conversation: Conversation,
@@ -74,14 +75,14 @@ impl Experiment {
         library: Option<Library>,
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, Failure> {
-        let place = elsewhere::place(&spec);
+        let place = placement::place(&spec);
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
-        let setting = Setting { environment, timeout, prices: Arc::new(prices), rehearsal };
+        let context = ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal };
         let bind = |component: NamedComponent| {
-            let setting = setting.of_caller(&component.name);
-            Bound::new(component, &setting)
+            let context = context.of_caller(&component.name);
+            Bound::new(component, &context)
         };
         Ok(Self {
             pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
@@ -89,8 +90,8 @@ impl Experiment {
             trials: spec.trials,
             first: spec.first,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
-            target: target::build(&spec.target.kind, spec.target.config, &setting)?,
-            speaker: Speaker::prepare(spec.conversation, &setting.of_caller(USER))?,
+            target: target::build(&spec.target.kind, spec.target.config, &context)?,
+            user: UserSimulator::prepare(spec.conversation, &context.of_caller(USER))?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
             cache: spec.cache,
             retry: spec.retry,
@@ -101,41 +102,43 @@ impl Experiment {
 
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
     /// nothing more to say.
-    async fn turn(&self, turn: usize, talking: &mut Talking<'_>) -> Result<Option<Value>, Halt> {
-        let calls = self.calls(USER, turn, talking);
-        let opened = self.speaker.opens(&talking.conversation, &talking.history, &calls).await?;
-        talking.done.usage += calls.used();
+    async fn turn(&self, turn: usize, execution: &mut ItemExecution<'_>) -> Result<Option<Value>, Halt> {
+        let calls = self.calls(USER, turn, execution);
+        let opened = self.user.opens(&execution.conversation, &execution.history, &calls).await?;
+        execution.done.usage += calls.used();
         let Some(variables) = opened else { return Ok(None) };
         if turn > 0 {
-            talking.journal.hand_in_partial(talking.done.scores.clone()).await?;
+            execution.journal.hand_in_partial(execution.done.scores.clone()).await?;
         }
         let variables = Value::from_object(variables);
-        let answer = self.ask(turn, &variables, talking).await?;
-        let content = self.speaker.remembered(&talking.conversation, turn, &answer)?;
-        talking.history.push(Message { role: Role::Assistant, content });
-        talking.done.usage += answer.used;
-        talking.done.latency_ms += answer.latency_ms;
-        talking.whole.add(&answer);
-        self.judge(Over::Turn, turn, &variables, &answer, talking).await?;
+        let answer = self.ask(turn, &variables, execution).await?;
+        let content = self.user.remembered(&execution.conversation, turn, &answer)?;
+        execution.history.push(Message { role: Role::Assistant, content });
+        execution.done.usage += answer.used;
+        execution.done.latency_ms += answer.latency_ms;
+        execution.whole.add(&answer);
+        self.judge(Over::Turn, turn, &variables, &answer, execution).await?;
         Ok(Some(variables))
     }
 
     /// Asks the target; the question joins the history.
-    async fn ask(&self, turn: usize, variables: &Value, talking: &mut Talking<'_>) -> Result<Answer, Halt> {
-        let rendered = self.prompt.render(variables, &mut talking.history);
+    async fn ask(&self, turn: usize, variables: &Value, execution: &mut ItemExecution<'_>) -> Result<Answer, Halt> {
+        let rendered = self.prompt.render(variables, &mut execution.history);
         let messages = rendered.map_err(|error| invalid(error.message))?;
         let question =
-            Question { messages: &messages, conversation: &talking.conversation, turn, trial: talking.trial };
+            Question { messages: &messages, conversation: &execution.conversation, turn, trial: execution.trial };
         let request = self.target.request(&question)?;
-        let calls = self.calls("", turn, talking);
-        if talking.item.rescore && !calls.knows(&*self.target, &request) {
+        let calls = self.calls("", turn, execution);
+        if execution.item.rescore && !calls.knows(&*self.target, &request) {
             return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
         }
         calls.send(TARGET, &*self.target, request).await
     }
 
-    fn calls<'a>(&self, caller: &'a str, turn: usize, talking: &Talking<'a>) -> Calls<'a> {
-        Calls::new(talking.journal, caller, turn, talking.trial).cached(self.cache).in_retry(talking.item.retry_from)
+    fn calls<'a>(&self, caller: &'a str, turn: usize, execution: &ItemExecution<'a>) -> Calls<'a> {
+        Calls::new(execution.journal, caller, turn, execution.trial)
+            .cached(self.cache)
+            .in_retry(execution.item.retry_from)
     }
 
     /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
@@ -146,23 +149,23 @@ impl Experiment {
         turn: usize,
         variables: &Value,
         answer: &Answer,
-        talking: &mut Talking<'_>,
+        execution: &mut ItemExecution<'_>,
     ) -> Result<(), Halt> {
-        let case = Case { over, variables, answer, history: &talking.history };
+        let case = Case { over, variables, answer, history: &execution.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
-        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, talking)).collect();
+        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, execution)).collect();
         let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
         let mut trouble = None;
         for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
             match judged {
                 Ok((score, used)) => {
-                    talking.done.usage += used;
-                    talking.done.scores.push(score);
+                    execution.done.usage += used;
+                    execution.done.scores.push(score);
                 }
-                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, talking.item.tried, 0.0) {
+                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, execution.item.tried, 0.0) {
                     Decision::Fail => {
-                        talking.done.usage += calls.used();
-                        talking.done.scores.push(bound.score(&Finding::error(failure.to_string()), turn));
+                        execution.done.usage += calls.used();
+                        execution.done.scores.push(bound.score(&Evaluation::error(failure.to_string()), turn));
                     }
                     Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
                 },
@@ -173,13 +176,13 @@ impl Experiment {
     }
 
     /// Evaluators of the whole conversation see its transcript as the output.
-    async fn judge_whole(&self, variables: &Value, last: usize, talking: &mut Talking<'_>) -> Result<(), Halt> {
+    async fn judge_whole(&self, variables: &Value, last: usize, execution: &mut ItemExecution<'_>) -> Result<(), Halt> {
         if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
             return Ok(());
         }
-        let content = transcript(&talking.history);
-        let answer = Answer { content, ..talking.whole.clone() };
-        self.judge(Over::Conversation, last, variables, &answer, talking).await
+        let content = transcript(&execution.history);
+        let answer = Answer { content, ..execution.whole.clone() };
+        self.judge(Over::Conversation, last, variables, &answer, execution).await
     }
 }
 
@@ -208,16 +211,16 @@ impl Program for Experiment {
             self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
         let conversation = Conversation::of(row).map_err(invalid)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
-        let mut talking = Talking { item, journal, conversation, trial, history, whole, done };
+        let mut execution = ItemExecution { item, journal, conversation, trial, history, whole, done };
         let mut last = None;
         for turn in 0.. {
-            let Some(variables) = self.turn(turn, &mut talking).await? else { break };
+            let Some(variables) = self.turn(turn, &mut execution).await? else { break };
             last = Some((turn, variables));
         }
         if let Some((turn, variables)) = last {
-            self.judge_whole(&variables, turn, &mut talking).await?;
+            self.judge_whole(&variables, turn, &mut execution).await?;
         }
-        Ok(talking.done)
+        Ok(execution.done)
     }
 
     fn retry_policy(&self) -> &RetryPolicy {
