@@ -8,6 +8,7 @@ mod elsewhere;
 mod evaluator;
 pub(crate) mod file;
 pub mod forecast;
+mod frozen;
 mod message;
 mod process;
 mod program;
@@ -39,6 +40,7 @@ use spec::ExperimentSpec;
 
 pub use elsewhere::CAPABILITY;
 pub use evaluator::page as evaluators_page;
+pub use frozen::{is_trial_run, judges, quality};
 
 pub const KIND: &str = "experiment";
 

@@ -6,8 +6,8 @@ use reqwest::Body;
 use windrow_wire::DatasetImported;
 use windrow_workloads::dataset::DatasetFile;
 
-use crate::app::error::{Error, Result};
 use crate::client::remote::Remote;
+use crate::error::{Error, Result};
 
 pub struct Upload {
     pub file: DatasetFile,
