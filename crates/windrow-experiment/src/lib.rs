@@ -9,6 +9,7 @@ mod evaluator;
 mod execution;
 mod file;
 pub mod forecast;
+mod frozen;
 mod process;
 mod step;
 mod target;
@@ -32,6 +33,7 @@ use windrow_jobfile::template::Fields;
 
 pub use definition::placement::CAPABILITY;
 pub use evaluator::page as evaluators_page;
+pub use frozen::{is_trial_run, judges, quality};
 
 pub const KIND: &str = "experiment";
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };

@@ -66,6 +66,14 @@ pub struct ScheduledJob {
     pub schedule: ScheduleView,
 }
 
+impl ScheduledJob {
+    /// `None` for a job without a schedule.
+    pub fn of(job: &Job) -> Option<Self> {
+        let schedule = job.schedule.as_ref()?.into();
+        Some(Self { job: job.id.to_string(), name: job.name.clone(), workspace: job.workspace.clone(), schedule })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleList {
     /// Newest job first.

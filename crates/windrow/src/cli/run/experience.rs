@@ -6,8 +6,8 @@ use windrow_model::record::Run;
 use windrow_model::state::ItemState;
 use windrow_model::store::ItemFilter;
 
-use crate::app::error::Result;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::error::Result;
 
 /// Items whose calls are looked at.
 const LOOKED_AT: usize = 50;
