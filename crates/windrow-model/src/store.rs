@@ -517,6 +517,10 @@ pub trait Store: Send + Sync {
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
     /// As `item`, without its steps: one that reads pages may have a million.
     async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
+    /// As `item`, of each of these, in their order.
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
+    /// As `outline`, of each of these, in their order.
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     /// The newest steps of one attempt, newest first.
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;

@@ -390,6 +390,14 @@ impl Store for FaultyStore {
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.outline(id))
     }
+
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        pass_on!(self, self.inner.details(ids))
+    }
+
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        pass_on!(self, self.inner.outlines(ids))
+    }
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.newest_steps(attempt, limit))
     }

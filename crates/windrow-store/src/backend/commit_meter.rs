@@ -9,6 +9,7 @@ use crate::meters::COMMIT_SECONDS;
 
 pub(crate) struct CommitMeter {
     commits: AtomicU64,
+    statements: AtomicU64,
     slowest_us: AtomicU64,
     seconds: Histogram,
 }
@@ -16,7 +17,7 @@ pub(crate) struct CommitMeter {
 impl Default for CommitMeter {
     fn default() -> Self {
         let seconds = metrics::histogram!(COMMIT_SECONDS.name);
-        Self { commits: AtomicU64::new(0), slowest_us: AtomicU64::new(0), seconds }
+        Self { commits: AtomicU64::new(0), statements: AtomicU64::new(0), slowest_us: AtomicU64::new(0), seconds }
     }
 }
 
@@ -25,6 +26,14 @@ impl CommitMeter {
         self.commits.fetch_add(1, Ordering::Relaxed);
         self.slowest_us.fetch_max(took.as_micros() as u64, Ordering::Relaxed);
         self.seconds.record(took.as_secs_f64());
+    }
+
+    pub fn sent(&self, statements: u64) {
+        self.statements.fetch_add(statements, Ordering::Relaxed);
+    }
+
+    pub fn statements(&self) -> u64 {
+        self.statements.load(Ordering::Relaxed)
     }
 
     pub fn commits(&self) -> u64 {

@@ -81,6 +81,15 @@ impl Connection {
         }
     }
 
+    /// Statements sent over the network since this was last asked.
+    pub fn take_sent(&self) -> u64 {
+        match self {
+            Connection::Sqlite(_) => 0,
+            Connection::Postgres(link) => link.take_sent(),
+            Connection::MySql(link) => link.take_sent(),
+        }
+    }
+
     pub fn is_closed(&self) -> bool {
         match self {
             // The driver of MySQL learns it from the next statement.

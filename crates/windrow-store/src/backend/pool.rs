@@ -111,6 +111,7 @@ impl Lane {
         }
         let Some(conn) = &self.conn else { unreachable!("it was just made") };
         let outcome = attempt(conn, self.begin, verb);
+        self.meter.sent(conn.take_sent());
         // Whatever state a failed statement left it in: a new one costs little, a wrong one much.
         let unsure = match &outcome {
             Err(Failed::Before(Fault::Database(error))) => error.is_lost(),

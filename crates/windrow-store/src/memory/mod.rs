@@ -222,6 +222,16 @@ impl Store for MemoryStore {
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().outline(id)
     }
+
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        let world = self.world();
+        ids.into_iter().map(|id| world.item_detail(id)).collect()
+    }
+
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        let world = self.world();
+        ids.into_iter().map(|id| world.outline(id)).collect()
+    }
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
         Ok(self.world().newest_steps(attempt, limit))
     }

@@ -6,7 +6,7 @@ use crate::backend::Connection;
 use crate::backend::failure::Result;
 
 /// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-const RESOURCES: i64 = 0;
+pub(crate) const RESOURCES: i64 = 0;
 /// One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// Secrets are sealed anew as a whole.

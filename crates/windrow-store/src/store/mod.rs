@@ -64,7 +64,7 @@ enum Place {
     /// One thread writes a file, a few connections read it. The writer goes last and leaves no log behind.
     File { readers: Readers, writer: Writer },
     /// Connections to a server, some that write and some that read, so that neither waits for the other.
-    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter> },
+    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter>, reading: Arc<CommitMeter> },
 }
 
 impl SqlStore {
@@ -91,10 +91,10 @@ impl SqlStore {
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
-        let (reading, bell) = (address.begin_reading(), address.bell()?);
+        let (begin, bell, reading) = (address.begin_reading(), address.bell()?, Arc::default());
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
-        let readers = Lanes::start("windrow-reads", READERS, reading, &connect, &Arc::default())?;
-        let place = Place::Server { writers, readers, meter };
+        let readers = Lanes::start("windrow-reads", READERS, begin, &connect, &reading)?;
+        let place = Place::Server { writers, readers, meter, reading };
         Ok(Self { place, meters: Meters::default(), bell, lookout: Arc::default() })
     }
 
@@ -118,6 +118,14 @@ impl SqlStore {
         match &self.place {
             Place::File { writer, .. } => writer.commits(),
             Place::Server { meter, .. } => meter.commits(),
+        }
+    }
+
+    /// Statements sent to a server so far, with those that begin and end transactions. None are sent to a file.
+    pub fn statements(&self) -> u64 {
+        match &self.place {
+            Place::File { .. } => 0,
+            Place::Server { meter, reading, .. } => meter.statements() + reading.statements(),
         }
     }
 
@@ -347,7 +355,7 @@ impl Store for SqlStore {
     }
 
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
-        self.write("log", move |tx| entries.iter().try_for_each(|entry| journal::log(tx, entry, now))).await
+        self.write("log", move |tx| journal::log_all(tx, &entries, now)).await
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
@@ -419,11 +427,19 @@ impl Store for SqlStore {
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        self.glance("item", move |conn| items::item(conn, id)).await
+        self.glance("item", move |conn| Ok(items::details(conn, &[id])?.remove(0))).await
     }
 
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
-        self.glance("outline", move |conn| items::outline(conn, id)).await
+        self.glance("outline", move |conn| Ok(items::outlines(conn, &[id])?.remove(0))).await
+    }
+
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        self.read("details", move |conn| items::details(conn, &ids)).await
+    }
+
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        self.read("outlines", move |conn| items::outlines(conn, &ids)).await
     }
 
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {

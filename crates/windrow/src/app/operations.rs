@@ -20,6 +20,9 @@ use crate::app::error::{Code, Error, Result};
 use crate::app::submit;
 use crate::app::wiring::App;
 
+/// Targets that are read with all their steps at once.
+const DETAILS: usize = 100;
+
 /// Which of an operation's targets to tell of.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Wanted {
@@ -40,13 +43,16 @@ pub async fn targets(app: &App, job: &Job, latest: &Run, wanted: Wanted) -> Resu
     let items = app.store.items(filter).await?;
     let mut runs = BTreeMap::from([(latest.id, latest.clone())]);
     let mut targets = Vec::with_capacity(items.len());
-    for item in &items {
-        if let Entry::Vacant(entry) = runs.entry(item.run) {
-            entry.insert(app.store.run(item.run).await?);
-        }
-        let record = TargetRecord::of(&app.store.item(item.id).await?, &runs[&item.run]);
-        if wanted.status.is_none_or(|status| status == record.status) {
-            targets.push(shown(record));
+    for some in items.chunks(DETAILS) {
+        for detail in app.store.details(some.iter().map(|item| item.id).collect()).await? {
+            let run = detail.item.run;
+            if let Entry::Vacant(entry) = runs.entry(run) {
+                entry.insert(app.store.run(run).await?);
+            }
+            let record = TargetRecord::of(&detail, &runs[&run]);
+            if wanted.status.is_none_or(|status| status == record.status) {
+                targets.push(shown(record));
+            }
         }
     }
     let next = items.last().filter(|_| items.len() == wanted.limit).map(|item| item.id.to_string());

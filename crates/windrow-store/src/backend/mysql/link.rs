@@ -1,6 +1,6 @@
 //! One connection to MySQL or MariaDB. Statements are translated and prepared once and kept.
 
-use std::cell::RefCell;
+use std::cell::{Cell as Count, RefCell, RefMut};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ const LARGEST: usize = 256;
 pub(crate) struct Link {
     conn: RefCell<Conn>,
     prepared: RefCell<HashMap<String, Arc<Prepared>>>,
+    sent: Count<u64>,
 }
 
 pub(crate) struct Prepared {
@@ -31,12 +32,22 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(conn: Conn) -> Self {
-        Self { conn: RefCell::new(conn), prepared: RefCell::default() }
+        Self { conn: RefCell::new(conn), prepared: RefCell::default(), sent: Count::default() }
+    }
+
+    /// Statements sent since this was last asked, what prepares them aside.
+    pub fn take_sent(&self) -> u64 {
+        self.sent.take()
+    }
+
+    fn sending(&self) -> RefMut<'_, Conn> {
+        self.sent.set(self.sent.get() + 1);
+        self.conn.borrow_mut()
     }
 
     /// Statements without values, one after the other.
     pub fn batch(&self, sql: &str) -> Result<()> {
-        let mut conn = self.conn.borrow_mut();
+        let mut conn = self.sending();
         sql.split(";\n").filter(|sql| !sql.trim().is_empty()).try_for_each(|sql| Ok(conn.query_drop(sql)?))
     }
 
@@ -69,7 +80,7 @@ impl Link {
     }
 
     fn run(&self, prepared: &Prepared, values: Vec<Value>) -> Result<usize> {
-        let mut conn = self.conn.borrow_mut();
+        let mut conn = self.sending();
         Ok(conn.exec_iter(&prepared.statement, positional(values))?.affected_rows() as usize)
     }
 
@@ -84,7 +95,7 @@ impl Link {
         mut each: impl FnMut(&Row) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
         let values = prepared.values(bound)?;
-        let mut conn = self.conn.borrow_mut();
+        let mut conn = self.sending();
         let rows = conn.exec_iter(&prepared.statement, positional(values)).map_err(Error::from)?;
         for row in rows {
             if each(&Row::MySql(&row.map_err(Error::from)?))?.is_break() {
@@ -132,7 +143,7 @@ impl Link {
     ) -> Result<()> {
         let kinds = set::kinds(rows);
         let prepared = self.keep(&format!("{kinds:?} of many: {sql}"), || (set::question(sql, &kinds), Vec::new()))?;
-        let mut conn = self.conn.borrow_mut();
+        let mut conn = self.sending();
         for row in conn.exec_iter(&prepared.statement, (set::document(rows),))? {
             let row = row?;
             let (row, last) = (Row::MySql(&row), row.len() - 1);

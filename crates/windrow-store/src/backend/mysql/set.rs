@@ -39,9 +39,13 @@ pub(crate) fn insert(sql: &str, rows: usize) -> (String, Vec<Place>) {
     (format!("{head} VALUES {list}{tail}"), places)
 }
 
-/// An update of the rows of the set. It must reach them by their key: rows that it reads on the way would be locked.
+/// An update or a deletion of the rows of the set. An update must reach them by their key: rows that it reads on the
+/// way would be locked.
 pub(crate) fn change(sql: &str, kinds: &[Kind]) -> String {
     let sql = of_set(sql, kinds);
+    if let Some((table, condition)) = sql.strip_prefix("DELETE FROM ").and_then(|sql| sql.split_once(" WHERE ")) {
+        return format!("DELETE {table} FROM {} STRAIGHT_JOIN {table} WHERE {condition}", source(kinds));
+    }
     let (table, rest) = sql.strip_prefix("UPDATE ").and_then(|sql| sql.split_once(" SET ")).expect("an update");
     format!("UPDATE {} STRAIGHT_JOIN {table} FORCE INDEX (PRIMARY) SET {rest}", source(kinds))
 }
@@ -189,6 +193,10 @@ mod tests {
         assert_eq!(
             change("UPDATE t SET b = ?2 WHERE id = ?1", &kinds),
             format!("UPDATE {set} STRAIGHT_JOIN t FORCE INDEX (PRIMARY) SET b = UNHEX(u.p02) WHERE id = u.p01")
+        );
+        assert_eq!(
+            change("DELETE FROM t WHERE id = ?1", &kinds),
+            format!("DELETE t FROM {set} STRAIGHT_JOIN t WHERE id = u.p01")
         );
         assert_eq!(
             question("SELECT b FROM t WHERE id = ?1 AND key = ?2 ORDER BY b", &kinds),

@@ -1,6 +1,6 @@
 //! One connection to PostgreSQL. Statements are translated and prepared once and kept.
 
-use std::cell::RefCell;
+use std::cell::{Cell as Count, RefCell, RefMut};
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ const STATEMENTS: usize = 512;
 pub(crate) struct Link {
     client: RefCell<Client>,
     prepared: RefCell<HashMap<String, Arc<Prepared>>>,
+    sent: Count<u64>,
 }
 
 pub(crate) struct Prepared {
@@ -30,12 +31,22 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(client: Client) -> Self {
-        Self { client: RefCell::new(client), prepared: RefCell::default() }
+        Self { client: RefCell::new(client), prepared: RefCell::default(), sent: Count::default() }
+    }
+
+    /// Statements sent since this was last asked, what prepares them aside.
+    pub fn take_sent(&self) -> u64 {
+        self.sent.take()
+    }
+
+    fn sending(&self) -> RefMut<'_, Client> {
+        self.sent.set(self.sent.get() + 1);
+        self.client.borrow_mut()
     }
 
     /// Many statements without values.
     pub fn batch(&self, sql: &str) -> Result<()> {
-        Ok(self.client.borrow_mut().batch_execute(sql)?)
+        Ok(self.sending().batch_execute(sql)?)
     }
 
     pub fn is_closed(&self) -> bool {
@@ -60,7 +71,7 @@ impl Link {
     pub fn execute(&self, prepared: &Prepared, bound: Bound) -> Result<usize> {
         let args = prepared.args(bound)?;
         let args: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
-        Ok(self.client.borrow_mut().execute(&prepared.statement, &args)? as usize)
+        Ok(self.sending().execute(&prepared.statement, &args)? as usize)
     }
 
     pub fn walk<E: From<Error>>(
@@ -70,7 +81,7 @@ impl Link {
         mut each: impl FnMut(&AnyRow) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
         let args = prepared.args(bound)?;
-        let mut client = self.client.borrow_mut();
+        let mut client = self.sending();
         let mut rows = client.query_raw(&prepared.statement, args).map_err(Error::from)?;
         while let Some(row) = rows.next().map_err(Error::from)? {
             if each(&AnyRow::Postgres(&row))?.is_break() {
@@ -87,7 +98,7 @@ impl Link {
         let columns = many.columns(rows);
         let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
         let args: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
-        Ok(self.client.borrow_mut().execute(&many.statement, &args)? as usize)
+        Ok(self.sending().execute(&many.statement, &args)? as usize)
     }
 
     pub fn query_many<const N: usize>(
@@ -99,7 +110,7 @@ impl Link {
         let many = self.prepare_set(sql, "of many: ", set::question)?;
         let columns = many.columns(rows);
         let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
-        let mut client = self.client.borrow_mut();
+        let mut client = self.sending();
         let mut found = client.query_raw(&many.statement, args)?;
         while let Some(row) = found.next()? {
             let number: i64 = row.try_get(row.len() - 1)?;

@@ -1,11 +1,13 @@
 //! Dropping a version makes it disappear; sweeping deletes what it had, a bounded number of rows at a
 //! time, and keeps the rows that another version of the dataset has too.
 
+use std::collections::BTreeSet;
+
 use windrow_model::DatasetVersionId;
 use windrow_model::store::StoreError;
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 
 pub(crate) const DROPPED: &str =
     "SELECT id, dataset_id FROM dataset_versions WHERE state = 'dropped' ORDER BY id LIMIT 1";
@@ -39,11 +41,13 @@ pub(crate) fn sweep(tx: &Connection, limit: usize) -> Result<i64> {
     let mut stmt = tx.prepare_cached(ENTRIES)?;
     let page = stmt.query_map(params![version, limit as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let page: Vec<(i64, i64)> = page.collect::<backend::Result<_>>()?;
-    for (ordinal, row) in &page {
-        let sql = "DELETE FROM dataset_entries WHERE version_id = ?1 AND ordinal = ?2";
-        tx.prepare_cached(sql)?.execute([version, *ordinal])?;
-        tx.prepare_cached(DELETE_UNUSED)?.execute([*row, dataset])?;
+    if let Some((last, _)) = page.last() {
+        let sql = "DELETE FROM dataset_entries WHERE version_id = ?1 AND ordinal <= ?2";
+        tx.prepare_cached(sql)?.execute([version, *last])?;
     }
+    // A row may be there twice.
+    let rows: BTreeSet<i64> = page.iter().map(|(_, row)| *row).collect();
+    tx.execute_many(DELETE_UNUSED, &rows.iter().map(|row| [*row, dataset].map(Cell::Int)).collect::<Vec<_>>())?;
     if page.len() < limit {
         tx.prepare_cached("DELETE FROM dataset_versions WHERE id = ?1")?.execute([version])?;
         // The version itself counts, so that one without rows is work done too.

@@ -1,12 +1,15 @@
 //! An import: a draft version that is begun, filled and made ready. A batch is one transaction; the
 //! version becomes visible by the last one, which touches none of its rows.
 
+use std::collections::{HashMap, HashSet};
+
 use windrow_model::dataset::{Dataset, Digest, Imported, NewImport, NewRow};
+use windrow_model::step::ContentKey;
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId, Json, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Connection, OptionalExtension, params};
+use crate::backend::{Cell, Connection, OptionalExtension, params};
 use crate::sql::admin::dataset_drop;
 use crate::sql::admin::dataset_read;
 
@@ -61,27 +64,48 @@ pub(crate) fn import_rows(tx: &Connection, version: DatasetVersionId, from: i64,
         let known = from + rows.len() as i64 <= draft.rows;
         return if known { Ok(()) } else { Err(StoreError::StaleImport.into()) };
     }
-    let mut entry =
-        tx.prepare_cached("INSERT INTO dataset_entries (version_id, ordinal, row_id) VALUES (?1, ?2, ?3)")?;
+    let ids = row_ids(tx, draft.dataset, rows)?;
+    let mut entries = Vec::with_capacity(rows.len());
     for row in rows {
-        let id = row_id(tx, draft.dataset, row)?;
-        entry.execute([version.0, draft.rows, id])?;
+        entries.push([version.0, draft.rows, ids[&row.key]].map(Cell::Int));
         draft.rows += 1;
         draft.bytes += row.body.as_str().len() as i64;
         draft.digest.add(&row.key);
     }
+    let sql = "INSERT INTO dataset_entries (version_id, ordinal, row_id) VALUES (?1, ?2, ?3)";
+    expect_rows(tx.execute_many(sql, &entries)?, entries.len(), "entries of a dataset")?;
     let sql = "UPDATE dataset_versions SET rows = ?2, bytes = ?3, digest = ?4 WHERE id = ?1";
     let changed = tx.prepare_cached(sql)?.execute(params![version.0, draft.rows, draft.bytes, draft.digest.0])?;
     expect_rows(changed, 1, "importing rows")
 }
 
-fn row_id(tx: &Connection, dataset: DatasetId, row: &NewRow) -> Result<i64> {
-    let mut known = tx.prepare_cached(ROW_BY_KEY)?;
-    if let Some(id) = known.query_row(params![dataset.0, row.key.0], |row| row.get(0)).optional()? {
-        return Ok(id);
-    }
+/// The rows' ids by their keys. Those that the dataset does not have are added, in the order in which they come.
+fn row_ids<'tx>(tx: &Connection, dataset: DatasetId, rows: &'tx [NewRow]) -> Result<HashMap<ContentKey, i64>> {
+    let mut ids = HashMap::with_capacity(rows.len());
+    find_rows(tx, dataset, &rows.iter().collect::<Vec<_>>(), &mut ids)?;
+    let mut seen = HashSet::new();
+    let new: Vec<&NewRow> = rows.iter().filter(|row| !ids.contains_key(&row.key) && seen.insert(row.key)).collect();
+    let row = |row: &'tx NewRow| [Cell::Int(dataset.0), Cell::Blob(&row.key.0), Cell::Text(row.body.as_str())];
     let sql = "INSERT INTO dataset_rows (dataset_id, key, body) VALUES (?1, ?2, ?3)";
-    Ok(tx.insert(sql, params![dataset.0, row.key.0, row.body.as_str()])?)
+    if tx.is_shared() {
+        let rows: Vec<[Cell; 3]> = new.iter().copied().map(row).collect();
+        expect_rows(tx.execute_many(sql, &rows)?, rows.len(), "rows of a dataset")?;
+        find_rows(tx, dataset, &new, &mut ids)?;
+    } else {
+        // A file tells the number of each row that is inserted for nothing.
+        for one in &new {
+            ids.insert(one.key, tx.insert(sql, row(one))?);
+        }
+    }
+    Ok(ids)
+}
+
+fn find_rows(tx: &Connection, dataset: DatasetId, rows: &[&NewRow], ids: &mut HashMap<ContentKey, i64>) -> Result<()> {
+    let keys: Vec<[Cell; 2]> = rows.iter().map(|row| [Cell::Int(dataset.0), Cell::Blob(&row.key.0)]).collect();
+    Ok(tx.query_many(ROW_BY_KEY, &keys, |n, row| {
+        ids.insert(rows[n].key, row.get(0)?);
+        Ok(())
+    })?)
 }
 
 pub(crate) fn finish_import(tx: &Connection, id: DatasetVersionId, profile: &Json, now: Time) -> Result<Imported> {

@@ -53,8 +53,8 @@ pub(crate) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
         }
         (None, _) => bound.map(Cursor::Item),
     };
-    let ids = || found.iter().map(|(id, ..)| *id);
-    let items = items::rows(conn, ids())?.into_iter().zip(scores::of_items(conn, ids())?);
+    let ids: Vec<ItemId> = found.iter().map(|(id, ..)| *id).collect();
+    let items = items::rows(conn, &ids)?.into_iter().zip(scores::of_items(conn, &ids)?);
     Ok(ItemPage { items: items.map(|(item, scores)| FoundItem { item, scores }).collect(), next })
 }
 

@@ -50,9 +50,8 @@ pub(crate) fn results(conn: &Connection, run: RunId, after: Option<ItemId>, limi
         })
     })?;
     let mut page: Vec<ItemResult> = found.collect::<backend::Result<_>>()?;
-    for result in &mut page {
-        result.scores = scores::of_attempt(conn, result.attempt)?;
-    }
+    let scores = scores::of_attempts(conn, page.iter().map(|result| result.attempt))?;
+    page.iter_mut().zip(scores).for_each(|(result, scores)| result.scores = scores);
     Ok(page)
 }
 

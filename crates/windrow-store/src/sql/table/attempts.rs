@@ -48,11 +48,6 @@ impl<'a> NextTry<'a> {
     }
 }
 
-pub(crate) fn queue(tx: &Connection, next: &NextTry) -> Result<()> {
-    tx.prepare_cached(&QUEUE)?.execute(next.row())?;
-    Ok(())
-}
-
 /// How the earlier tries of an item in its run ended.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Tries {
@@ -80,6 +75,8 @@ pub(crate) struct Thin {
     pub priority: Priority,
     pub resource: Option<String>,
     pub tries: Tries,
+    /// The end of its lease, if it runs.
+    pub due_at: Time,
 }
 
 impl Thin {
@@ -87,9 +84,16 @@ impl Thin {
     pub fn is_of(&self, lease: Lease) -> bool {
         self.run == lease.run && self.fence == lease.fence
     }
+
+    /// The item's next try after this one.
+    pub fn next(&self, tries: Tries, due_at: Time) -> NextTry<'_> {
+        let (id, resource) = (AttemptId::new(self.id.item(), self.id.no() + 1), self.resource.as_deref());
+        NextTry { id, run: self.run, wave: self.wave, priority: self.priority, resource, due_at, tries }
+    }
 }
 
-pub(crate) const THIN: &str = "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled";
+pub(crate) const THIN: &str =
+    "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at";
 pub(crate) static READ: Sql = Sql::new(|| format!("SELECT {THIN} FROM attempts WHERE id = ?1"));
 
 /// `read` is [`READ`], prepared.
@@ -127,16 +131,20 @@ pub(crate) fn thin_from(row: &Row) -> backend::Result<Thin> {
         priority: c.priority()?,
         resource: c.get()?,
         tries: Tries::read(&mut c)?,
+        due_at: c.time()?,
     })
 }
 
-pub(crate) fn of_item(conn: &Connection, item: ItemId) -> Result<Vec<Attempt>> {
-    let (first, last) = item.attempts();
-    let mut stmt = conn.prepare_cached(
-        "SELECT id, run_id, wave, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
-         throttled, error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id",
-    )?;
-    let found = stmt.query_map([first.0, last.0], from_row)?.collect::<backend::Result<_>>()?;
+/// The attempts of each item, oldest first.
+pub(crate) fn of_items(conn: &Connection, items: &[ItemId]) -> Result<Vec<Vec<Attempt>>> {
+    const SQL: &str = "SELECT id, run_id, wave, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
+         throttled, error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
+    let ranges = items.iter().map(|item| item.attempts()).map(|(first, last)| [first.0, last.0].map(Cell::Int));
+    let mut found = vec![Vec::new(); items.len()];
+    conn.query_many(SQL, &ranges.collect::<Vec<_>>(), |n, row| {
+        found[n].push(from_row(row)?);
+        Ok(())
+    })?;
     Ok(found)
 }
 

@@ -6,7 +6,7 @@ use windrow_model::store::{ItemFilter, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, RunId};
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, OptionalExtension, Row, params};
+use crate::backend::{self, Cell, Connection, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{Sql, attempts_per_item, code, in_states};
 use crate::sql::table::attempts;
@@ -53,32 +53,47 @@ pub(crate) fn items(conn: &Connection, filter: &ItemFilter) -> Result<Vec<Item>>
     Ok(found.collect::<backend::Result<_>>()?)
 }
 
-/// The snapshot of each.
-pub(crate) fn rows(conn: &Connection, ids: impl IntoIterator<Item = ItemId>) -> Result<Vec<Item>> {
-    let mut stmt = conn.prepare_cached(&BY_ID)?;
-    ids.into_iter()
-        .map(|id| {
-            let item = stmt.query_row([id.0], from_row).optional()?;
-            Ok(item.ok_or_else(|| StoreError::NotFound { what: "item", id: id.to_string() })?)
-        })
-        .collect()
+/// The snapshot of each, in the order of the ids.
+pub(crate) fn rows(conn: &Connection, ids: &[ItemId]) -> Result<Vec<Item>> {
+    one_each(conn, &BY_ID, ids, from_row)
 }
 
-pub(crate) fn item(conn: &Connection, id: ItemId) -> Result<ItemDetail> {
-    let (_, last) = id.attempts();
-    Ok(ItemDetail { steps: steps::history(conn, last)?, ..outline(conn, id)? })
+/// Everything about each, in the order of the ids.
+pub(crate) fn details(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {
+    let mut details = outlines(conn, ids)?;
+    let ranges = ids.iter().map(|id| id.attempts()).map(|(first, last)| [first.first_step().0, last.last_step().0]);
+    let ranges: Vec<[Cell; 2]> = ranges.map(|range| range.map(Cell::Int)).collect();
+    conn.query_many(&steps::HISTORY, &ranges, |n, row| {
+        details[n].steps.push(steps::from_row(row)?);
+        Ok(())
+    })?;
+    Ok(details)
 }
 
-pub(crate) fn outline(conn: &Connection, id: ItemId) -> Result<ItemDetail> {
-    Ok(ItemDetail {
-        item: rows(conn, [id])?.remove(0),
-        input: conn
-            .prepare_cached("SELECT body FROM inputs WHERE item_id = ?1")?
-            .query_row([id.0], |row| Cells::of(row).json())?,
-        scores: scores::of_items(conn, [id])?.remove(0),
-        attempts: attempts::of_item(conn, id)?,
-        steps: Vec::new(),
-    })
+/// The same without the steps.
+pub(crate) fn outlines(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {
+    let inputs = one_each(conn, "SELECT body FROM inputs WHERE item_id = ?1", ids, |row| Cells::of(row).json())?;
+    let (scores, attempts) = (scores::of_items(conn, ids)?, attempts::of_items(conn, ids)?);
+    let known = inputs.into_iter().zip(scores).zip(attempts);
+    let found = rows(conn, ids)?.into_iter().zip(known);
+    let detail = |(item, ((input, scores), attempts))| ItemDetail { item, input, scores, attempts, steps: Vec::new() };
+    Ok(found.map(detail).collect())
+}
+
+fn one_each<T>(
+    conn: &Connection,
+    sql: &str,
+    ids: &[ItemId],
+    read: impl Fn(&Row) -> backend::Result<T>,
+) -> Result<Vec<T>> {
+    let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
+    let asked: Vec<[Cell; 1]> = ids.iter().map(|id| [Cell::Int(id.0)]).collect();
+    conn.query_many(sql, &asked, |n, row| {
+        found[n] = Some(read(row)?);
+        Ok(())
+    })?;
+    let missing = |id: &ItemId| StoreError::NotFound { what: "item", id: id.to_string() };
+    found.into_iter().zip(ids).map(|(one, id)| Ok(one.ok_or_else(|| missing(id))?)).collect()
 }
 
 fn from_row(row: &Row) -> backend::Result<Item> {

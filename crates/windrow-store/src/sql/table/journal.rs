@@ -19,21 +19,25 @@ pub(crate) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, ev
      WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
 pub(crate) fn log(tx: &Connection, entry: &NewLog, now: Time) -> Result<()> {
-    let mut stmt = tx.prepare_cached(
-        "INSERT INTO log (at, job_id, run_id, item_id, level, event, actor, message) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    )?;
-    stmt.execute(params![
-        now.0,
-        entry.job.0,
-        entry.run.map(|run| run.0),
-        entry.item.map(|item| item.0),
-        entry.level.as_str(),
-        entry.event,
-        entry.actor,
-        entry.message,
-    ])?;
-    Ok(())
+    log_all(tx, std::slice::from_ref(entry), now)
+}
+
+pub(crate) fn log_all(tx: &Connection, entries: &[NewLog], now: Time) -> Result<()> {
+    let rows = entries.iter().map(|entry| {
+        [
+            Cell::Int(now.0),
+            Cell::Int(entry.job.0),
+            entry.run.map_or(Cell::Null, |run| Cell::Int(run.0)),
+            entry.item.map_or(Cell::Null, |item| Cell::Int(item.0)),
+            Cell::Text(entry.level.as_str()),
+            Cell::Text(&entry.event),
+            Cell::Text(&entry.actor),
+            Cell::Text(&entry.message),
+        ]
+    });
+    let sql = "INSERT INTO log (at, job_id, run_id, item_id, level, event, actor, message) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    expect_rows(tx.execute_many(sql, &rows.collect::<Vec<_>>())?, entries.len(), "log entries")
 }
 
 /// A line about a run, or one of its items, that nobody in particular caused.
@@ -46,10 +50,15 @@ pub(crate) struct Note<'a> {
     pub message: String,
 }
 
+impl From<Note<'_>> for NewLog {
+    fn from(note: Note<'_>) -> Self {
+        let Note { job, run, item, level, event, message } = note;
+        NewLog { job, run: Some(run), item, level, event: event.into(), actor: "system".into(), message }
+    }
+}
+
 pub(crate) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
-    let Note { job, run, item, level, event, message } = note;
-    let entry = NewLog { job, run: Some(run), item, level, event: event.into(), actor: "system".into(), message };
-    log(tx, &entry, now)
+    log(tx, &note.into(), now)
 }
 
 /// What others are told of is what counts as movement. The row that numbers events stays locked until the

@@ -73,23 +73,17 @@ pub(crate) fn forget(tx: &Connection, attempt: AttemptId, part: Part) -> Result<
     Ok(())
 }
 
-/// What an attempt handed in, by turn and name.
-pub(crate) fn of_attempt(conn: &Connection, attempt: AttemptId) -> Result<Vec<Score>> {
-    let mut stmt = conn.prepare_cached(
-        "SELECT name, version, turn, verdict, value, reason FROM scores WHERE attempt_id = ?1 AND part = ?2 ORDER BY turn, name",
-    )?;
-    let found = stmt.query_map(params![attempt.0, Part::Whole as i64], from_row)?;
-    Ok(found.collect::<backend::Result<_>>()?)
+/// What each attempt handed in, by turn and name.
+pub(crate) fn of_attempts(conn: &Connection, attempts: impl Iterator<Item = AttemptId>) -> Result<Vec<Vec<Score>>> {
+    let sql = "SELECT name, version, turn, verdict, value, reason FROM scores WHERE attempt_id = ?1 AND part = 0 \
+               ORDER BY turn, name";
+    of_each(conn, sql, attempts.map(|attempt| attempt.0))
 }
 
 /// From what [`NOTES`] finds.
 pub(crate) fn note_from(row: &Row) -> backend::Result<ScoreNote> {
     let mut c = Cells::of(row);
     Ok(ScoreNote { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()? })
-}
-
-fn from_row(row: &Row) -> backend::Result<Score> {
-    from_cells(&mut Cells::of(row))
 }
 
 /// Name, version, turn, verdict, value, reason.
@@ -105,11 +99,18 @@ pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Score> {
 }
 
 /// The scores of each snapshot, by turn and name.
-pub(crate) fn of_items(conn: &Connection, items: impl IntoIterator<Item = ItemId>) -> Result<Vec<Vec<Score>>> {
-    let mut stmt = conn.prepare_cached(
-        "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
-         ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name",
-    )?;
-    let of_item = |item: ItemId| Ok(stmt.query_map([item.0], from_row)?.collect::<backend::Result<_>>()?);
-    items.into_iter().map(of_item).collect()
+pub(crate) fn of_items(conn: &Connection, items: &[ItemId]) -> Result<Vec<Vec<Score>>> {
+    let sql = "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
+               ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name";
+    of_each(conn, sql, items.iter().map(|item| item.0))
+}
+
+fn of_each(conn: &Connection, sql: &str, ids: impl Iterator<Item = i64>) -> Result<Vec<Vec<Score>>> {
+    let ids: Vec<[Cell; 1]> = ids.map(|id| [Cell::Int(id)]).collect();
+    let mut found = vec![Vec::new(); ids.len()];
+    conn.query_many(sql, &ids, |n, row| {
+        found[n].push(from_cells(&mut Cells::of(row))?);
+        Ok(())
+    })?;
+    Ok(found)
 }

@@ -52,7 +52,8 @@ pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
 pub(crate) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, s.on_unknown, s.input, s.output, \
      s.error_class, s.error_message, s.retry_after_ms, s.error_detail, s.tokens_in, s.tokens_out, s.cost_nanos, \
      s.reused_from, s.started_at, s.ended_at";
-static HISTORY: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
+pub(crate) static HISTORY: Sql =
+    Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
 
 pub(crate) static NEWEST: Sql =
     Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));

@@ -8,7 +8,7 @@ use windrow_model::event::{ArchivedItem, ErrorNote};
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Outcome};
 use windrow_model::step::Usage;
-use windrow_model::store::{Archived, StoreError};
+use windrow_model::store::{Archived, NewLog, StoreError};
 use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
 
 use crate::backend::failure::{Result, expect_rows};
@@ -78,12 +78,10 @@ pub(crate) fn archive(tx: &Connection, lookout: &Lookout, ticket: Ticket, limit:
     let settled = settle(tx, &page, now)?;
     let run = runs::check_ticket(tx, ticket)?;
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
-    for (attempt, item) in page.iter().zip(&settled) {
-        moved.add(item.state, 1);
-        if attempt.outcome == Outcome::Failed {
-            log_failure(tx, &run, attempt, now)?;
-        }
-    }
+    settled.iter().for_each(|item| moved.add(item.state, 1));
+    let failed = page.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
+    let failures: Vec<NewLog> = failed.filter_map(|attempt| failure_of(&run, attempt)).collect();
+    journal::log_all(tx, &failures, now)?;
     runs::move_counters(tx, run.id, &moved)?;
     journal::emit_archived(tx, &run, &moved, &settled, now)?;
     if run.rollout.is_some() || run.limits.max_failed.is_some() {
@@ -164,9 +162,9 @@ fn snapshot(attempt: &Logged, now: Time) -> [Cell<'_>; 9] {
     ]
 }
 
-fn log_failure(tx: &Connection, run: &Run, attempt: &Logged, now: Time) -> Result<()> {
-    let Some((class, message)) = &attempt.error else { return Ok(()) };
+fn failure_of(run: &Run, attempt: &Logged) -> Option<NewLog> {
+    let (class, message) = attempt.error.as_ref()?;
     let (item, message) = (Some(attempt.id.item()), format!("{class}: {message}"));
     let (job, run) = (run.job, run.id);
-    journal::note(tx, Note { job, run, item, level: LogLevel::Error, event: "item_failed", message }, now)
+    Some(Note { job, run, item, level: LogLevel::Error, event: "item_failed", message }.into())
 }

@@ -12,7 +12,7 @@ use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
-use crate::sql::table::attempts::{self, Thin};
+use crate::sql::table::attempts::Thin;
 use crate::sql::table::scores;
 use crate::sql::table::shared;
 use crate::sql::table::steps;
@@ -23,8 +23,6 @@ pub(crate) type ScoreKey<'a> = (AttemptId, i64, i64, &'a str);
 
 #[derive(Default)]
 pub(crate) struct Deferred<'a> {
-    /// The attempts as they stand, with what this batch did to them.
-    pub thin: HashMap<AttemptId, Thin>,
     /// Steps without a result, by their attempt.
     unsettled: HashMap<AttemptId, HashMap<StepId, StepState>>,
     known: HashSet<StepId>,
@@ -39,25 +37,29 @@ pub(crate) struct Deferred<'a> {
 }
 
 impl<'a> Deferred<'a> {
-    /// Nobody else writes to these attempts from now on.
-    pub fn hold(tx: &Connection, reports: &[Report]) -> Result<Self> {
-        let thin = attempts::held(tx, reports.iter().map(attempt_of))?;
-        let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| thin.get(&attempt_of(report)));
+    /// What there is of the steps of these attempts, which are held.
+    pub fn read(tx: &Connection, held: &HashMap<AttemptId, Thin>, reports: &[Report]) -> Result<Self> {
+        let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| held.get(&attempt_of(report)));
         lock::resources(tx, freed.map(|attempt| &attempt.resource))?;
-        let mut deferred = Self { thin, ..Self::default() };
         let moved: HashSet<AttemptId> = reports.iter().filter(|report| settles(report)).map(attempt_of).collect();
-        let moved: Vec<AttemptId> = moved.into_iter().collect();
+        let mut deferred = Self::of_moved(tx, moved.into_iter().collect())?;
+        let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
+        let ids: Vec<[Cell; 1]> = new.iter().map(|id| [Cell::Int(id.0)]).collect();
+        tx.query_many("SELECT id FROM steps WHERE id = ?1", &ids, |n, _| {
+            deferred.known.insert(new[n]);
+            Ok(())
+        })?;
+        Ok(deferred)
+    }
+
+    /// The same of attempts whose steps are settled and that begin none.
+    pub fn of_moved(tx: &Connection, moved: Vec<AttemptId>) -> Result<Self> {
+        let mut deferred = Self::default();
         let ranges: Vec<[Cell; 2]> =
             moved.iter().map(|id| [Cell::Int(id.first_step().0), Cell::Int(id.last_step().0)]).collect();
         tx.query_many(&steps::UNSETTLED, &ranges, |n, row| {
             let mut c = Cells::of(row);
             deferred.unsettled.entry(moved[n]).or_default().insert(StepId(c.get()?), c.coded()?);
-            Ok(())
-        })?;
-        let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
-        let ids: Vec<[Cell; 1]> = new.iter().map(|id| [Cell::Int(id.0)]).collect();
-        tx.query_many("SELECT id FROM steps WHERE id = ?1", &ids, |n, _| {
-            deferred.known.insert(new[n]);
             Ok(())
         })?;
         Ok(deferred)

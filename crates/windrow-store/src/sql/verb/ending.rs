@@ -6,13 +6,13 @@ use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::LogLevel;
 use windrow_model::state::{ATTEMPT, AttemptEvent, Outcome};
 use windrow_model::step::{Score, Usage};
-use windrow_model::store::Ending;
-use windrow_model::{AttemptId, ErrorClass, Failure, Time};
+use windrow_model::store::{Ending, NewLog};
+use windrow_model::{ErrorClass, Failure, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, params};
-use crate::sql::codes::{Sql, code, goal, goal_code, guard};
-use crate::sql::table::attempts::{self, NextTry, Thin, Tries};
+use crate::backend::{Cell, Connection, params};
+use crate::sql::codes::{Sql, code, goal_code, guard};
+use crate::sql::table::attempts::{self, Thin, Tries};
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::scores::{self, Part};
 use crate::sql::table::steps;
@@ -62,14 +62,42 @@ pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Endi
         Ending::Retry { failure, .. } if attempt.id.no() >= MAX_TRIES => {
             hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
         }
-        Ending::Retry { failure, not_before } => {
-            batch.forget(attempt.id);
-            release(batch, attempt, failure, *not_before)
-        }
-        Ending::Release => {
-            batch.forget(attempt.id);
-            give_back(batch, attempt)
-        }
+        Ending::Retry { failure, not_before } => release(batch, attempt, failure, *not_before),
+        Ending::Release => give_back(batch, attempt),
+    }
+}
+
+/// Endings that are gathered and sent as sets. Whatever else the batch hears of their attempts, it hears from
+/// `Batch::ended`.
+#[derive(Default)]
+pub(crate) struct Gathered<'a> {
+    released: Vec<[Cell<'a>; 6]>,
+    lost: Vec<[Cell<'a>; 6]>,
+    abandoned: Vec<(Thin, String)>,
+    given_back: Vec<[Cell<'a>; 3]>,
+    next: Vec<(Thin, Tries, Time)>,
+    warnings: Vec<NewLog>,
+    freed: Vec<String>,
+}
+
+impl Gathered<'_> {
+    pub fn send(&mut self, tx: &Connection, now: Time) -> Result<()> {
+        let Self { released, lost, abandoned, given_back, next, warnings, freed } = std::mem::take(self);
+        let failed = abandoned.iter().map(|(last, why)| (last, HandedIn::failed((ErrorClass::Lost, why))));
+        let abandoned: Vec<[Cell; 10]> = failed.map(|(last, failed)| logged_row(now, last, &failed)).collect();
+        expect_rows(tx.execute_many(&RELEASE, &released)?, released.len(), "released attempts")?;
+        expect_rows(tx.execute_many(&LOSE, &lost)?, lost.len(), "lost attempts")?;
+        expect_rows(tx.execute_many(&ABANDON, &abandoned)?, abandoned.len(), "abandoned attempts")?;
+        expect_rows(tx.execute_many(&GIVE_BACK, &given_back)?, given_back.len(), "attempts given back")?;
+        let queued: Vec<[Cell; 9]> =
+            next.iter().map(|(last, tries, due_at)| last.next(*tries, *due_at).row()).collect();
+        let tried = |last: &Thin| [last.id.item().0, last.id.no().into(), (last.id.no() + 1).into()].map(Cell::Int);
+        let tried: Vec<[Cell; 3]> = next.iter().map(|(last, ..)| tried(last)).collect();
+        expect_rows(tx.execute_many(&attempts::QUEUE, &queued)?, queued.len(), "next tries")?;
+        let sql = "UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2";
+        expect_rows(tx.execute_many(sql, &tried)?, tried.len(), "tries of items")?;
+        journal::log_all(tx, &warnings, now)?;
+        unblock::free(tx, &freed)
     }
 }
 
@@ -93,8 +121,7 @@ fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) 
     match &mut batch.deferred {
         Some(deferred) => {
             deferred.handed_in.push(row);
-            let (state, outcome) = (goal(&ATTEMPT, AttemptEvent::HandIn), Some(result.outcome));
-            deferred.thin.insert(attempt.id, Thin { state, outcome, ..attempt.clone() });
+            batch.ended(attempt, AttemptEvent::HandIn, Some(result.outcome));
         }
         None => expect_rows(batch.hand_in.on(batch.tx)?.execute(row)?, 1, "attempt handed in")?,
     }
@@ -109,10 +136,7 @@ fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) 
 /// Its worker disappeared once too often.
 pub(crate) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let losses = attempt.tries.losses + 1;
-    let message = format!("its worker disappeared {losses} times");
-    let row = logged_row(batch.now, attempt, &HandedIn::failed((ErrorClass::Lost, &message)));
-    let changed = batch.tx.prepare_cached(&ABANDON)?.execute(row)?;
-    expect_rows(changed, 1, "abandoned attempt")?;
+    batch.endings.abandoned.push((attempt.clone(), format!("its worker disappeared {losses} times")));
     let_go(batch, attempt)
 }
 
@@ -146,8 +170,10 @@ fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) 
     scores::keep(batch, attempt.id, Part::Partial, scores)
 }
 
-fn release(batch: &mut Batch, attempt: &Thin, failure: &Failure, not_before: Time) -> Result<()> {
-    over(batch, &RELEASE, attempt, Outcome::Retried, (failure.class, &failure.message))?;
+fn release<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, failure: &'tx Failure, not_before: Time) -> Result<()> {
+    let row = over_row(batch.now, attempt, Outcome::Retried, (failure.class, &failure.message));
+    batch.endings.released.push(row);
+    batch.ended(attempt, AttemptEvent::Retry, Some(Outcome::Retried));
     let mut tries = attempt.tries;
     match failure.class {
         ErrorClass::RateLimited => tries.throttled += 1,
@@ -160,48 +186,29 @@ fn release(batch: &mut Batch, attempt: &Thin, failure: &Failure, not_before: Tim
 /// Its worker disappeared; the next try starts at once.
 pub(crate) fn lose(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     const WHY: &str = "its worker disappeared";
-    over(batch, &LOSE, attempt, Outcome::Lost, (ErrorClass::Lost, WHY))?;
+    batch.endings.lost.push(over_row(batch.now, attempt, Outcome::Lost, (ErrorClass::Lost, WHY)));
     let tries = Tries { losses: attempt.tries.losses + 1, ..attempt.tries };
     try_again(batch, attempt, tries, batch.now)?;
     warn(batch, attempt, "item_lost", WHY.to_owned())
 }
 
-fn over(batch: &mut Batch, sql: &str, attempt: &Thin, outcome: Outcome, error: (ErrorClass, &str)) -> Result<()> {
-    let (class, message) = error;
-    let changed = batch.tx.prepare_cached(sql)?.execute(params![
-        attempt.id.0,
-        attempt.fence,
-        code(outcome),
-        batch.now.0,
-        code(class),
-        message
-    ])?;
-    expect_rows(changed, 1, "ended attempt")?;
-    let_go(batch, attempt)
+fn over_row<'a>(now: Time, attempt: &Thin, outcome: Outcome, error: (ErrorClass, &'a str)) -> [Cell<'a>; 6] {
+    let [id, fence, outcome, now] = [attempt.id.0, attempt.fence, code(outcome), now.0].map(Cell::Int);
+    [id, fence, outcome, now, Cell::Int(code(error.0)), Cell::Text(error.1)]
 }
 
 fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
-    let item = last.id.item();
-    let (id, resource) = (AttemptId::new(item, last.id.no() + 1), last.resource.as_deref());
-    attempts::queue(
-        batch.tx,
-        &NextTry { id, run: last.run, wave: last.wave, priority: last.priority, resource, due_at, tries },
-    )?;
-    let changed = batch
-        .tx
-        .prepare_cached("UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2")?
-        .execute(params![item.0, last.id.no(), id.no()])?;
-    expect_rows(changed, 1, "tries of an item")?;
+    batch.endings.next.push((last.clone(), tries, due_at));
     let moved = batch.moved(last.run)?;
     moved.running -= 1;
     moved.queued += 1;
     moved.retries += 1;
-    Ok(())
+    let_go(batch, last)
 }
 
 fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
-    let changed = batch.tx.prepare_cached(&GIVE_BACK)?.execute(params![attempt.id.0, attempt.fence, batch.now.0])?;
-    expect_rows(changed, 1, "attempt given back")?;
+    batch.endings.given_back.push([attempt.id.0, attempt.fence, batch.now.0].map(Cell::Int));
+    batch.ended(attempt, AttemptEvent::Release, attempt.outcome);
     let moved = batch.moved(attempt.run)?;
     moved.running -= 1;
     moved.queued += 1;
@@ -210,14 +217,12 @@ fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
 
 /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
 fn let_go(batch: &mut Batch, attempt: &Thin) -> Result<()> {
-    steps::mark_unknown(batch, attempt.id)?;
-    match &attempt.resource {
-        Some(resource) => unblock::free(batch.tx, resource),
-        None => Ok(()),
-    }
+    batch.endings.freed.extend(attempt.resource.clone());
+    steps::mark_unknown(batch, attempt.id)
 }
 
 fn warn(batch: &mut Batch, attempt: &Thin, event: &str, message: String) -> Result<()> {
     let (job, run, item) = (batch.job_of(attempt.run)?, attempt.run, Some(attempt.id.item()));
-    journal::note(batch.tx, Note { job, run, item, level: LogLevel::Warn, event, message }, batch.now)
+    batch.endings.warnings.push(Note { job, run, item, level: LogLevel::Warn, event, message }.into());
+    Ok(())
 }

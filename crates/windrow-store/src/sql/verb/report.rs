@@ -1,8 +1,8 @@
 //! Report: a worker's steps and its last word, under its lease. A stale worker changes nothing; a
 //! report whose answer was lost is recognised.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 
 use windrow_model::counters::Counters;
 use windrow_model::event::{self, PartialItem};
@@ -15,6 +15,7 @@ use windrow_model::{AttemptId, JobId, Json, RunId, Time};
 use crate::backend::failure::Result;
 use crate::backend::{Connection, Statement};
 use crate::sql::cells::Cells;
+use crate::sql::codes::goal;
 use crate::sql::table::attempts::{self, Thin};
 use crate::sql::table::journal;
 use crate::sql::table::runs;
@@ -37,6 +38,9 @@ pub(crate) struct Batch<'tx> {
     pub keep_score: Kept<'tx>,
     /// Writes that go out together; `None` where each is made at once.
     pub deferred: Option<Deferred<'tx>>,
+    pub endings: ending::Gathered<'tx>,
+    /// Attempts as they stand after what was gathered; those that are held from the start as well.
+    pub known: HashMap<AttemptId, Thin>,
     runs: BTreeMap<RunId, RunFacts>,
 }
 
@@ -83,7 +87,7 @@ impl RunFacts {
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
     let mut batch = Batch::open(tx, now);
     if tx.is_shared() {
-        batch.deferred = Some(Deferred::hold(tx, reports)?);
+        batch.hold(reports)?;
     }
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
@@ -102,8 +106,17 @@ impl<'tx> Batch<'tx> {
             hand_in: Kept::new(&ending::HAND_IN),
             keep_score: Kept::new(scores::KEEP),
             deferred: None,
+            endings: ending::Gathered::default(),
+            known: HashMap::new(),
             runs: BTreeMap::new(),
         }
+    }
+
+    /// Nobody else writes to these attempts from now on.
+    fn hold(&mut self, reports: &[Report]) -> Result<()> {
+        self.known = attempts::held(self.tx, reports.iter().map(|report| report.lease.attempt))?;
+        self.deferred = Some(Deferred::read(self.tx, &self.known, reports)?);
+        Ok(())
     }
 
     pub fn close(mut self) -> Result<()> {
@@ -134,21 +147,19 @@ impl<'tx> Batch<'tx> {
 
     /// Writes what was put off.
     pub fn flush(&mut self) -> Result<()> {
-        match &mut self.deferred {
-            Some(deferred) => deferred.flush(self.tx),
-            None => Ok(()),
+        if let Some(deferred) = &mut self.deferred {
+            deferred.flush(self.tx)?;
         }
+        self.endings.send(self.tx, self.now)
     }
 
-    /// The attempt is written at once and read anew if another report is about it.
-    pub fn forget(&mut self, id: AttemptId) {
-        if let Some(deferred) = &mut self.deferred {
-            deferred.thin.remove(&id);
-        }
+    /// Another report may be about the attempt before its ending is written.
+    pub fn ended(&mut self, attempt: &Thin, event: AttemptEvent, outcome: Option<Outcome>) {
+        self.known.insert(attempt.id, Thin { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
     }
 
     fn attempt(&mut self, id: AttemptId) -> Result<Option<Thin>> {
-        match self.deferred.as_ref().and_then(|deferred| deferred.thin.get(&id)) {
+        match self.known.get(&id) {
             Some(thin) => Ok(Some(thin.clone())),
             None => attempts::thin(self.read.on(self.tx)?, id),
         }
@@ -190,6 +201,10 @@ impl<'tx> Batch<'tx> {
 
     pub fn job_of(&mut self, run: RunId) -> Result<JobId> {
         Ok(self.facts(run)?.job)
+    }
+
+    pub fn limits_of(&mut self, run: RunId) -> Result<&RunLimits> {
+        Ok(&self.facts(run)?.limits)
     }
 
     pub fn mode_of(&mut self, run: RunId) -> Result<Mode> {

@@ -4,8 +4,9 @@
 use windrow_model::state::{ATTEMPT, AttemptEvent};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Connection, OptionalExtension, params};
+use crate::backend::{Cell, Connection, OptionalExtension, params};
 use crate::sql::codes::{Sql, goal_code, guard};
+use crate::sql::lock;
 
 pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
@@ -18,8 +19,29 @@ pub(crate) static UNBLOCK: Sql = Sql::new(|| {
     format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 
+/// Whether anybody waits for a resource, asked beside the row of [`lock::RESOURCES`].
+static AWAITED: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
+    format!(
+        "SELECT s.id FROM stripes s WHERE s.id = ?2 AND EXISTS (SELECT 1 FROM attempts a WHERE a.{guard} AND a.resource = ?1)"
+    )
+});
+
 /// Whoever frees one holds them all (`lock::resources`).
-pub(crate) fn free(tx: &Connection, resource: &str) -> Result<()> {
+pub(crate) fn free(tx: &Connection, resources: &[String]) -> Result<()> {
+    if !tx.is_shared() {
+        return resources.iter().try_for_each(|resource| free_one(tx, resource));
+    }
+    let mut awaited = Vec::new();
+    let asked = resources.iter().map(|resource| [Cell::Text(resource), Cell::Int(lock::RESOURCES)]);
+    tx.query_many(&AWAITED, &asked.collect::<Vec<_>>(), |n, _| {
+        awaited.push(n);
+        Ok(())
+    })?;
+    awaited.into_iter().try_for_each(|n| free_one(tx, &resources[n]))
+}
+
+fn free_one(tx: &Connection, resource: &str) -> Result<()> {
     // From run to run by the index: a million waiting in one run are one look.
     let mut stmt = tx.prepare_cached(&FIRST_BLOCKED)?;
     let mut first = |after: i64| {
