@@ -528,6 +528,10 @@ pub trait Reads: Send + Sync {
     /// By any condition, in any order.
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
+    /// As `item`, of each of these, in their order.
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
+    /// As `outline`, of each of these, in their order.
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;
     /// Over all the job's items as they stand, whichever run made them what they are.

@@ -368,6 +368,7 @@ impl Queue for FaultyStore {
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.outline(id))
     }
+
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.newest_steps(attempt, limit))
     }

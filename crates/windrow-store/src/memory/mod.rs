@@ -238,6 +238,15 @@ impl Reads for MemoryStore {
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().item_detail(id)
     }
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        let world = self.world();
+        ids.into_iter().map(|id| world.item_detail(id)).collect()
+    }
+
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        let world = self.world();
+        ids.into_iter().map(|id| world.outline(id)).collect()
+    }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }

@@ -42,5 +42,6 @@ mod searching;
 mod secrets;
 mod services;
 mod shared_limits;
+mod statements;
 mod steering;
 mod vitals;

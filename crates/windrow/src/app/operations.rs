@@ -19,6 +19,9 @@ use crate::app::lookup;
 use crate::app::submit;
 use crate::error::{Code, Error, Result};
 
+/// Targets that are read with all their steps at once.
+const DETAILS: usize = 100;
+
 /// Which targets of an operation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TargetFilter {
@@ -38,13 +41,16 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
     let items = app.store.items(filter).await?;
     let mut runs = BTreeMap::from([(latest.id, latest)]);
     let mut targets = Vec::with_capacity(items.len());
-    for item in &items {
-        if let Entry::Vacant(entry) = runs.entry(item.run) {
-            entry.insert(app.store.run(item.run).await?);
-        }
-        let record = TargetRecord::of(&app.store.item(item.id).await?, &runs[&item.run]);
-        if wanted.status.is_none_or(|status| status == record.status) {
-            targets.push(shown(record));
+    for some in items.chunks(DETAILS) {
+        for detail in app.store.details(some.iter().map(|item| item.id).collect()).await? {
+            let run = detail.item.run;
+            if let Entry::Vacant(entry) = runs.entry(run) {
+                entry.insert(app.store.run(run).await?);
+            }
+            let record = TargetRecord::of(&detail, &runs[&run]);
+            if wanted.status.is_none_or(|status| status == record.status) {
+                targets.push(shown(record));
+            }
         }
     }
     let next = items.last().filter(|_| items.len() == wanted.limit).map(|item| item.id.to_string());

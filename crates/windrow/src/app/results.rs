@@ -5,7 +5,7 @@ use windrow_model::aggregate::Aggregates;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{Extent, ItemFilter};
 use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult};
@@ -21,6 +21,8 @@ const FLIPS_SHOWN: usize = 10;
 const FAILURES_SHOWN: usize = 3;
 /// How many findings of one row are expected among the worst.
 const FINDINGS_PER_ROW: usize = 20;
+/// Rows that are read with all their steps at once.
+const DETAILS: usize = 100;
 
 /// What is asked beside the run itself.
 #[derive(Debug, Clone, Default)]
@@ -234,14 +236,19 @@ async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
 
 /// One finding per row: further evaluators and trials that failed on it would only push others out.
 async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
-    let mut rows: Vec<BadRow> = Vec::new();
     if limit == 0 {
-        return Ok(rows);
+        return Ok(Vec::new());
     }
+    let mut worst: Vec<BadScore> = Vec::new();
     for bad in app.store.worst(run.id, limit.saturating_mul(FINDINGS_PER_ROW)).await? {
-        if rows.len() < limit && rows.iter().all(|row| row.row != bad.ordinal + 1) {
-            rows.push(BadRow::of(&bad, &app.store.item(bad.item).await?));
+        if worst.len() < limit && worst.iter().all(|known| known.ordinal != bad.ordinal) {
+            worst.push(bad);
         }
+    }
+    let mut rows = Vec::with_capacity(worst.len());
+    for some in worst.chunks(DETAILS) {
+        let details = app.store.details(some.iter().map(|bad| bad.item).collect()).await?;
+        rows.extend(some.iter().zip(&details).map(|(bad, detail)| BadRow::of(bad, detail)));
     }
     Ok(rows)
 }

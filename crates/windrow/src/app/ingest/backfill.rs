@@ -38,12 +38,11 @@ async fn chosen(app: &App, job: &Job, wish: &Backfill) -> Result<Vec<ItemId>> {
     loop {
         let filter = ItemFilter { job: job.id, run: None, state: None, after, limit: PAGE };
         let items = app.store.items(filter).await?;
-        for item in &items {
-            let input = app.store.outline(item.id).await?.input;
-            if let Ok(slice) = input.parse::<Slice>()
+        for outline in app.store.outlines(items.iter().map(|item| item.id).collect()).await? {
+            if let Ok(slice) = outline.input.parse::<Slice>()
                 && is_meant(wish, &slice)
             {
-                newest.insert(slice.name, item.id);
+                newest.insert(slice.name, outline.item.id);
             }
         }
         match items.last() {

@@ -6,7 +6,7 @@ mod checkpoints;
 use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
 
@@ -47,9 +47,9 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
     loop {
         let items = items_of(app, job, run, after).await?;
         let is_last = items.len() < PAGE;
-        for item in items {
-            let node = slice(app, run, item, wish.batches).await?;
-            after = Some(item);
+        for outline in app.store.outlines(items).await? {
+            let node = slice(app, run, &outline, wish.batches).await?;
+            after = Some(outline.item.id);
             slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
             if slices.len() == wish.limit {
                 return Ok(Lineage::of(job, run, origin, slices, after.map(|id| id.0)));
@@ -62,14 +62,13 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
 }
 
 /// With so many batches of each attempt.
-async fn slice(app: &App, run: &Run, item: ItemId, batches: usize) -> Result<Option<SliceNode>> {
-    let outline = app.store.outline(item).await?;
+async fn slice(app: &App, run: &Run, outline: &ItemDetail, batches: usize) -> Result<Option<SliceNode>> {
     let mut runs = Vec::with_capacity(outline.attempts.len());
     for attempt in &outline.attempts {
         let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
         runs.push(TaskRunNode::of(attempt, &newest, batches));
     }
-    Ok(SliceNode::of(&outline, run, runs))
+    Ok(SliceNode::of(outline, run, runs))
 }
 
 /// A run that is over is known by its results, also where a later one has read its slices again.

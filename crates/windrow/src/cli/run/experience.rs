@@ -25,8 +25,7 @@ pub async fn of(app: &App, job: &LoadedJob) -> Result<Option<Earlier>> {
     let state = Some(ItemState::Succeeded);
     let items = app.store.items(ItemFilter { job: found.id, run: None, state, after: None, limit: LOOKED_AT }).await?;
     let mut experience = Experience::default();
-    for item in items {
-        app.store.item(item.id).await?.steps.iter().for_each(|step| experience.learn(step));
-    }
+    let details = app.store.details(items.iter().map(|item| item.id).collect()).await?;
+    details.iter().flat_map(|detail| &detail.steps).for_each(|step| experience.learn(step));
     Ok(Some(Earlier { run, experience }))
 }

@@ -29,6 +29,8 @@ use crate::error::{Code, Error, Result};
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PAGE: usize = 256;
+/// Items that are read with all their steps at once.
+const DETAILS: usize = 100;
 
 /// Feeding and printing, in the background while the run is executed.
 pub struct LocalStream {
@@ -153,9 +155,10 @@ impl Results {
                 let run = self.store.run(self.run).await?;
                 let body = event.body.value();
                 let ids = body["items"].as_array().into_iter().flatten().filter_map(|item| item["id"].as_i64());
-                for id in ids {
-                    let detail = self.store.item(ItemId(id)).await?;
-                    output::print_json_line(&ItemDetailView::of(&self.kind, &run, &detail));
+                for some in ids.map(ItemId).collect::<Vec<_>>().chunks(DETAILS) {
+                    for detail in self.store.details(some.to_vec()).await? {
+                        output::print_json_line(&ItemDetailView::of(&self.kind, &run, &detail));
+                    }
                 }
             }
             if page.len() < PAGE {
