@@ -1,5 +1,4 @@
-//! Fewer rows than all: those that are new (E10), those at the start, and those that are new when the
-//! clock says so.
+//! Runs over part of the rows: new rows (E10), the first rows, and new rows on a schedule.
 
 use std::time::{Duration, Instant};
 
@@ -59,7 +58,7 @@ fn an_interrupted_trial_run_says_how_it_goes_on() {
     assert_eq!((&result["resumed"], total(&result), endpoint.calls()), (&true.into(), (5, 5), 5));
 }
 
-/// Six fields: a pattern may name seconds.
+/// Six fields: a cron expression may have seconds.
 fn every_second(place: &Place) {
     place.append("job.yaml", "schedule: \"* * * * * *\"");
 }
@@ -85,7 +84,7 @@ fn a_scheduled_run_takes_new_rows_by_itself_until_it_is_taken_off() {
     assert!(said.stdout.contains("has no schedule"), "{}", said.stdout);
 }
 
-/// The next time may be a day away.
+/// The next start may be a day away.
 #[test]
 fn who_waits_for_the_next_time_ends_as_soon_as_the_job_is_taken_off_or_at_a_signal() {
     let endpoint = Endpoint::open();

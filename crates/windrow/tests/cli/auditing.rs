@@ -1,4 +1,4 @@
-//! Every change is written down: who, what, from where, and what became of it (T7).
+//! Every change is in the audit log: actor, operation, origin and outcome (T7).
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Oldest first: who, what, outcome.
+/// Oldest first: actor, operation, outcome.
 fn entries(place: &Place) -> Vec<(String, String, String)> {
     let said = place.windrow(&["audit", "--json", "--limit", "100"]).ended_with(0);
     let list: Value = serde_json::from_str(&said.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! Backup and restore of all state (T13): made under load, restored elsewhere, and the run goes on.
+//! Backup and restore of all state (T13): taken under load, restored elsewhere, and the run resumes.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,7 +10,7 @@ use crate::place::{Place, wait_until};
 
 const ROWS: usize = 400;
 
-/// Counters of the job's latest run, and those of a recount over its items.
+/// Counters of the job's latest run, and a recount over its items.
 fn counted(place: &Place, data: &str) -> (Value, usize) {
     let run = place.windrow(&["--data", data, "jobs", "show", "counted", "--json"]).ended_with(0).json();
     let db = rusqlite::Connection::open(place.path(data).join("windrow.db")).unwrap();

@@ -1,12 +1,12 @@
-//! Bulk operations on the stand-in for Kafka Connect, over HTTP and by commands: plans, waves, the cap,
-//! approval, and the way back.
+//! Bulk operations on the mock Kafka Connect, over HTTP and by commands: plans, waves, the failure cap, approval and
+//! rollback.
 
 use serde_json::{Value, json};
 
 use crate::mock_connect::MockConnect;
 use crate::place::{Place, Said, wait_until};
 
-/// `job.yaml` of these settings, on the connectors of the stand-in.
+/// Writes `job.yaml` with these settings, for the connectors of the mock.
 pub fn write_job(place: &Place, connect: &MockConnect, action: &str, strategy: &str) {
     let url = &connect.url;
     place.write(
@@ -48,7 +48,7 @@ fn a_plan_says_what_would_change_and_changes_nothing() {
     assert!(!place.data().exists(), "nothing is stored");
 }
 
-/// B3, B5, B8: done once, recognised as done, taken back exactly.
+/// B3, B5, B8: changed once, detected as up to date, rolled back exactly.
 #[test]
 fn a_change_is_made_once_and_taken_back_exactly() {
     let place = Place::empty();
@@ -64,7 +64,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
         assert_eq!(record["before"]["config"]["tasks.max"], "1");
         assert_eq!(record["after"]["config"]["tasks.max"], "2");
     }
-    // Again: every target is found as it should be, and is left alone.
+    // Second run: every target is up to date and skipped.
     let again = run(&place).ended_with(0).json();
     assert_eq!((&again["items"]["skipped"], connect.calls("config")), (&json!(6), 6));
 
@@ -117,7 +117,7 @@ fn a_target_that_has_changed_since_is_refused_unless_forced() {
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "1");
 }
 
-/// Whatever is changed before too many have failed is taken back by itself.
+/// Changes made before the failure cap is reached are rolled back automatically.
 #[test]
 fn too_many_failures_end_it_and_take_it_back() {
     let place = Place::empty();
@@ -133,7 +133,7 @@ fn too_many_failures_end_it_and_take_it_back() {
     assert_eq!(failed, Some(3), "{runs}");
 }
 
-/// B6: what runs finishes and then reads cancelled; what was done is known, and can be taken back.
+/// B6: running targets finish and have the status cancel; their change is recorded and can be rolled back.
 #[test]
 fn what_finishes_after_a_cancel_reads_cancelled() {
     let place = Place::empty();
@@ -158,7 +158,7 @@ fn what_finishes_after_a_cancel_reads_cancelled() {
     assert!(!place.path("a").exists());
 }
 
-/// The pre-image of the first change stands, whatever happened on the way back.
+/// The preimage of the first change is kept, whatever happens during the rollback.
 #[test]
 fn a_change_made_again_after_a_rollback_that_stuck_is_taken_back_to_the_first_image() {
     let place = Place::empty();
@@ -192,7 +192,7 @@ fn a_wave_waits_for_approval_and_says_so() {
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
     assert!(why.contains("Wave 2 waits for somebody to approve it.") && why.contains("windrow jobs approve"), "{why}");
-    // Approval outlives the process that waits for it.
+    // An approval survives the process that waits for it.
     waiting.kill();
     place.windrow(&["jobs", "approve", "change"]).ended_with(0);
     run(&place).ended_with(0);

@@ -1,4 +1,4 @@
-//! Bulk operations at a server: the same commands, workers elsewhere, and servers of one region each.
+//! Bulk operations on a server: the same commands, remote workers, and servers with one region each.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
     config["tasks.max"] = json!("7");
     connect.put("/east/connectors/orders-0000/config", &config);
     place.windrow_at(&server, &["jobs", "rollback", "change", "-q"]).ended_with(4);
-    // What failed of a rollback is tried again as one.
+    // A retry of a failed rollback is a rollback too.
     let said = place.windrow_at(&server, &["jobs", "retry", "change", "--json"]).ended_with(4).json();
     assert_eq!((&said["run"]["mode"], &said["items"]["total"]), (&json!("rollback"), &json!(1)));
     place.windrow_at(&server, &["jobs", "rollback", "change", "--force", "-q"]).ended_with(0);
@@ -62,7 +62,7 @@ fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
     server.post_json("/api/v1/jobs/change/rollback", &json!({ "wave": 0 })).with_status(400);
 }
 
-/// B9: items of an operation go to workers that have what it names.
+/// B9: items of an operation go to workers with the required capability.
 #[test]
 fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
@@ -86,7 +86,7 @@ fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
     worker.kill();
 }
 
-/// B10: two servers on one store, each for a region of its own.
+/// B10: two servers on one database, each with its own region.
 #[test]
 fn a_server_works_on_the_jobs_of_its_own_region_only() {
     let place = Place::empty();
@@ -102,7 +102,7 @@ fn a_server_works_on_the_jobs_of_its_own_region_only() {
         east.submit(&job(region)).with_status(201);
     }
     east.wait_for_state("of-east", "completed");
-    // Whoever submits it, it is found by a server that serves it.
+    // The job is executed by a server of its region, whichever server accepted it.
     east.wait_for_state("of-south", "completed");
     let why = west.get("/api/v1/jobs/of-north/why").json();
     assert!(why["headline"].as_str().unwrap().contains("serves region \"north\""), "{why}");

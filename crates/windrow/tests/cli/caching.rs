@@ -1,4 +1,4 @@
-//! Identical calls, and repeats that must not be taken for them.
+//! Identical calls are shared, and trials are not.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -30,7 +30,7 @@ fn with_a_cache_a_second_job_makes_no_call_that_the_first_has_made() {
     assert_eq!(endpoint.calls(), ROWS);
     let item = place.windrow(&["jobs", "item", "two", "7", "--json"]).ended_with(0).json();
     assert_eq!(item["steps"][0]["state"], "reused", "{item}");
-    // What was done is in the store, so it is there for a third one as well.
+    // Results are stored, so a third job reuses them too.
     let copy = place.windrow(&["jobs", "clone", "two", "three", "--json"]).ended_with(0).json();
     assert_eq!((&copy["items"]["succeeded"], endpoint.calls()), (&ROWS.into(), ROWS));
     place.windrow(&["run", "two.yaml", "--new"]).ended_with(0);

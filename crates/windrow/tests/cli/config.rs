@@ -1,4 +1,4 @@
-//! One config file: a flag before a variable, a variable before the file, the file before the default.
+//! Precedence of settings: flag, variable, config file, default.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Datasets kept under a name: imported, listed, shown, compared, exported, run and deleted.
+//! Named datasets: import, list, show, diff, export, run and delete.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ fn the_same_rows_in_another_order_are_no_change() {
     let first = place.windrow(&["datasets", "import", "rows.jsonl", "--json"]).ended_with(0).json();
     assert_eq!((&first["name"], &first["unchanged"]), (&json!("rows"), &json!(false)));
     assert_eq!((&first["version"]["version"], &first["version"]["rows"]), (&json!(1), &json!(50)));
-    // Another order, other spaces and other keys first: the content is what counts.
+    // Order, white space and key order do not matter; only the content does.
     place.write(
         "back.jsonl",
         &rows((0..50).rev()).replace("{\"id\": 7, \"q\": \"question 7\"}", "{\"q\":\"question 7\",\"id\":7}"),
@@ -206,7 +206,7 @@ fn deleting_takes_a_version_or_all_of_it() {
     assert_eq!(place.windrow(&["datasets", "list", "--json"]).json(), json!({"datasets": []}));
 }
 
-/// Entries of versions in a state, as they lie on the disk.
+/// Entries of versions in this state, read from the database file.
 fn stored(place: &Place, state: &str) -> i64 {
     let Ok(conn) = rusqlite::Connection::open_with_flags(place.database(), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
     else {

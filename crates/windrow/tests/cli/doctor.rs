@@ -1,4 +1,4 @@
-//! `windrow doctor`: what is wrong is found, said with a remedy, and told by the exit code.
+//! `windrow doctor` finds problems, suggests remedies, and sets the exit code.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::place::{Place, Said, wait_until};
 
 fn doctor(place: &Place, more: &[(&str, &str)]) -> Said {
-    // An address where nobody listens, unless the test says so.
+    // An address without a listener, unless the test overrides it.
     let quiet = [&[("WINDROW_LISTEN", "127.0.0.1:9")], more].concat();
     place.windrow_with(&quiet, &["doctor", "--json"])
 }

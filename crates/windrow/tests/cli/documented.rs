@@ -1,6 +1,6 @@
-//! Pages that are done as they are written: a fenced block with a file name is that file, lines
-//! after `$` in a `console` block are commands, and what follows is what they print. `…` alone in a line
-//! stands for any lines, and at the end of one for the rest of it.
+//! Executes the commands of documentation pages. A fenced block with a file name creates that file. Lines after `$` in
+//! a `console` block are commands, followed by their output. `…` alone on a line matches any lines; at the end of a
+//! line it matches the rest of the line.
 
 use crate::place::Place;
 

@@ -1,4 +1,4 @@
-//! `windrow run FILE --dry-run` and `windrow check FILE`: what is said before anything is done.
+//! `windrow run FILE --dry-run` and `windrow check FILE`.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -49,7 +49,7 @@ fn an_earlier_run_makes_the_forecast_true() {
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(1), "{runs}");
 }
 
-/// E4: all that a run would refuse, without running.
+/// E4: reports every error that a run would report, without running.
 #[test]
 fn a_file_can_be_checked_alone() {
     let endpoint = Endpoint::open();

@@ -1,4 +1,4 @@
-//! TLS (rustls): the same server behind a certificate, which may be renewed while it runs.
+//! TLS (rustls): a server with a certificate that can be renewed while it runs.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::client::{Reply, Served};
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Writes a new certificate for this machine, signed by itself.
+/// Writes a new self-signed certificate for this machine.
 pub fn certify(place: &Place) -> CertificateDer<'static> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     place.write("cert.pem", &made.cert.pem());
@@ -47,7 +47,7 @@ fn get(server: &Served, trusted: &CertificateDer<'static>, path: &str) -> std::i
     let host = &server.address;
     connection.write_all(format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
-    // The end of the connection may come without a farewell.
+    // The connection may end without a close_notify.
     let _ = connection.read_to_string(&mut answer);
     Reply::of(&answer).ok_or_else(|| std::io::Error::other(answer))
 }
@@ -73,7 +73,7 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
 
-    // A client that says nothing keeps nobody waiting, now or at the end.
+    // An idle client blocks neither other clients nor the shutdown.
     let _silent = TcpStream::connect(&server.address).unwrap();
     get(&server, &certificate, "/healthz").unwrap().with_status(200);
     server.signal(Signal::TERM);
@@ -90,7 +90,7 @@ fn a_renewed_certificate_is_taken_without_a_restart() {
     server.signal(Signal::HUP);
     wait_until("the new certificate", || get(&server, &new, "/healthz").is_ok());
     assert!(get(&server, &old, "/healthz").is_err());
-    // One that cannot be used changes nothing.
+    // An invalid certificate changes nothing.
     place.write("cert.pem", "nonsense");
     server.signal(Signal::HUP);
     server.wait_for_stderr("stays as it was");

@@ -1,6 +1,5 @@
-//! An OpenAI-compatible endpoint that counts the calls per question, lets only as many through as it
-//! is told to, and fails on demand or has a bad time. It can also judge: a prompt with a rubric is
-//! given full marks, unless its judging is to be of no use.
+//! An OpenAI-compatible endpoint that counts calls per question, admits as many as allowed, and fails on demand. It
+//! also judges: a prompt with a rubric gets the full score, unless configured otherwise.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -26,9 +25,9 @@ struct Ledger {
     answered: usize,
     failing: BTreeSet<String>,
     judging: Judging,
-    /// What the coming calls meet, before all is well.
+    /// Faults of the next calls; later calls succeed.
     moods: VecDeque<Mood>,
-    /// When each call came, and what it met.
+    /// Arrival time and fault of each call.
     arrivals: Vec<(Instant, Mood)>,
     traceparents: Vec<String>,
 }
@@ -40,24 +39,24 @@ pub enum Mood {
     Busy(u64),
     /// 500.
     Broken,
-    /// Never answers.
+    /// Never responds.
     Hanging,
 }
 
-/// How it judges.
+/// Behaviour as a judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Judging {
     #[default]
     Well,
-    /// Refuses for good (400).
+    /// Rejects permanently (400).
     Refusing,
-    /// Says something that is no ruling.
+    /// Returns a reply that cannot be parsed.
     Rambling,
 }
 
 struct Desk {
     ledger: Mutex<Ledger>,
-    /// One permit lets one question through.
+    /// One permit admits one question.
     gate: Semaphore,
     max_latency_ms: u64,
 }
@@ -68,7 +67,7 @@ impl Endpoint {
         Self::start(Semaphore::MAX_PERMITS, 0)
     }
 
-    /// Answers only as many questions as it is let to.
+    /// Admits only as many questions as there are permits.
     pub fn gated(permits: usize) -> Self {
         Self::start(permits, 0)
     }
@@ -95,7 +94,7 @@ impl Endpoint {
         self.let_through(1 << 30);
     }
 
-    /// The next calls meet these, one by one, and what comes after them is answered.
+    /// Sets the faults of the next calls, one each.
     pub fn suffers(&self, moods: impl IntoIterator<Item = Mood>) {
         self.desk.ledger.lock().unwrap().moods = moods.into_iter().collect();
     }
@@ -104,12 +103,12 @@ impl Endpoint {
         self.desk.ledger.lock().unwrap().arrivals.clone()
     }
 
-    /// The headers by which calls asked to be part of a trace.
+    /// The trace context headers of the calls.
     pub fn traceparents(&self) -> Vec<String> {
         self.desk.ledger.lock().unwrap().traceparents.clone()
     }
 
-    /// These questions are refused for good (400) until told otherwise.
+    /// Rejects these questions (400) until changed.
     pub fn fail_on(&self, questions: impl IntoIterator<Item = usize>) {
         self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
     }
@@ -122,13 +121,13 @@ impl Endpoint {
         self.desk.ledger.lock().unwrap().calls.values().sum()
     }
 
-    /// Those of judges.
+    /// Calls by judges.
     pub fn rulings(&self) -> usize {
         let ledger = self.desk.ledger.lock().unwrap();
         ledger.calls.iter().filter(|(question, _)| asks_for_a_ruling(question)).map(|(_, calls)| calls).sum()
     }
 
-    /// Those of targets.
+    /// Calls by targets.
     pub fn questions(&self) -> usize {
         self.calls() - self.rulings()
     }
