@@ -1,4 +1,4 @@
-//! Records from an API into SQLite: every way of paging, what is new only, what goes wrong (I3–I9, T4).
+//! Records from an API into SQLite: every kind of pagination, incremental runs, and errors (I3–I9, T4).
 
 use rusqlite::Connection;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::mock_source::MockSource;
 use crate::place::{Place, Said};
 
-/// `plan.yaml` from the source's `way`, with more of `rest` and of the file as given.
+/// Writes `plan.yaml` for this route of the source, with extra fields of `rest` and of the file.
 pub fn write_plan(place: &Place, source: &MockSource, way: &str, rest: &str, more: &str) {
     let url = &source.url;
     let text = format!(
@@ -30,7 +30,7 @@ pub fn number(place: &Place, sql: &str) -> i64 {
     database(place).query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// Each of them once, and each as the source has it.
+/// Each record once, equal to the source's record.
 #[track_caller]
 pub fn holds_exactly(place: &Place, records: i64) {
     let sums = "SELECT json_array(count(*), count(DISTINCT id), coalesce(sum(id), 0), \
@@ -39,7 +39,7 @@ pub fn holds_exactly(place: &Place, records: i64) {
     assert_eq!(found, format!("[{records},{records},{},{records}]", records * (records + 1) / 2));
 }
 
-/// What the batches of an item say, oldest first.
+/// The recorded batches of an item, oldest first.
 pub fn batches(place: &Place, item: i64) -> Vec<Value> {
     let shown = place.windrow(&["jobs", "item", "orders", &item.to_string(), "--json"]).ended_with(0).json();
     shown["steps"].as_array().unwrap().clone()
@@ -64,7 +64,7 @@ fn every_way_of_paging_brings_every_record_once() {
     }
 }
 
-/// I5: the sum is kept as it grows, and equals the sum of the parts.
+/// I5: the running total equals the sum of the batches.
 #[test]
 fn stats_of_batches_add_up_to_those_of_the_run() {
     let place = Place::empty();
@@ -82,7 +82,7 @@ fn stats_of_batches_add_up_to_those_of_the_run() {
     let of = |name: &str| total[name].as_i64().unwrap();
     assert_eq!((of("fetched"), of("upserted"), of("skipped")), (2500, 1875, 625));
     assert_eq!((of("pages"), of("tokensUsed"), of("failed")), (7, 6, 0));
-    // I4 and I8: what was before is what came after the last, under keys of their own.
+    // I4 and I8: a batch starts where the previous one ended; every batch has its own key.
     let intent = |no: usize| steps[no]["input"].clone();
     for no in 1..7 {
         assert_eq!(intent(no)["before"], output(&steps[no - 1])["after"]);
@@ -162,7 +162,7 @@ fn slices_are_read_side_by_side_and_closed_windows_once() {
     assert_eq!(run(&place).ended_with(0).json()["items"]["succeeded"], 5);
     holds_exactly(&place, 5000);
 
-    // Records are a minute apart from 2026-01-01 on: these days hold the first 4319.
+    // Records are one minute apart from 2026-01-01; these days contain the first 4319.
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "4319", "--page-size", "1000"]);
     let days = "slices: { time: { from: 2026-01-01, to: 2026-01-04, every: 1d } }\n";

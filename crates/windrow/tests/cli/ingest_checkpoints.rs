@@ -1,4 +1,4 @@
-//! Lineage and the history of checkpoints: looked at, compared, gone back to, written by hand, and who did it.
+//! Lineage, and the history of checkpoints: list, diff, restore and edit, with the actor of each change.
 
 use serde_json::{Value, json};
 

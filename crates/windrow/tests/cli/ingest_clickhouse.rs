@@ -1,4 +1,4 @@
-//! Tables in ClickHouse, which has no transactions: whatever is written twice is there once.
+//! ClickHouse has no transactions: repeated writes must not create duplicates.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn columns_are_widened_and_a_key_keeps_its_type() {
     assert!(reasons.len() == 1 && reasons[0].contains("of another type") && reasons[0].contains("x-3"), "{reasons:?}");
 }
 
-/// The moment between the data and its ledger entry, where a crash makes the batch come again.
+/// Simulates a crash between the data and its ledger entry, after which the batch is written again.
 #[test]
 fn a_batch_that_is_written_again_is_there_once_also_without_a_key() {
     let place = Place::empty();

@@ -1,5 +1,5 @@
-//! Files in and files out: what is written as JSON lines or Parquet is read back the same, also when the
-//! writer was killed in between.
+//! File sources and destinations: JSON Lines and Parquet files are read back unchanged, even after the writer was
+//! killed.
 
 use std::io::Write;
 
@@ -60,7 +60,7 @@ fn formats_and_gzip_are_read_and_later_files_only_once() {
     load_files(&place, "in/*");
     holds_exactly(&place, 4000);
     place.write("in/c.jsonl", &json(4001..=4100));
-    // Were an earlier file read again, its records would be in the ledger once more.
+    // If an earlier file were read again, the ledger would contain its records twice.
     load_files(&place, "in/*");
     holds_exactly(&place, 4100);
     assert_eq!(number(&place, "SELECT sum(records) FROM _windrow_ledger"), 4100);

@@ -1,5 +1,5 @@
-//! SIGKILL at random moments: the destination holds exactly the source's records, and pages were fetched
-//! again only where they were in flight at a kill. `make torture-ingest` does it with a million records.
+//! SIGKILL at random moments: the destination contains exactly the source's records, and only pages in flight at a kill
+//! were fetched again. `make torture-ingest` runs it with a million records.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -73,7 +73,7 @@ fn kill_again_and_again(open: fn(&Place) -> Warehouse) {
     println!("{KILLS} kills, {} pages for {pages}, {} in flight at a kill", source.pages(), open_at_a_kill.len());
 }
 
-/// Now and then while the process still starts; else some pages further, so that all kills come before the end.
+/// Sometimes during start-up, otherwise some pages later, so that all kills happen before the end.
 fn wait_for_a_moment(source: &MockSource, pages: i64, run: &mut Background, chance: &mut fastrand::Rng) {
     if chance.u8(..5) == 0 {
         std::thread::sleep(Duration::from_millis(chance.u64(..200)));

@@ -1,4 +1,4 @@
-//! Ctrl-C once drains, twice stops, SIGTERM drains; each leaves a run that can be continued.
+//! Ctrl-C once drains, twice stops, SIGTERM drains; each leaves a run that can be resumed.
 
 use rustix::process::Signal;
 

@@ -1,4 +1,4 @@
-//! `windrow run FILE --json`: one object, to be extended but not renamed.
+//! `windrow run FILE --json`: one object with stable keys; keys may be added, but not renamed.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;

@@ -1,5 +1,5 @@
-//! Limits of a provider, measured at the endpoint: its bad times are sat out, its limits kept, and who
-//! asks why is told.
+//! Rate limits and failures of a provider, measured at the endpoint: retries wait, limits hold, and `jobs why`
+//! explains.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -17,12 +17,12 @@ fn job(endpoint: &Endpoint, rows: usize, limits: &str, more: &str) -> Place {
     place
 }
 
-/// Most calls that came within so long.
+/// The highest number of calls within this time span.
 fn most_within(arrivals: &[Instant], span: Duration) -> usize {
     arrivals.iter().map(|end| arrivals.iter().filter(|at| *at <= end && *end < **at + span).count()).max().unwrap_or(0)
 }
 
-/// T4: 429 with `Retry-After` for a while, then 500s, then silence.
+/// T4: 429 with `Retry-After` for a while, then 500s, then no response.
 #[test]
 fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
     let endpoint = Endpoint::open();
@@ -35,10 +35,10 @@ fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
     let arrivals = endpoint.arrivals();
     assert_eq!(arrivals.len(), 24 + 4 + 10 + 2, "every answer was asked for once, and every bad one once more");
     let times: Vec<Instant> = arrivals.iter().map(|(at, _)| *at).collect();
-    // 300 a minute are at most 15 at once and one more every 213 ms.
+    // 300 per minute: a burst of at most 15, then one every 213 ms.
     let most = most_within(&times, Duration::from_secs(1));
     assert!(most <= 15 + 5, "{most} calls in a second");
-    // Nothing comes before the time that a refusal asked for, but what was on its way already.
+    // No new call starts before `Retry-After` has passed; calls in flight are excepted.
     for (at, _) in arrivals.iter().filter(|(_, mood)| matches!(mood, Mood::Busy(_))) {
         let soon = arrivals.iter().filter(|(other, _)| *other > *at + Duration::from_millis(300));
         let soon = soon.filter(|(other, _)| *other < *at + Duration::from_millis(950)).count();
@@ -84,7 +84,7 @@ fn calls_are_spread_over_the_minute_and_why_says_what_is_waited_for() {
     assert!(!why.contains("wait for"), "{why}");
 }
 
-/// Design rule 3: time in a queue never counts, and Ctrl-C does not wait for it either.
+/// Design rule 3: time in a queue does not count towards the timeout, and Ctrl-C does not wait for it.
 #[test]
 fn a_wait_longer_than_the_timeout_fails_nothing_and_ends_with_the_run() {
     let endpoint = Endpoint::open();

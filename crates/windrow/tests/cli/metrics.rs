@@ -1,5 +1,5 @@
-//! `/metrics` (B12, I11, X4): what Prometheus' own checker says of it, whether its numbers are those of the
-//! store, and whether everything that names a metric names one there is.
+//! `/metrics` (B12, I11, X4): promtool accepts it, its numbers match the database, and every metric that a file names
+//! exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -20,7 +20,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Prometheus' own checker; `make test` puts it there.
+/// Prometheus' promtool; `make test` installs it.
 fn promtool(arguments: &[&str], folder: &Path, input: &str) -> String {
     let tool = repository().join("target/promtool").canonicalize();
     let tool = tool.expect("target/promtool is missing: run scripts/promtool once");
@@ -34,7 +34,7 @@ fn promtool(arguments: &[&str], folder: &Path, input: &str) -> String {
     text
 }
 
-/// By series, as it is written.
+/// Values by series, as exported.
 struct Metrics(BTreeMap<String, f64>);
 
 impl Metrics {
@@ -51,13 +51,13 @@ impl Metrics {
     }
 }
 
-/// The names of the families, without what histograms add.
+/// Names of the metric families, without the suffixes of histograms.
 fn families(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     types.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
-/// A server with a run of 40 rows, two of which fail, that has got to its end.
+/// A server with a finished run of 40 rows, two of which failed.
 fn with_a_finished_run(endpoint: &Endpoint) -> (Place, Served) {
     let place = Place::empty();
     endpoint.fail_on([3, 7]);
@@ -140,7 +140,7 @@ fn readers_of_a_stream_are_counted_as_long_as_they_read() {
     assert_eq!(readers(), 1.0);
     drop(stream);
     wait_until("nobody to read", || {
-        // The server notices when it writes.
+        // The server notices on its next write.
         server.submit("nonsense");
         readers() == 0.0
     });

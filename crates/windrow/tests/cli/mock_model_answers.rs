@@ -1,4 +1,4 @@
-//! The bundled endpoint over the wire: dialects, streams, faults, counts.
+//! The mock model over HTTP: dialects, streams, faults, statistics.
 
 use serde_json::{Value, json};
 

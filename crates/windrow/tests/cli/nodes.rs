@@ -1,5 +1,5 @@
-//! Several servers on one database: they share the items of a run (E2, B10), take their parts by role, and leave
-//! when they are asked to (B13).
+//! Several servers on one database: they share the items of a run (E2, B10), divide the work by role, and drain on
+//! request (B13).
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ on_every_server! {
     a_paused_run_starts_nothing_on_any_node,
 }
 
-/// A server of this place, on the shared database.
+/// Starts a server on the shared database.
 fn node(place: &Place, url: &str, arguments: &[&str]) -> Served {
     Served::of(place.start_with(&[(URL, url)], &[&["serve", "--listen", "127.0.0.1:0"], arguments].concat()))
 }

@@ -1,5 +1,4 @@
-//! An endpoint that repeats the secrets it is sent, in its answers and in its errors, plainly and in
-//! every encoding.
+//! An endpoint that echoes the secrets it receives, in responses and errors, in plain text and in every encoding.
 
 use std::sync::{Arc, Mutex};
 
@@ -31,7 +30,7 @@ impl Parrot {
     }
 }
 
-/// A secret as it is and in every encoding that a service may give it back in.
+/// A secret in plain text and in every encoding that a service may return.
 pub fn forms(secret: &str) -> Vec<String> {
     let quoted = json!(secret).to_string();
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -81,7 +80,7 @@ async fn repeat(
     (StatusCode::OK, place, Json(body))
 }
 
-/// As a proxy would write it into its log.
+/// As a proxy would write it to its log.
 fn basic(secret: &str) -> String {
     format!("Basic {}", base64(format!("user:{secret}").as_bytes()))
 }

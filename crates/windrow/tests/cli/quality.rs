@@ -1,11 +1,11 @@
-//! Gates and exit codes, repeats, comparisons.
+//! Quality gates and exit codes, trials, comparisons.
 
 use serde_json::Value;
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, Said};
 
-/// Rows whose number is divisible by `wrong` are expected to be something else.
+/// Rows whose number is divisible by `wrong` expect a different answer.
 fn place(endpoint: &Endpoint, rows: usize, wrong: usize, more: &str) -> Place {
     let place = Place::empty();
     write(&place, endpoint, "counted", rows, wrong, more);
@@ -71,7 +71,7 @@ fn too_many_errors_end_with_4_whatever_the_gates_say() {
     run(&place).ended_with(0);
 }
 
-/// What a retry mended counts together with what was good before.
+/// Results of a retry count together with the earlier successes.
 #[test]
 fn a_retry_is_judged_by_the_whole_job() {
     let endpoint = Endpoint::open();
@@ -103,7 +103,7 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
     let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
     assert!(text.contains("exact: 9 rows broken") && text.contains("row 5 "), "{text}");
 
-    // Against itself nothing is worse.
+    // Compared with itself, nothing regressed.
     let result =
         place.windrow(&["run", "counted.yaml", "--json", "-q", "--baseline", "counted#2"]).ended_with(0).json();
     assert_eq!(verdicts(&result), ["passed"]);

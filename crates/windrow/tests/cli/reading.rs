@@ -1,4 +1,4 @@
-//! The commands that look.
+//! Read-only commands.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;

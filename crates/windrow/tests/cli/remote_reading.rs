@@ -1,4 +1,4 @@
-//! `--server URL`: whatever is read is answered by a server exactly as by the folder it has.
+//! `--server URL`: read commands return the same from a server as from its data directory.
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;

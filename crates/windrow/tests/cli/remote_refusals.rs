@@ -1,4 +1,4 @@
-//! `--server URL` where no server is, where it does not let us in, and for what cannot be done from afar.
+//! `--server URL` without a reachable server, without access, and with local-only commands.
 
 use crate::client::Served;
 use crate::place::Place;
@@ -6,7 +6,7 @@ use crate::place::Place;
 #[test]
 fn a_server_that_is_not_there_is_said_with_its_address_the_cause_and_what_to_do() {
     let place = Place::empty();
-    // Nobody listens on the port of a server that has ended.
+    // The port of a stopped server has no listener.
     let server = Served::start(&place, &[]);
     let url = format!("http://{}", server.address);
     server.kill();

@@ -1,4 +1,4 @@
-//! `windrow run FILE --server URL`: the server works, the command follows, and the result is the same.
+//! `windrow run FILE --server URL`: the server executes the run, the command follows it, and the result is the same.
 
 use std::io::Write;
 
@@ -35,7 +35,7 @@ fn a_file_and_its_rows_are_sent_and_the_result_is_as_if_it_had_run_here() {
     let datasets = place.windrow_at(&server, &["datasets", "list", "--json"]).ended_with(0).json();
     assert!(datasets["datasets"][0]["name"].as_str().unwrap().starts_with("counted-"), "{datasets}");
 
-    // The same rows are not sent again, and what was done is taken over.
+    // The rows are not uploaded again, and results are reused.
     endpoint.fail_on([]);
     let calls = endpoint.calls();
     let said = place.windrow_at(&server, &["run", "job.yaml"]).ended_with(0);

@@ -1,4 +1,4 @@
-//! `--server URL`: what a server is told to keep, and whom to tell, as on its folder.
+//! `--server URL`: secrets, webhooks and keys are managed as in a data directory.
 
 use std::io::Write;
 

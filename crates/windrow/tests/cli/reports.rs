@@ -1,4 +1,4 @@
-//! The files `--report` writes, whole: what varies from run to run is blotted out.
+//! The files that `--report` writes, compared as a whole, with times masked.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -14,7 +14,7 @@ fn place(endpoint: &Endpoint) -> Place {
     place
 }
 
-/// Every number of milliseconds and seconds.
+/// Masks all times.
 fn blotted(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {

@@ -1,5 +1,4 @@
-//! Changing an evaluator: the answers that were paid for are judged again, and no target is called
-//! (T15).
+//! A changed evaluator judges the stored outputs again; the target is not called (T15).
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::place::Place;
 
 const ROWS: usize = 12;
 
-/// Every row is asked once and judged by `exact` and by a model.
+/// Every row is run once and judged by `exact` and by a model.
 fn finished(endpoint: &Endpoint) -> Place {
     let place = Place::empty();
     let rows: Vec<Value> = (0..ROWS).map(|n| json!({"n": n})).collect();
@@ -60,7 +59,7 @@ fn a_rescore_keeps_the_old_column_beside_the_new_one() {
     let evaluators = &result["evaluators"];
     assert_eq!((&evaluators[new]["fail"], &evaluators[old]["pass"]), (&12.into(), &12.into()));
 
-    // The row shows both as well, and the old one under the version it was computed by.
+    // The row shows both scores, the old one under its version.
     let item = place.windrow(&["jobs", "item", "counted", "1", "--json"]).ended_with(0).json();
     let scores: Vec<(&str, &str)> = item["scores"]
         .as_array()

@@ -1,5 +1,5 @@
-//! Which items a retry takes (E9), going on with a run here, and copies of a job. Every earlier
-//! attempt is kept, and nothing that was good is paid for again.
+//! Selection of items for a retry (E9), resuming a run in this process, and copies of a job. Earlier attempts are kept,
+//! and finished results are not paid for again.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn outcomes(item: &Value) -> Vec<&str> {
     item["attempts"].as_array().unwrap().iter().map(|attempt| attempt["outcome"].as_str().unwrap()).collect()
 }
 
-/// Row 1 hangs and row 2 is refused; rows 0 and 3 are answered.
+/// Row 1 times out and row 2 is rejected; rows 0 and 3 are answered.
 fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
     let place = Place::with_rows(endpoint, 4, 1);
     place.append("job.yaml", "timeout: 300ms\nretry: { max: 0 }");
@@ -40,7 +40,7 @@ fn a_retry_may_take_one_class_of_errors() {
         [("0", 1), ("1", 2), ("2", 1), ("3", 1)].map(|(q, n)| (q.into(), n)).into()
     );
     assert_eq!(outcomes(&item(&place, "2")), ["failed", "succeeded"]);
-    // The other one is still there for another time.
+    // The other item still needs a retry.
     endpoint.fail_on([]);
     let rest = result(&place, &["jobs", "retry", "counted"]);
     assert_eq!((&rest["items"]["total"], endpoint.calls()), (&1.into(), 6));
@@ -56,7 +56,7 @@ fn a_retry_may_take_one_item() {
     let retried = result(&place, &["jobs", "retry", "counted", "--item", "3"]);
     assert_eq!((&retried["items"]["total"], endpoint.calls_by_question()["2"]), (&1.into(), 2));
     assert_eq!(outcomes(&item(&place, "3")), ["failed", "succeeded"]);
-    // One that succeeded may be named too; what it has is taken over.
+    // Succeeded items may be named too; their results are reused.
     let good = result(&place, &["jobs", "retry", "counted", "--item", "1"]);
     assert_eq!((&good["items"]["succeeded"], endpoint.calls_by_question()["0"]), (&1.into(), 1));
 }
@@ -74,8 +74,8 @@ fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
     &result["evaluators"][evaluator]["error"]
 }
 
-/// A judge that failed, and one whose words were of no use even when it was asked twice: both are
-/// asked again, and the answer of the target stands.
+/// A judge that failed, and one whose replies could not be parsed twice: both are asked again, and the target's output
+/// is reused.
 #[test]
 fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
     for (judging, calls) in [(Judging::Refusing, 10), (Judging::Rambling, 20)] {
@@ -93,7 +93,7 @@ fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
         assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 2 * calls + 10), "{judging:?}");
         assert_eq!(outcomes(&item(&place, "1")), ["succeeded"; 3]);
 
-        // From now on that is what is known, also to another threshold.
+        // The new ruling is stored and reused, even with another threshold.
         let none = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!(none["items"]["total"], 0);
         place.edit("job.yaml", "rubric: Is it fair?", "rubric: Is it fair?, threshold: 0.9");
