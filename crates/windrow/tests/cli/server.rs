@@ -125,7 +125,7 @@ fn what_failed_is_retried_and_nothing_else() {
     crate::place::wait_until("the retry to end", || over(&run)["state"] == "completed");
     assert_eq!(over(&run)["items"]["total"], 2);
     assert_eq!(endpoint.calls(), 22);
-    // Narrowed to nothing: the one that is left failed with another class.
+    // The filters match nothing: the remaining item failed with another error class.
     let narrow = server.post_json("/api/v1/jobs/counted/retry", &json!({ "errors": ["timeout"] })).with_status(201);
     let run = narrow.json()["run"].as_str().unwrap().to_owned();
     crate::place::wait_until("the narrow retry to end", || over(&run)["state"] == "completed");

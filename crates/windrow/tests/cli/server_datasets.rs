@@ -1,4 +1,4 @@
-//! Datasets over HTTP: sent in any size, shown, compared, taken out again, deleted.
+//! Datasets over HTTP: upload of any size, show, diff, export, delete.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Live results (E11, E14): streams that can be taken up again, and readers that do not read.
+//! Live results (E11, E14): resumable streams, and slow readers.
 
 use windrow_model::store::Store;
 use windrow_store::sqlite::SqliteStore;

@@ -1,4 +1,4 @@
-//! Items by any condition in any order, over HTTP and on the command line alike.
+//! Filters and sort orders of items, over HTTP and on the command line.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn rows(list: &Value) -> Vec<i64> {
     list["items"].as_array().unwrap().iter().map(|item| item["ordinal"].as_i64().unwrap() + 1).collect()
 }
 
-/// As a browser would write it.
+/// URL-encoded like in a browser.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })

@@ -1,5 +1,4 @@
-//! The life of a server: killed and started again it goes on by itself (E2, T1), stopped it finishes
-//! what it can (B13).
+//! Lifecycle of a server: after a kill it resumes its runs (E2, T1), and on a stop it finishes running items (B13).
 
 use std::time::Duration;
 
@@ -13,7 +12,7 @@ use crate::torture::{counters_equal_a_recount, open_intents};
 const JOBS: usize = 20;
 const ROWS: usize = 40;
 const CONCURRENCY: usize = 4;
-/// With leases so long that waiting for them would never end.
+/// Leases so long that waiting for their expiry would time out.
 const AT_ONCE: [&str; 4] = ["--jobs", "20", "--lease", "600s"];
 
 #[test]
@@ -23,7 +22,7 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
     let server = Served::start(&place, &AT_ONCE);
     let names: Vec<String> = (0..JOBS).map(|n| format!("job-{n}")).collect();
     for (n, name) in names.iter().enumerate() {
-        // Questions of their own, so that a repeated call is seen.
+        // Distinct questions, so that repeated calls are visible.
         let file = place
             .served_job(name, &endpoint, ROWS, CONCURRENCY)
             .replace("\"{{ n }}\"", &format!("\"{n}-{{{{ n }}}}\""));
@@ -42,7 +41,7 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
         assert_eq!((&run["items"]["succeeded"], &run["no"]), (&ROWS.into(), &1.into()), "{name}");
         assert_eq!(run["aggregates"]["evaluators"]["exact"]["mean"], 1.0, "{name}");
     }
-    // What was finished and stored is not paid for twice: only what was open on disk may be called again.
+    // Finished and stored calls are not paid for twice: only open steps on disk may be called again.
     let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
     assert!(repeated <= in_flight.len(), "{repeated} calls repeated, {} were open", in_flight.len());
     assert!((1..=JOBS * CONCURRENCY).contains(&in_flight.len()), "{} open at the kill", in_flight.len());

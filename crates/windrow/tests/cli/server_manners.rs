@@ -1,4 +1,4 @@
-//! What a client may rely on: tags of answers, limits of its own, and that what is deleted is gone.
+//! HTTP behaviour that clients rely on: ETags, rate limits, and deletion.
 
 use serde_json::{Value, json};
 
@@ -95,14 +95,14 @@ fn a_caller_that_asks_too_often_is_told_when_to_come_back() {
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
     assert_eq!(refused.json()["code"], "rate_limited");
-    // Whoever shows a key has a bucket of its own.
+    // Each API key has its own rate limit bucket.
     let other = server.ask("GET", "/healthz", &["Authorization: Bearer other"], "");
     assert_eq!((other.header("ratelimit-limit"), other.header("ratelimit-remaining")), (Some("3"), Some("2")));
     let said = place.windrow(&["serve", "--rate-limit", "many"]).ended_with(2);
     assert!(said.stderr.contains("1000/s"), "{}", said.stderr);
 }
 
-/// What the list of events would otherwise hold on to.
+/// An ETag would require buffering the event stream.
 #[test]
 fn an_answer_that_is_a_stream_has_no_tag() {
     let endpoint = Endpoint::open();

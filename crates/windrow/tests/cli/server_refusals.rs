@@ -1,4 +1,4 @@
-//! What the server refuses, with which status and code, and what it says to do (E4, E5, T9).
+//! Rejected requests: their status, code and remedy (E4, E5, T9).
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What runs came to, over HTTP: every read of the command line has its route (T3, T11).
+//! Results of runs over HTTP: every read command has a route (T3, T11).
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Two runs of 12 rows: in the first two rows fail, in the second, a retry, they pass.
+/// Two runs of 12 rows: two rows fail in the first, and pass in the second, a retry.
 fn with_two_runs(endpoint: &Endpoint) -> (Place, Served) {
     let place = Place::empty();
     let file = place.served_job("counted", endpoint, 12, 4) + "gates:\n  - exact.mean >= 0.9\n";

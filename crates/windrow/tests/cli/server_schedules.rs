@@ -1,4 +1,4 @@
-//! Jobs that start by themselves, copies, and what is cleaned away, over HTTP (T3, T10, E10).
+//! Schedules, copies and pruning of jobs over HTTP (T3, T10, E10).
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Live results over WebSocket (E11, E14): the events of the other streams, to be taken up again and narrowed.
+//! Live results over WebSocket (E11, E14): the same events as the other streams, resumable and filtered.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn until_completed(socket: &mut Socket) -> Vec<Value> {
     panic!("the socket closed: {seen:?}");
 }
 
-/// What is said to a wish; events that were on their way come before it.
+/// The response to a request; events in flight arrive before it.
 fn answer(socket: &mut Socket) -> Value {
     loop {
         let said = socket.next().unwrap();

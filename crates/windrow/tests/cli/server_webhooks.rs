@@ -1,4 +1,4 @@
-//! Webhooks (E11, E14, T7): signed, at least once, in order where nothing fails, whatever is killed between.
+//! Webhooks (E11, E14, T7): signed, delivered at least once, in order unless a delivery fails, despite kills.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ fn add(server: &Served, receiver: &Receiver, more: &Value) -> (String, String) {
     (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
 }
 
-/// The rows of all results, with how often each was told under another id.
+/// The rows of all results, with how often each one was delivered under another id.
 fn rows(distinct: &BTreeMap<String, Value>) -> BTreeMap<i64, usize> {
     let mut rows = BTreeMap::new();
     for message in distinct.values().filter(|message| message["type"] == "items.archived") {
@@ -86,7 +86,7 @@ fn a_failing_endpoint_is_tried_again_under_the_same_id_and_holds_up_no_other() {
     assert_eq!((statuses, &delivery["tries"]), (vec![503, 204], &2.into()));
     assert!(delivery["log"][0]["error"].as_str().unwrap().contains("503"), "{delivery}");
 
-    // And once more, because somebody asks.
+    // Redelivered on request.
     server.post(&format!("/api/v1/deliveries/{}/redeliver", delivery["id"])).with_status(200);
     wait_until("the third try", || failing.received().len() == 3);
     assert_eq!(failing.distinct().len(), 1);
@@ -191,7 +191,7 @@ fn a_wish_that_makes_no_sense_is_refused_with_what_would() {
     server.get("/api/v1/deliveries/7").with_status(404);
 }
 
-/// The examples of docs/live.md, run against what was really received.
+/// Runs the examples of docs/live.md against received deliveries.
 #[test]
 fn the_documented_ways_to_check_a_signature_work() {
     let receiver = Receiver::start();

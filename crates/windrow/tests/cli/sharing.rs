@@ -1,4 +1,4 @@
-//! Several processes on one folder.
+//! Several processes on one data directory.
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
@@ -40,7 +40,7 @@ fn two_processes_started_at_once_on_one_file_do_the_work_once() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 200, 4);
     let runs = [(); 2].map(|()| place.start(&["run", "job.yaml", "--json"]));
-    // The later one is refused, or finds the run done, or watches it to its end.
+    // The later process is rejected, finds the run finished, or follows it to its end.
     let codes = runs.map(|run| run.finish().code);
     assert!(codes.contains(&0) && codes.iter().all(|code| *code < 2), "{codes:?}");
     assert_eq!(endpoint.calls(), 200);
@@ -48,7 +48,7 @@ fn two_processes_started_at_once_on_one_file_do_the_work_once() {
     assert_eq!((list["jobs"].as_array().unwrap().len(), &list["jobs"][0]["status"]), (1, &"success".into()));
 }
 
-/// Its leases are somebody else's from then on: it must end, say so, and leave a run that goes on.
+/// Its leases belong to another process from then on. It must exit with an error, and the run continues.
 #[test]
 fn a_process_taken_for_dead_ends_and_says_so() {
     let endpoint = Endpoint::gated(0);

@@ -1,4 +1,4 @@
-//! The commands that change what happens: pause, resume, cancel, retry.
+//! Commands that control a job: pause, resume, cancel, retry.
 
 use crate::endpoint::Endpoint;
 use crate::place::{Background, Place, wait_until};
@@ -94,7 +94,7 @@ fn what_is_over_cannot_be_paused_and_the_error_says_what_to_do() {
     assert!(said.stderr.contains("completed") && said.stderr.contains("do:"), "{}", said.stderr);
 }
 
-/// T10: what is over for long enough goes, and nothing else.
+/// T10: deletes finished jobs after the retention period, and nothing else.
 #[test]
 fn clean_up_deletes_only_what_is_old_enough() {
     let endpoint = Endpoint::open();

@@ -1,5 +1,5 @@
-//! Traces over OTLP (X4, T14): one per item, a span per step, joined by whoever is called, and without what
-//! was said.
+//! Traces over OTLP (X4, T14): one trace per item, one span per step, propagated to the called endpoint, without
+//! prompts or answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -75,7 +75,7 @@ fn a_failed_step_says_why_in_one_word_and_content_is_there_when_asked_for() {
     let failed: Vec<_> = spans.iter().filter(|span| attribute(span, "error.type").is_some()).collect();
     let words: BTreeSet<Option<String>> = failed.iter().map(|span| attribute(span, "error.type")).collect();
     assert_eq!(words, BTreeSet::from([Some("server".to_owned())]));
-    // The step, and the try it was part of; the try made again is a span of the same trace.
+    // The step and its attempt; the retry is a span of the same trace.
     assert_eq!(failed.len(), 2);
     let mut tries: BTreeMap<String, usize> = BTreeMap::new();
     for span in spans.iter().filter(|span| span.parent_span_id.is_empty()) {

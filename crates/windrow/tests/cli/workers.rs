@@ -1,5 +1,5 @@
-//! `windrow worker`: items of a server's runs, done by other processes (design §4: they meet at claim and
-//! hand-in). Killed, they lose nothing and pay nothing twice; the server may be killed under them too.
+//! `windrow worker`: other processes execute items of a server's runs (design §4: claim and hand-in). After a kill of
+//! the worker or the server, nothing is lost and no finished call is paid for twice.
 
 use rustix::process::Signal;
 
@@ -10,7 +10,7 @@ use crate::place::{Background, Place, wait_until};
 const ROWS: usize = 120;
 const PLACES: usize = 4;
 
-/// A server without workers of its own, that notices soon when one falls silent.
+/// A server without worker slots and with a short lease.
 const ALONE: &[&str] = &["--workers", "0", "--lease", "4s"];
 
 fn worker(place: &Place, server: &Served, more: &[&str]) -> Background {
@@ -56,7 +56,7 @@ fn a_worker_elsewhere_does_the_items_and_is_shown() {
     assert!(workers["workers"].as_array().unwrap().iter().all(|worker| worker["remote"].is_null()), "{workers}");
 }
 
-/// E12, B3: what a killed worker held goes to others, and only calls in flight at the kill are repeated.
+/// E12, B3: items of a killed worker are requeued, and only calls in flight at the kill are repeated.
 #[test]
 fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
     let endpoint = Endpoint::gated(0);
@@ -73,7 +73,7 @@ fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
     let _worker = Killed(Some(worker(&place, &server, &[])));
     is_done(&server, "killed");
     let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
-    // Those in flight, and those answered and not yet on record.
+    // Calls in flight, and calls answered but not yet recorded.
     assert!(repeated <= 2 * 2 * PLACES, "{repeated} calls repeated");
     assert_eq!(endpoint.calls_by_question().len(), ROWS);
 }
@@ -88,7 +88,7 @@ fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
     wait_until("calls", || endpoint.calls() == PLACES);
     let address = server.address.clone();
     server.kill();
-    // Answered while there is no server: the worker keeps what it heard until there is one.
+    // Answered while the server is down: the worker keeps the answers until the server is back.
     endpoint.let_through(PLACES);
     wait_until("answers", || endpoint.answered() == PLACES);
     let server = Served::start_again(&place, &address, &["--workers", "0"]);
@@ -125,7 +125,7 @@ fn a_server_that_is_none_is_refused_with_a_remedy() {
     assert!(said.stderr.contains("letters"), "{}", said.stderr);
 }
 
-/// Killed at the end of the test, whatever its end is.
+/// Kills the process at the end of the test.
 struct Killed(Option<Background>);
 
 impl Drop for Killed {
