@@ -191,9 +191,7 @@ impl TryFrom<v1::StepWrite> for StepWrite {
 /// Step numbers are bounded, because they are part of an id.
 pub fn number(no: u32) -> Result<u32, Bad> {
     use windrow_model::ids::MAX_STEPS;
-    (no <= MAX_STEPS)
-        .then_some(no)
-        .ok_or_else(|| Bad(format!("`no` is {no}; an item has at most {MAX_STEPS} steps")))
+    (no <= MAX_STEPS).then_some(no).ok_or_else(|| Bad(format!("`no` is {no}; an item has at most {MAX_STEPS} steps")))
 }
 
 impl From<Step> for v1::Step {

@@ -26,7 +26,7 @@ fn refused(reply: Reply, status: u16, code: &str) -> Value {
 }
 
 #[test]
-fn without_a_whole_and_living_key_nobody_is_let_in() {
+fn requests_without_a_valid_key_are_rejected() {
     let place = Place::empty();
     let admin = key(&place, &["root", "--role", "admin"]);
     let expired = key(&place, &["gone", "--role", "admin", "--expires", "1ms"]);
@@ -60,7 +60,7 @@ fn without_a_whole_and_living_key_nobody_is_let_in() {
 }
 
 #[test]
-fn a_revoked_key_lets_nobody_in_from_then_on() {
+fn a_revoked_key_is_rejected() {
     let place = Place::empty();
     let admin = key(&place, &["root", "--role", "admin"]);
     let first = key(&place, &["first", "--role", "viewer"]);
@@ -81,7 +81,7 @@ fn a_revoked_key_lets_nobody_in_from_then_on() {
 }
 
 #[test]
-fn a_running_server_needs_keys_from_the_first_one_on() {
+fn a_running_server_requires_keys_once_one_exists() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     server.get("/api/v1/jobs").with_status(200);
@@ -102,7 +102,7 @@ fn a_running_server_needs_keys_from_the_first_one_on() {
 
 /// Covers every operation of the OpenAPI document.
 #[test]
-fn nobody_does_what_takes_a_higher_role() {
+fn every_operation_requires_its_role() {
     let place = Place::empty();
     let viewer = key(&place, &["v", "--role", "viewer"]);
     let operator = key(&place, &["o", "--role", "operator"]);
@@ -131,7 +131,7 @@ fn nobody_does_what_takes_a_higher_role() {
 }
 
 #[test]
-fn a_key_of_one_workspace_opens_no_other() {
+fn a_key_of_one_workspace_has_no_access_to_another() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("counted", &endpoint, 2, 2);
     let root = key(&place, &["root", "--role", "admin"]);
@@ -216,7 +216,7 @@ fn the_first_key_is_made_and_shown_once() {
 }
 
 #[test]
-fn with_keys_others_can_reach_it_and_are_told_that_nothing_is_encrypted() {
+fn a_public_server_with_keys_warns_about_missing_tls() {
     let place = Place::empty();
     let root = key(&place, &["root", "--role", "admin"]);
     let process = place.start(&["serve", "--listen", "0.0.0.0:0"]);
@@ -249,7 +249,7 @@ fn a_browser_keeps_its_key_in_a_cookie_for_its_own_pages_only() {
 }
 
 #[test]
-fn pages_of_named_origins_may_ask_and_of_no_others() {
+fn only_configured_origins_may_send_requests() {
     let place = Place::empty();
     let root = key(&place, &["root", "--role", "viewer"]);
     let page = "Origin: https://evals.example";

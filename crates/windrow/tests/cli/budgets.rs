@@ -25,7 +25,7 @@ fn is_spent(said: Said, spent: &str) -> Value {
 }
 
 #[test]
-fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
+fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
     let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50", "--json"]);
@@ -54,7 +54,7 @@ fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
 }
 
 #[test]
-fn a_budget_of_money_in_the_file_is_raised_in_the_file_or_where_it_is_resumed() {
+fn a_cost_budget_is_raised_in_the_file_or_on_resume() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 1);
     // Half a cent for each call.
@@ -70,7 +70,7 @@ fn a_budget_of_money_in_the_file_is_raised_in_the_file_or_where_it_is_resumed() 
 
 /// Reused results were paid for by the earlier run.
 #[test]
-fn a_rerun_that_takes_everything_over_spends_nothing() {
+fn a_re_run_with_reused_results_spends_nothing() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -79,7 +79,7 @@ fn a_rerun_that_takes_everything_over_spends_nothing() {
 }
 
 #[test]
-fn a_retry_that_has_spent_its_budget_goes_on_where_it_says() {
+fn a_retry_that_reached_its_budget_resumes_with_the_printed_command() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 10, 1);
     endpoint.fail_on(2..10);

@@ -31,7 +31,7 @@ pub fn targets(place: &Place) -> Vec<Value> {
 }
 
 #[test]
-fn a_plan_says_what_would_change_and_changes_nothing() {
+fn a_plan_previews_changes_and_changes_nothing() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "3"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 1, max_failed: 1 }");
@@ -50,7 +50,7 @@ fn a_plan_says_what_would_change_and_changes_nothing() {
 
 /// B3, B5, B8: changed once, detected as up to date, rolled back exactly.
 #[test]
-fn a_change_is_made_once_and_taken_back_exactly() {
+fn a_change_is_made_once_and_rolled_back_exactly() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "6"]);
     let before = connect.connectors();
@@ -80,7 +80,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
 }
 
 #[test]
-fn a_wave_or_single_targets_can_be_taken_back() {
+fn a_wave_or_single_targets_can_be_rolled_back() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "5"]);
     write_job(&place, &connect, TWO_TASKS, "{ waves: [2, 3], max_failed: 1 }");
@@ -95,7 +95,7 @@ fn a_wave_or_single_targets_can_be_taken_back() {
 }
 
 #[test]
-fn a_target_that_has_changed_since_is_refused_unless_forced() {
+fn a_target_changed_since_is_a_conflict_unless_forced() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "2"]);
     write_job(&place, &connect, TWO_TASKS, "{ max_failed: 1 }");
@@ -119,7 +119,7 @@ fn a_target_that_has_changed_since_is_refused_unless_forced() {
 
 /// Changes made before the failure cap is reached are rolled back automatically.
 #[test]
-fn too_many_failures_end_it_and_take_it_back() {
+fn reaching_the_failure_cap_rolls_back() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "60", "--broken", "0.2"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 2, wave: 20, max_failed: 3, on_failure: rollback }");
@@ -135,7 +135,7 @@ fn too_many_failures_end_it_and_take_it_back() {
 
 /// B6: running targets finish and have the status cancel; their change is recorded and can be rolled back.
 #[test]
-fn what_finishes_after_a_cancel_reads_cancelled() {
+fn items_that_finish_after_a_cancel_are_cancelled() {
     let place = Place::empty();
     place.write(
         "job.yaml",
@@ -160,7 +160,7 @@ fn what_finishes_after_a_cancel_reads_cancelled() {
 
 /// The preimage of the first change is kept, whatever happens during the rollback.
 #[test]
-fn a_change_made_again_after_a_rollback_that_stuck_is_taken_back_to_the_first_image() {
+fn a_change_repeated_after_a_partial_rollback_keeps_the_first_preimage() {
     let place = Place::empty();
     place.write("a", "1");
     place.write(
@@ -202,7 +202,7 @@ fn a_wave_waits_for_approval_and_says_so() {
 }
 
 #[test]
-fn a_failed_health_check_ends_it_before_the_next_wave() {
+fn a_failed_health_check_stops_before_the_next_wave() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "4"]);
     let strategy = "{ canary: 1, wave: 3, health: { command: [sh, -c, \"exit 3\"] }, on_failure: pause }";
@@ -281,7 +281,7 @@ fn the_examples_run_as_they_stand() {
 }
 
 #[test]
-fn what_is_wrong_with_an_operation_is_said_with_its_line() {
+fn errors_in_an_operation_are_reported_with_their_line() {
     let place = Place::empty();
     place.write(
         "job.yaml",

@@ -10,7 +10,7 @@ use crate::place::{Place, wait_until};
 const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
 
 #[test]
-fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
+fn an_operation_is_planned_run_approved_and_rolled_back_on_a_server() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
     let connect = MockConnect::start(&place, &["--connectors", "5"]);
     let server = Served::start(&elsewhere, &[]);
@@ -64,7 +64,7 @@ fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
 
 /// B9: items of an operation go to workers with the required capability.
 #[test]
-fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
+fn a_remote_worker_changes_and_restores_its_targets() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
     let connect = MockConnect::start(&place, &["--connectors", "4"]);
     let server = Served::start(&elsewhere, &[]);
@@ -88,7 +88,7 @@ fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
 
 /// B10: two servers on one database, each with its own region.
 #[test]
-fn a_server_works_on_the_jobs_of_its_own_region_only() {
+fn a_server_runs_only_jobs_of_its_region() {
     let place = Place::empty();
     let east = Served::start(&place, &["--region", "east"]);
     let west = Served::start(&place, &["--region", "west,south"]);

@@ -25,7 +25,7 @@ fn schemathesis() -> PathBuf {
 }
 
 #[test]
-fn every_answer_is_one_that_the_document_allows() {
+fn every_response_matches_the_openapi_document() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -23,7 +23,7 @@ fn check(said: &Said, name: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_new_folder_is_well_and_stays_unmade() {
+fn doctor_passes_without_a_data_directory_and_creates_none() {
     let place = Place::empty();
     let said = doctor(&place, &[]).ended_with(0);
     for name in ["config", "data folder", "database", "clock", "master key", "server", "open files"] {
@@ -34,7 +34,7 @@ fn a_new_folder_is_well_and_stays_unmade() {
 }
 
 #[test]
-fn the_key_is_looked_after() {
+fn doctor_checks_the_master_key() {
     let place = Place::empty();
     place.write("value", "a long secret");
     place.windrow(&["secrets", "set", "A", "--from-file", "value"]).ended_with(0);
@@ -51,7 +51,7 @@ fn the_key_is_looked_after() {
 }
 
 #[test]
-fn work_that_was_left_lying_is_found_and_what_it_needs() {
+fn doctor_finds_orphaned_runs_and_their_remedy() {
     let endpoint = Endpoint::gated(3);
     let place = Place::with_rows(&endpoint, 20, 2);
     let job = std::fs::read_to_string(place.path("job.yaml")).unwrap();

@@ -5,13 +5,13 @@
 use crate::place::Place;
 
 #[test]
-fn the_page_on_datasets_is_true() {
+fn the_commands_in_docs_datasets_work() {
     let commands = follow(include_str!("../../../../docs/datasets.md"));
     assert!(commands >= 8, "only {commands} commands were found");
 }
 
 #[test]
-fn the_page_on_checks_is_true() {
+fn the_commands_in_docs_checks_work() {
     assert_eq!(follow(include_str!("../../../../docs/checks.md")), 2);
 }
 

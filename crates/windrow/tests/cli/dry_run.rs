@@ -32,7 +32,7 @@ fn a_forecast_beyond_the_budget_ends_with_5() {
 }
 
 #[test]
-fn an_earlier_run_makes_the_forecast_true() {
+fn a_dry_run_uses_the_numbers_of_an_earlier_run() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 8);
     let ran = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();

@@ -53,7 +53,7 @@ fn get(server: &Served, trusted: &CertificateDer<'static>, path: &str) -> std::i
 }
 
 #[test]
-fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
+fn a_server_with_a_certificate_accepts_only_tls() {
     let place = Place::empty();
     let certificate = certify(&place);
     let server = start(&place, &[]);
@@ -81,7 +81,7 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
 }
 
 #[test]
-fn a_renewed_certificate_is_taken_without_a_restart() {
+fn a_renewed_certificate_is_loaded_without_a_restart() {
     let place = Place::empty();
     let old = certify(&place);
     let server = start(&place, &[]);
@@ -98,7 +98,7 @@ fn a_renewed_certificate_is_taken_without_a_restart() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
+fn an_invalid_certificate_is_reported_before_the_server_starts() {
     let place = Place::empty();
     certify(&place);
     place.write("cert.pem", "nonsense");
@@ -109,7 +109,7 @@ fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
 }
 
 #[test]
-fn a_worker_comes_over_tls_with_its_key() {
+fn a_worker_connects_over_tls_with_its_key() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     certify(&place);
     let key = place.windrow(&["keys", "create", "barn", "--role", "operator"]).ended_with(0).stdout;

@@ -46,7 +46,7 @@ pub fn batches(place: &Place, item: i64) -> Vec<Value> {
 }
 
 #[test]
-fn every_way_of_paging_brings_every_record_once() {
+fn every_kind_of_pagination_fetches_every_record_once() {
     for (way, rest) in [
         ("records", BY_TOKEN),
         ("headed", "    pagination: { token: { param: page_token, header: x-next-token } }\n"),
@@ -92,7 +92,7 @@ fn stats_of_batches_add_up_to_those_of_the_run() {
 }
 
 #[test]
-fn a_later_run_brings_only_what_is_new_and_a_fresh_one_everything() {
+fn a_later_run_fetches_only_new_records_and_new_fetches_everything() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "1000", "--page-size", "100"]);
     write_plan(&place, &source, "records", &format!("{BY_TOKEN}    incremental: {{ param: since, field: id }}\n"), "");
@@ -108,7 +108,7 @@ fn a_later_run_brings_only_what_is_new_and_a_fresh_one_everything() {
 
 /// T4.
 #[test]
-fn errors_that_pass_are_tried_again_and_others_are_not() {
+fn transient_errors_are_retried_and_others_are_not() {
     let place = Place::empty();
     let faults = "503:20%,429:10%:retry_after=0s";
     let source = MockSource::start(&place, &["--records", "3000", "--page-size", "100", "--faults", faults]);
@@ -148,7 +148,7 @@ fn credentials_are_sent_and_never_recorded() {
 }
 
 #[test]
-fn slices_are_read_side_by_side_and_closed_windows_once() {
+fn slices_run_concurrently_and_closed_windows_are_read_once() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "5000", "--page-size", "100"]);
     let params = "    params: { from: \"{{ slice.from }}\", to: \"{{ slice.to }}\" }\n";
@@ -176,7 +176,7 @@ fn slices_are_read_side_by_side_and_closed_windows_once() {
 
 /// Rejected records are kept with their reason, and too many of them stop the run.
 #[test]
-fn what_does_not_fit_is_put_aside_with_its_reason() {
+fn rejected_records_are_kept_with_their_reason() {
     let place = Place::empty();
     let lines = r#"{"id":1,"v":"a"}\n{"v":"no key"}\n[7]\n{"id":2,"v":{"deep":true}}\n"#;
     let plan = |more: &str| {
@@ -198,7 +198,7 @@ fn what_does_not_fit_is_put_aside_with_its_reason() {
 }
 
 #[test]
-fn a_wrong_file_says_where_and_what() {
+fn an_invalid_file_names_line_and_error() {
     let place = Place::empty();
     for (file, said) in [
         ("source: { rst: { url: x } }\ndestination: { sqlite: { path: a } }", "did you mean `rest`"),
@@ -229,7 +229,7 @@ fn a_wrong_file_says_where_and_what() {
 }
 
 #[test]
-fn flags_of_experiments_are_refused_by_name() {
+fn experiment_flags_are_rejected_for_other_kinds() {
     let place = Place::empty();
     place.write(
         "plan.yaml",

@@ -27,7 +27,7 @@ fn load(place: &Place, warehouse: &Warehouse, records: &[serde_json::Value], mor
 }
 
 #[test]
-fn records_go_into_every_database_and_come_back_by_keyset() {
+fn records_are_written_to_every_database_and_read_back_by_keyset() {
     for open in ALL {
         let place = Place::empty();
         let warehouse = open(&place);
@@ -82,7 +82,7 @@ fn columns_are_added_and_widened_in_every_database() {
 
 /// A table of the user may have constraints.
 #[test]
-fn a_row_that_a_database_refuses_is_put_aside_and_all_others_are_written() {
+fn a_row_that_a_database_rejects_is_kept_and_all_others_are_written() {
     for open in ALL {
         let place = Place::empty();
         let warehouse = open(&place);
@@ -104,7 +104,7 @@ fn a_row_that_a_database_refuses_is_put_aside_and_all_others_are_written() {
 }
 
 #[test]
-fn a_cursor_brings_what_was_changed_since() {
+fn a_cursor_fetches_rows_changed_since_the_last_run() {
     for open in ALL {
         let place = Place::empty();
         let (warehouse, back) = (open(&place), Warehouse::Sqlite(place.path("back.db")));
@@ -127,7 +127,7 @@ fn a_cursor_brings_what_was_changed_since() {
 
 /// Credentials are references, and an error does not contain the password.
 #[test]
-fn a_database_that_cannot_be_reached_is_told_without_its_password() {
+fn an_unreachable_database_is_reported_without_its_password() {
     let place = Place::empty();
     place.write("rows.jsonl", "{\"id\":1}\n");
     place.write(

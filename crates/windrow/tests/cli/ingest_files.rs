@@ -67,7 +67,7 @@ fn formats_and_gzip_are_read_and_later_files_only_once() {
 }
 
 #[test]
-fn csv_is_text_and_a_row_that_cannot_be_read_is_put_aside() {
+fn csv_is_text_and_an_unreadable_row_is_rejected() {
     let place = Place::empty();
     place.write("rows.csv", "id,zip\n1,00420\n2,12345\n");
     place.write("rows.jsonl", "{\"id\":\"3\",\"zip\":\"1\"}\nnot json\n{\"id\":\"4\",\"zip\":\"2\"}\n");

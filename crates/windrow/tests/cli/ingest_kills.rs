@@ -16,22 +16,22 @@ const KILLS: i64 = 20;
 const IN_FLIGHT: usize = 2;
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_sqlite() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_sqlite() {
     kill_again_and_again(Warehouse::sqlite);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_postgres() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_postgres() {
     kill_again_and_again(Warehouse::postgres);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_mariadb() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_mariadb() {
     kill_again_and_again(Warehouse::mariadb);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_clickhouse() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_clickhouse() {
     kill_again_and_again(Warehouse::clickhouse);
 }
 

@@ -51,7 +51,7 @@ fn write_plan(place: &Place, source: &MockSource) {
 }
 
 #[test]
-fn a_tap_from_pypi_is_killed_and_goes_on_from_its_state() {
+fn a_killed_tap_resumes_from_its_state() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "12000", "--latency", "50ms"]);
     write_plan(&place, &source);
@@ -80,7 +80,7 @@ fn a_tap_from_pypi_is_killed_and_goes_on_from_its_state() {
 }
 
 #[test]
-fn a_command_goes_on_at_its_own_checkpoint() {
+fn a_command_source_resumes_at_its_checkpoint() {
     let place = Place::empty();
     place.write(
         "export.sh",

@@ -24,7 +24,7 @@ fn most_within(arrivals: &[Instant], span: Duration) -> usize {
 
 /// T4: 429 with `Retry-After` for a while, then 500s, then no response.
 #[test]
-fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
+fn a_run_survives_an_endpoint_that_limits_fails_and_hangs() {
     let endpoint = Endpoint::open();
     endpoint.suffers([[Mood::Busy(1); 4].as_slice(), &[Mood::Broken; 10], &[Mood::Hanging; 2]].concat());
     let limits = "{ requests_per_minute: 300, concurrency: 4 }";
@@ -66,7 +66,7 @@ fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
 }
 
 #[test]
-fn calls_are_spread_over_the_minute_and_why_says_what_is_waited_for() {
+fn calls_are_spread_over_the_minute_and_why_names_the_limit() {
     let endpoint = Endpoint::open();
     let place = job(&endpoint, 12, "{ requests_per_minute: 120 }", "");
     let run = place.start(&["run", "job.yaml", "--json"]);
@@ -86,7 +86,7 @@ fn calls_are_spread_over_the_minute_and_why_says_what_is_waited_for() {
 
 /// Design rule 3: time in a queue does not count towards the timeout, and Ctrl-C does not wait for it.
 #[test]
-fn a_wait_longer_than_the_timeout_fails_nothing_and_ends_with_the_run() {
+fn waiting_longer_than_the_timeout_fails_no_item_and_ends_with_the_run() {
     let endpoint = Endpoint::open();
     endpoint.suffers([Mood::Busy(3)]);
     let place = job(&endpoint, 4, "{ concurrency: 1 }", &format!("timeout: 1s\n{RETRY}"));

@@ -69,7 +69,7 @@ fn with_a_finished_run(endpoint: &Endpoint) -> (Place, Served) {
 }
 
 #[test]
-fn promtool_accepts_the_metrics_of_a_server_at_work() {
+fn promtool_accepts_the_metrics_of_a_busy_server() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -85,7 +85,7 @@ fn promtool_accepts_the_metrics_of_a_server_at_work() {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_store_when_a_run_has_ended() {
+fn metrics_match_the_store_after_a_run() {
     let endpoint = Endpoint::gated(0);
     let (place, server) = with_a_finished_run(&endpoint);
     let metrics = Metrics::of(&server);
@@ -131,7 +131,7 @@ fn the_numbers_are_those_of_the_store_when_a_run_has_ended() {
 }
 
 #[test]
-fn readers_of_a_stream_are_counted_as_long_as_they_read() {
+fn stream_readers_are_counted_while_connected() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let readers = || Metrics::of(&server).value("windrow_stream_readers{kind=\"sse\"}");
@@ -147,7 +147,7 @@ fn readers_of_a_stream_are_counted_as_long_as_they_read() {
 }
 
 #[test]
-fn every_metric_is_documented_and_every_one_that_is_named_exists() {
+fn every_metric_is_documented_and_every_named_metric_exists() {
     let endpoint = Endpoint::gated(0);
     let (_place, server) = with_a_finished_run(&endpoint);
     let there = families(&server.get("/metrics").body);

@@ -29,7 +29,7 @@ fn latest_run(place: &Place) -> Value {
 }
 
 #[test]
-fn results_go_out_as_they_land_and_the_end_of_the_input_drains() {
+fn results_are_printed_as_they_are_archived_and_the_end_of_input_drains() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);
@@ -80,7 +80,7 @@ fn the_same_input_after_a_kill_pays_for_nothing_twice_and_loses_no_result() {
 }
 
 #[test]
-fn rows_that_were_done_before_are_left_alone() {
+fn finished_rows_are_skipped() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 5, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -92,7 +92,7 @@ fn rows_that_were_done_before_are_left_alone() {
 }
 
 #[test]
-fn an_interrupted_stream_says_how_it_goes_on() {
+fn an_interrupted_online_run_prints_how_to_resume() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);
@@ -107,7 +107,7 @@ fn an_interrupted_stream_says_how_it_goes_on() {
 }
 
 #[test]
-fn a_stream_that_somebody_cancels_ends_though_its_input_is_open() {
+fn a_cancelled_online_run_ends_with_its_input_open() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);

@@ -52,7 +52,10 @@ fn the_nodes_page_shows_heartbeats_and_drains_a_node() {
     browser.evaluate("document.querySelectorAll('tbody button')[1].focus()");
     browser.press_key("Enter");
     browser.press("Drain this node");
-    browser.wait_for("the node to be draining", &format!("{ROWS}[1].includes('draining') && !{ROWS}[1].includes('Drain…')"));
+    browser.wait_for(
+        "the node to be draining",
+        &format!("{ROWS}[1].includes('draining') && !{ROWS}[1].includes('Drain…')"),
+    );
     two.wait_for_stderr("asked to leave");
     endpoint.open_gate();
     two.finish().ended_with(0);

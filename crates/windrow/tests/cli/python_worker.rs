@@ -72,7 +72,7 @@ fn calls(place: &Place) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_python_worker_killed_in_the_middle_loses_nothing_and_pays_nothing_twice() {
+fn a_killed_python_worker_loses_nothing_and_pays_nothing_twice() {
     let place = prepared(ROWS);
     let server = Served::start(&place, &["--lease", "4s"]);
     submit_example(&server);
@@ -111,7 +111,7 @@ fn looks_like_any_other_item(server: &Served) {
 
 /// Fencing: an expired lease is rejected everywhere. B2: the trigger returns the runs it found.
 #[test]
-fn a_plain_client_meets_health_the_trigger_and_the_fence() {
+fn a_plain_grpc_client_can_use_health_trigger_and_fencing() {
     let place = prepared(4);
     let server = Served::start(&place, &["--lease", "3s"]);
     submit_example(&server);

@@ -29,7 +29,7 @@ fn blotted(text: &str) -> String {
 }
 
 #[test]
-fn reports_are_written_beside_the_result() {
+fn reports_are_written_next_to_the_result() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint);
     let reports = ["--report", "junit=out.xml", "--report", "markdown=out.md", "--report", "json=out.json"];

@@ -45,7 +45,7 @@ fn running_a_file_with_a_changed_evaluator_calls_no_target_and_no_other_evaluato
 }
 
 #[test]
-fn a_rescore_keeps_the_old_column_beside_the_new_one() {
+fn a_rescore_keeps_the_previous_scores() {
     let endpoint = Endpoint::open();
     let place = finished(&endpoint);
     place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
@@ -88,7 +88,7 @@ fn a_rescore_with_a_changed_or_added_judge_asks_only_that_judge() {
 }
 
 #[test]
-fn a_rescore_that_would_need_the_target_is_refused() {
+fn a_rescore_that_needs_the_target_is_rejected() {
     let endpoint = Endpoint::open();
     let place = finished(&endpoint);
     place.edit("job.yaml", "prompt: \"{{ n }}\"", "prompt: \"please, {{ n }}\"");
@@ -100,7 +100,7 @@ fn a_rescore_that_would_need_the_target_is_refused() {
 }
 
 #[test]
-fn what_has_not_run_cannot_be_rescored() {
+fn a_job_without_results_cannot_be_rescored() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 2);
     let said = place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(1);

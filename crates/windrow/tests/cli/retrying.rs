@@ -30,7 +30,7 @@ fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
 }
 
 #[test]
-fn a_retry_may_take_one_class_of_errors() {
+fn a_retry_can_select_an_error_class() {
     let endpoint = Endpoint::open();
     let place = with_two_kinds_of_failures(&endpoint);
     let retried = result(&place, &["jobs", "retry", "counted", "--error", "timeout"]);
@@ -49,7 +49,7 @@ fn a_retry_may_take_one_class_of_errors() {
 }
 
 #[test]
-fn a_retry_may_take_one_item() {
+fn a_retry_can_select_an_item() {
     let endpoint = Endpoint::open();
     let place = with_two_kinds_of_failures(&endpoint);
     endpoint.fail_on([]);
@@ -77,7 +77,7 @@ fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
 /// A judge that failed, and one whose replies could not be parsed twice: both are asked again, and the target's output
 /// is reused.
 #[test]
-fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
+fn a_retry_of_unjudged_items_does_not_call_the_target() {
     for (judging, calls) in [(Judging::Refusing, 10), (Judging::Rambling, 20)] {
         let endpoint = Endpoint::open();
         let place = judged_by_two(&endpoint, 5);
@@ -104,7 +104,7 @@ fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
 }
 
 #[test]
-fn a_retry_may_take_what_one_evaluator_could_not_judge() {
+fn a_retry_can_select_items_an_evaluator_could_not_judge() {
     let endpoint = Endpoint::open();
     let place = judged_by_two(&endpoint, 3);
     endpoint.judges(Judging::Refusing);
@@ -118,7 +118,7 @@ fn a_retry_may_take_what_one_evaluator_could_not_judge() {
 }
 
 #[test]
-fn an_interrupted_run_goes_on_here_without_its_file() {
+fn an_interrupted_run_resumes_here_without_its_file() {
     let endpoint = Endpoint::gated(3);
     let place = Place::with_rows(&endpoint, 8, 1);
     let run = place.start(&["run", "job.yaml"]);
@@ -133,7 +133,7 @@ fn an_interrupted_run_goes_on_here_without_its_file() {
 }
 
 #[test]
-fn a_clone_is_a_job_of_its_own_and_continues_where_it_says() {
+fn a_clone_is_a_separate_job_and_resumes_with_the_printed_command() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 4, 1);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -147,7 +147,7 @@ fn a_clone_is_a_job_of_its_own_and_continues_where_it_says() {
 }
 
 #[test]
-fn an_interrupted_clone_says_how_it_goes_on() {
+fn an_interrupted_clone_prints_how_to_resume() {
     let endpoint = Endpoint::gated(5);
     let place = Place::with_rows(&endpoint, 4, 1);
     place.windrow(&["run", "job.yaml"]).ended_with(0);

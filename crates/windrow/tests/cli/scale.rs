@@ -37,7 +37,7 @@ fn peak_kb(mut run: Background) -> u64 {
 }
 
 #[test]
-fn ten_times_the_rows_take_no_more_memory_and_a_retry_begins_at_once() {
+fn ten_times_the_rows_use_no_more_memory_and_a_retry_starts_at_once() {
     let endpoint = Endpoint::open();
     let few = peak_kb(job(&endpoint, FEW).start(&["run", "job.yaml", "--quiet"]));
     endpoint.fail_on(MANY - FAILING..MANY);

@@ -67,7 +67,7 @@ fn write_jobs(place: &Place, parrot: &Parrot) {
 }
 
 #[test]
-fn nothing_shows_a_secret_whatever_the_endpoint_does_with_it() {
+fn secrets_are_redacted_everywhere_even_if_the_endpoint_echoes_them() {
     let parrot = Parrot::start();
     let place = Place::empty();
     set(&place, "TOKEN", TOKEN);
@@ -178,7 +178,7 @@ fn a_job_that_names_a_secret_wrongly_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn a_body_that_is_no_secret_is_refused_without_being_quoted() {
+fn an_invalid_secret_body_is_rejected_without_being_quoted() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let json_type = ["Content-Type: application/json"];

@@ -52,7 +52,7 @@ fn items_are_filtered_sorted_and_paged() {
 }
 
 #[test]
-fn a_question_that_is_not_understood_is_answered_with_its_place() {
+fn an_invalid_filter_is_reported_with_its_position() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

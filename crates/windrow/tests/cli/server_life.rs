@@ -16,7 +16,7 @@ const CONCURRENCY: usize = 4;
 const AT_ONCE: [&str; 4] = ["--jobs", "20", "--lease", "600s"];
 
 #[test]
-fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
+fn a_server_killed_during_twenty_jobs_resumes_all_of_them() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &AT_ONCE);
@@ -51,7 +51,7 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
 }
 
 #[test]
-fn what_a_command_left_unfinished_the_server_finishes() {
+fn the_server_finishes_an_unfinished_local_run() {
     let endpoint = Endpoint::gated(10);
     let place = Place::with_rows(&endpoint, 40, 4);
     let run = place.start(&["run", "job.yaml"]);
@@ -85,7 +85,7 @@ fn on_sigterm_running_items_finish_and_streams_end() {
 }
 
 #[test]
-fn what_does_not_finish_in_time_is_given_back() {
+fn items_still_running_after_the_grace_period_are_requeued() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &["--grace", "50ms"]);
@@ -137,7 +137,7 @@ fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
 }
 
 #[test]
-fn a_scheduled_job_starts_by_itself() {
+fn a_scheduled_job_starts_on_time() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -21,7 +21,7 @@ fn with_two_runs(endpoint: &Endpoint) -> (Place, Served) {
 }
 
 #[test]
-fn a_run_is_judged_reported_and_compared_as_on_the_command_line() {
+fn gates_reports_and_comparisons_match_the_command_line() {
     let endpoint = Endpoint::open();
     let (place, server) = with_two_runs(&endpoint);
 
@@ -52,7 +52,7 @@ fn a_run_is_judged_reported_and_compared_as_on_the_command_line() {
 }
 
 #[test]
-fn a_run_that_is_not_over_has_numbers_but_no_verdict() {
+fn an_unfinished_run_has_numbers_but_no_gate_result() {
     let endpoint = Endpoint::gated(1);
     let place = Place::empty();
     let server = Served::start(&place, &[]);

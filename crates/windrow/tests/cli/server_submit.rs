@@ -17,7 +17,7 @@ fn job_with(place: &Place, endpoint: &Endpoint, rows: usize, odd: (usize, &str))
 }
 
 #[test]
-fn a_row_behind_the_first_that_lacks_a_field_fails_alone() {
+fn a_later_row_without_a_field_fails_alone() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -38,7 +38,7 @@ fn a_row_behind_the_first_that_lacks_a_field_fails_alone() {
 }
 
 #[test]
-fn a_row_that_cannot_be_read_ends_the_run_and_is_named() {
+fn an_unreadable_row_ends_the_run_and_is_named() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -58,7 +58,7 @@ fn a_row_that_cannot_be_read_ends_the_run_and_is_named() {
 
 /// Whatever its size: the response arrives before all rows are read.
 #[test]
-fn a_large_job_is_answered_at_once_and_shows_its_items_as_they_are_planned() {
+fn a_large_job_is_accepted_at_once_and_shows_items_as_they_are_planned() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -85,7 +85,7 @@ fn a_server_without_its_redis_is_ready_works_and_says_so() {
 }
 
 #[test]
-fn the_doctor_says_whether_redis_answers_and_never_the_password() {
+fn doctor_checks_redis_without_showing_the_password() {
     let (place, url) = (Place::empty(), services::postgres());
     let ask = |variables: &[(&str, &str)]| place.windrow_with(variables, &["doctor"]).ended_with(0).stdout;
     let well = ask(&[(DATABASE, &url), (REDIS, &services::redis())]);

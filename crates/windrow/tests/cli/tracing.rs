@@ -23,7 +23,7 @@ fn run_traced(endpoint: &Endpoint, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn every_item_is_a_trace_with_a_span_per_step_that_says_what_but_not_what_was_said() {
+fn every_item_is_a_trace_with_a_span_per_step_and_without_content() {
     let (endpoint, collector) = (Endpoint::open(), Collector::start());
     run_traced(&endpoint, &["--otlp", &collector.url]);
     let spans = collector.spans();
@@ -67,7 +67,7 @@ fn every_item_is_a_trace_with_a_span_per_step_that_says_what_but_not_what_was_sa
 }
 
 #[test]
-fn a_failed_step_says_why_in_one_word_and_content_is_there_when_asked_for() {
+fn a_failed_step_has_its_error_class_and_optionally_its_content() {
     let (endpoint, collector) = (Endpoint::open(), Collector::start());
     endpoint.suffers([crate::endpoint::Mood::Broken]);
     run_traced(&endpoint, &["--otlp", &collector.url, "--trace-content"]);
@@ -105,7 +105,7 @@ fn none_are_sent_when_none_are_sampled() {
 }
 
 #[test]
-fn a_collector_that_is_down_costs_nothing_but_the_traces_and_that_is_said_once() {
+fn an_unreachable_collector_only_drops_traces_and_is_logged_once() {
     let endpoint = Endpoint::open();
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -49,7 +49,7 @@ fn announced(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn health_tells_what_stands_still_and_what_to_do() {
+fn health_reports_stalled_runs_and_remedies() {
     let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
     let patient = stuck(&place, &endpoint, &[]);
     let health = patient.get("/api/v1/health").with_status(200).json();
@@ -124,7 +124,7 @@ fn the_log_is_written_for_machines_when_asked_for() {
 }
 
 #[test]
-fn a_threshold_that_does_not_exist_is_refused_with_those_that_do() {
+fn an_unknown_threshold_is_rejected_with_the_known_ones() {
     let place = Place::empty();
     let said = place.windrow(&["serve", "--listen", "127.0.0.1:0", "--threshold", "slow=1m"]).ended_with(2);
     assert!(said.stderr.contains("slow_run") && said.stderr.contains("task.zombie"), "{}", said.stderr);

@@ -33,7 +33,7 @@ fn is_done(server: &Served, job: &str) {
 }
 
 #[test]
-fn a_worker_elsewhere_does_the_items_and_is_shown() {
+fn a_remote_worker_executes_the_items_and_is_listed() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, ALONE);
@@ -58,7 +58,7 @@ fn a_worker_elsewhere_does_the_items_and_is_shown() {
 
 /// E12, B3: items of a killed worker are requeued, and only calls in flight at the kill are repeated.
 #[test]
-fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
+fn a_worker_killed_twice_loses_nothing_and_pays_nothing_twice() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, ALONE);
@@ -79,7 +79,7 @@ fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
 }
 
 #[test]
-fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
+fn a_worker_keeps_its_leases_over_a_restart_of_its_server() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &["--workers", "0"]);
@@ -98,7 +98,7 @@ fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
 }
 
 #[test]
-fn a_job_that_names_a_capability_is_left_to_workers_that_have_it() {
+fn a_job_with_a_capability_runs_only_on_workers_that_have_it() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &["--lease", "4s"]);
@@ -117,7 +117,7 @@ fn a_job_that_names_a_capability_is_left_to_workers_that_have_it() {
 }
 
 #[test]
-fn a_server_that_is_none_is_refused_with_a_remedy() {
+fn an_invalid_server_url_is_rejected_with_a_remedy() {
     let place = Place::empty();
     let said = place.windrow(&["worker", "--server", "ftp://somewhere"]).ended_with(2);
     assert!(said.stderr.contains("write it with its scheme"), "{}", said.stderr);
