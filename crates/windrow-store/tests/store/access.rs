@@ -1,4 +1,4 @@
-//! The rules of the ports of keys and of the audit log, one per case.
+//! Conformance of the ports for API keys and the audit log.
 
 use windrow_model::KeyId;
 use windrow_model::access::{AccessStore, ApiKey, KeyDigest, KeyState, Role};

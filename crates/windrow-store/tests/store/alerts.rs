@@ -1,4 +1,4 @@
-//! The port of alerts, on every adapter that has it.
+//! Conformance of the port for alerts.
 
 use windrow_model::alert::{Alert, AlertStore, Severity};
 use windrow_model::{AlertId, JobId, RunId};

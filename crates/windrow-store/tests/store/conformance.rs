@@ -1,4 +1,4 @@
-//! The rules of the port, one per case. Cases are plain functions listed once and stamped per adapter.
+//! The rules of the store port, one per case. Cases are plain functions, listed once and generated per adapter.
 
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
@@ -59,7 +59,7 @@ cases![
     numbers_and_events_are_told_apart_by_workspace,
 ];
 
-/// E5: the lock on the experiment.
+/// E5: one active run per job.
 async fn a_second_live_run_is_refused(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
     let refused = store.submit(submission(2, "a"), T0).await.unwrap_err();
@@ -91,7 +91,7 @@ async fn runs_are_admitted_by_rank_and_only_in_their_region(store: &dyn Store) {
     store.submit(of(1, 9, ""), T0).await.unwrap();
     store.submit(of(2, 1, ""), T0 + 1_000).await.unwrap();
     store.submit(of(3, 1, "mars"), T0).await.unwrap();
-    // Born late enough, even the highest priority queues behind the lowest.
+    // A run submitted late enough queues after the lowest priority, even with the highest one.
     store.submit(of(4, 1, ""), T0 + 8 * AGING_MS + 1).await.unwrap();
     let mut a = admission(1, 1);
     a.scope.regions = vec!["earth".into()];
@@ -126,7 +126,7 @@ async fn equal_rows_are_separate_items_and_keep_their_identity(store: &dyn Store
     finish_all(store, ticket, Outcome::Succeeded).await;
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
-    // In another order, with one more: the known rows are recognised.
+    // In another order and with one more row: the known rows are recognised.
     let rows = vec![new_item(2), new_item(1), new_item(1), new_item(1), new_item(1)];
     let planned = store.plan_items(page(ticket, rows), T0).await.unwrap();
     assert_eq!((planned.requeued, planned.created), (4, 1));
@@ -174,7 +174,7 @@ async fn an_item_waits_for_its_time(store: &dyn Store) {
     assert_eq!(claim(store, ticket.run, 1, T0 + 500).await.len(), 1);
 }
 
-/// T5: also across jobs; and the next one follows as soon as the first is handed in.
+/// T5: also across jobs; the next item is claimed as soon as the first is handed in.
 async fn items_on_one_resource_never_run_together(store: &dyn Store) {
     let a = planned(store, "a", vec![on_resource(1, "db"), on_resource(2, "db"), new_item(3)]).await;
     let b = planned_as(store, submission(200, "b"), vec![on_resource(1, "db")]).await;
@@ -208,7 +208,7 @@ async fn a_stale_worker_cannot_hand_in(store: &dyn Store) {
     assert_eq!(succeed(store, wrong, later).await, Receipt::Stale);
 }
 
-/// I7: a conflict is recognised, not a failure.
+/// I7: a repeated hand-in is not a failure.
 async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     let claimed = claim(store, ticket.run, 2, T0).await;
@@ -222,7 +222,7 @@ async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     assert_eq!(store.run(ticket.run).await.unwrap().counters, store.recount(ticket.run).await.unwrap());
 }
 
-/// Items of one job may lie far apart, between those of others.
+/// Item ids of one job may be far apart, with those of other jobs in between.
 async fn a_recount_finds_items_that_lie_apart(store: &dyn Store) {
     store.submit(Submission { mode: Mode::Online, ..submission(1, "apart") }, T0).await.unwrap();
     store.feed_items(RunId(1), vec![new_item(1)], T0).await.unwrap();
@@ -234,7 +234,7 @@ async fn a_recount_finds_items_that_lie_apart(store: &dyn Store) {
     assert_eq!(store.recount(RunId(1)).await.unwrap().total, 3);
 }
 
-/// A lease that ended long ago, and that nobody has found, holds no place of its run.
+/// A lease that expired long ago and was not reaped does not count towards the concurrency.
 async fn a_place_is_free_long_after_its_lease(store: &dyn Store) {
     let limits = RunLimits { concurrency: 1, max_losses: 2, ..RunLimits::default() };
     let submission = Submission { limits, ..submission(1, "a") };
@@ -288,7 +288,7 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
 }
 
-/// Design rule 4: the answer that arrives late was paid for all the same.
+/// Design rule 4: the late result of a lost step is stored, because it was paid for.
 async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
@@ -308,7 +308,7 @@ fn node(n: i64) -> Session {
     Session { node: Some(node), ..session(n) }
 }
 
-/// E2, B10: any node may do items of a run, whoever coordinates it.
+/// E2, B10: any node may execute items of a run, whichever node coordinates it.
 async fn nodes_find_what_others_have_queued(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     let found = |session, regions: &[&str]| {
@@ -444,7 +444,7 @@ async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
     assert_eq!(store.job(run.job).await.unwrap().state, JobState::Idle, "the lock is released");
 }
 
-/// B6: no new task starts; what runs finishes, and then reads as cancelled.
+/// B6: no new item starts; running items finish and are then cancelled.
 async fn cancelling_settles_what_waits(store: &dyn Store) {
     let items = vec![on_resource(1, "r"), on_resource(2, "r"), new_item(3)];
     let ticket = planned(store, "a", items).await;
@@ -608,7 +608,7 @@ async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
     assert_eq!(all.latency.unwrap().p99, 12);
 }
 
-/// A second run that has not redone an item does not claim the first one's result for its own.
+/// A later run does not count the results of items that it has not executed.
 async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     for claimed in claim(store, ticket.run, 2, T0).await {
@@ -632,7 +632,7 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     assert_eq!(half.usage.tokens_in, 10);
 }
 
-/// Trial 1 has the row's own key, so that trying more often later takes it over.
+/// Trial 1 has the key of the row, so that added trials reuse it.
 async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
     let trial = |row: u64, no: u64| NewItem {
         key: if no == 1 { new_item(row).key } else { new_item(100 * row + no).key },
@@ -651,7 +651,7 @@ async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
     let planned = store.plan_items(page(ticket, rows.collect()), T0).await.unwrap();
     assert_eq!((planned.created, planned.requeued), (7, 2), "the first trials are the rows known before");
     for claimed in claim(store, ticket.run, 10, T0).await {
-        // The first trial of every row fails, and of row 2 (ordinal 1) all of them do.
+        // The first trial of every row fails, and all trials of row 2 (ordinal 1).
         let item = store.item(claimed.lease.attempt.item()).await.unwrap().item;
         assert_eq!(item.group, Some(new_item(item.ordinal as u64 + 1).key), "its place is its row's");
         let passes = item.ordinal != 1 && item.group != Some(item.key);
@@ -666,7 +666,7 @@ async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
     assert!((trials.pass[1].any - 2.0 / 3.0).abs() < 1e-12 && (trials.pass[1].all - 2.0 / 9.0).abs() < 1e-12);
 }
 
-/// E1: the run-log layer answers for every run, the snapshot for the latest.
+/// E1: the run log has the results of every run, the snapshot those of the latest.
 async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store) {
     let values = [[1.0, 0.25, 0.0], [1.0, 1.0, 0.5]];
     let mut runs = Vec::new();
@@ -727,7 +727,7 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
     );
 }
 
-/// E11: the input may end before anybody coordinates the run, and while it is paused.
+/// E11: the input may end before the run has a coordinator, and while it is paused.
 async fn an_intake_closes_wherever_the_run_stands(store: &dyn Store) {
     store.open_session(session(1)).await.unwrap();
     store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();

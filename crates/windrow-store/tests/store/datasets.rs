@@ -1,4 +1,4 @@
-//! The rules of the port of named datasets, one per case, stamped per adapter.
+//! Conformance of the port for named datasets.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -231,7 +231,7 @@ fn all_adapters_tell_the_same_story() {
     told.unwrap();
 }
 
-/// What a store says to the step of this number, and all it holds then.
+/// The store's result for this step, and its whole content afterwards.
 async fn story(store: &dyn DatasetStore, n: i64, (rows, finish, dropped): &(Vec<u64>, bool, i64)) -> String {
     store.begin_import(import(n, "a"), T0 + n).await.unwrap();
     store.import_rows(DatasetVersionId(n), 0, rows.iter().map(|n| row(*n)).collect()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The rules of the port of webhooks, one per case, stamped per adapter that has it.
+//! Conformance of the port for webhooks.
 
 use windrow_model::hook::*;
 use windrow_model::state::RunEvent;
@@ -79,7 +79,7 @@ fn tried(status: u16) -> Try {
     Try { at: T0, status: Some(status), error: None, latency_ms: 3 }
 }
 
-/// Claims what there is and answers it so.
+/// Claims all due deliveries and records this status for them.
 async fn answer(hooks: &dyn HookStore, status: u16, now: Time) -> Vec<i64> {
     let claimed = hooks.claim_deliveries(100, now).await.unwrap();
     for (hook, delivery) in &claimed {
@@ -128,7 +128,7 @@ async fn one_delivery_of_a_webhook_is_out_at_a_time_and_comes_back_when_its_send
     let later = T0 + TIMEOUT_MS + LEASE_MARGIN_MS;
     assert_eq!(hooks.next_delivery_at().await.unwrap(), Some(later));
     let again = hooks.claim_deliveries(100, later).await.unwrap();
-    // Those behind it are due for longer; it is not lost among them.
+    // Later deliveries have been due for longer, but the retry is still found.
     assert_eq!(again.len(), 1);
     let mut seen = vec![again[0].1.id];
     let accepted = hooks.settle_delivery(&again[0].1, tried(200), Decision::Delivered, later).await;
@@ -244,7 +244,7 @@ async fn the_outbox_waits_for_a_webhook_and_a_gap_is_told(store: &dyn Store, hoo
     assert_eq!(store.outbox_reach().await.unwrap().forgotten, 2);
     hooks.delete_hook(hook).await.unwrap();
 
-    // What it has not read is gone: as after more events than the outbox keeps for anybody.
+    // The unread events are deleted, as when there are more events than the outbox keeps.
     let hook = add(hooks, 2, "run.submitted").await;
     store.submit(submission(101, "another"), T0).await.unwrap();
     let reach = store.outbox_reach().await.unwrap();

@@ -1,5 +1,4 @@
-//! Waves and the cap: which items may start, what opens the next wave, and what becomes of a run that
-//! fails too often.
+//! Waves and the failure cap: which items may start, when the next wave starts, and what happens at the cap.
 
 use windrow_model::record::RunLimits;
 use windrow_model::rollout::{Approval, Freeze, Holdup, NextWave, OnFailure, Rollout};
@@ -163,7 +162,7 @@ async fn a_run_resumed_under_a_reached_cap_is_halted_again(store: &dyn Store) {
     assert_eq!(take(store, ticket, later).await.0, [1]);
 }
 
-/// A crash in between cannot leave a change that should have been taken back.
+/// A crash in between cannot lose a rollback that should follow.
 async fn the_run_that_follows_starts_with_the_end_of_the_first(store: &dyn Store) {
     let ticket = planned(store, "a", rows(1)).await;
     let (_, leases) = take(store, ticket, T0).await;
@@ -187,7 +186,7 @@ async fn a_rollback_goes_backwards_and_may_take_one_wave_only(store: &dyn Store)
         let next = Submission { run: RunId(run), mode: Mode::Rollback, ..submission(run, "a") };
         store.submit(next, T0).await.unwrap();
         let ticket = store.admit(admission(1, 9), T0).await.unwrap()[0].ticket;
-        // In pages, so that the order holds across them.
+        // In pages, to check the order across pages.
         while !store.replan_items(ticket, selection.clone(), 2, T0).await.unwrap().done {}
         let mut order = Vec::new();
         loop {

@@ -1,4 +1,4 @@
-//! The rules of the port of secrets, one per case, stamped per adapter (T9).
+//! Conformance of the port for secrets (T9).
 
 use windrow_model::secret::{Resealed, SealedSecret, SecretStore};
 use windrow_model::store::StoreError;
@@ -56,7 +56,7 @@ async fn resealing_changes_all_or_nothing(store: &dyn SecretStore) {
     store.put_secret(sealed("w", "A", "old", 1, 0)).await.unwrap();
     store.put_secret(sealed("w", "B", "old", 2, 0)).await.unwrap();
     let reseal = |name, old, new| Resealed { old_nonce: vec![old; 12], new: sealed("w", name, "new", new, 9) };
-    // Somebody set B meanwhile.
+    // B was set in the meantime.
     assert!(!store.reseal_secrets(vec![reseal("A", 1, 7), reseal("B", 3, 8)]).await.unwrap());
     assert_eq!(store.secret_keys().await.unwrap(), [("old".to_owned(), 2)]);
     assert!(store.reseal_secrets(vec![reseal("A", 1, 7), reseal("B", 2, 8)]).await.unwrap());

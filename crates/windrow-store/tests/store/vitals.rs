@@ -1,4 +1,4 @@
-//! The vital signs (I10): each check finds what it is for, counts it, and stops finding it when it is over.
+//! Health checks (I10): each check finds its condition, counts it, and clears when it ends.
 
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::state::Outcome;
