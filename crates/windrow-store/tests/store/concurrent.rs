@@ -153,12 +153,12 @@ async fn three_nodes_share_a_run_on_mariadb() {
 
 /// Claims that scan from a bookmark, as with an old open transaction, also find items queued before the bookmark.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nodes_that_look_from_marks_find_everything_on_postgres() {
+async fn claims_from_bookmarks_find_everything_on_postgres() {
     nodes_share_a_run_as(databases::postgres().await, |store| store.with_patience(Duration::ZERO)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nodes_that_look_from_marks_find_everything_on_mariadb() {
+async fn claims_from_bookmarks_find_everything_on_mariadb() {
     nodes_share_a_run_as(databases::mariadb().await, |store| store.with_patience(Duration::ZERO)).await;
 }
 
@@ -242,18 +242,18 @@ async fn nodes_that_admit_at_once_keep_the_quota_on_mariadb() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_cut_is_made_anew_on_postgres() {
-    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::postgres().await).await;
+async fn a_lost_connection_is_replaced_on_postgres() {
+    a_lost_connection_is_replaced_transparently(databases::postgres().await).await;
 }
 
 #[tokio::test]
-async fn a_connection_that_was_cut_is_made_anew_on_mariadb() {
-    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::mariadb().await).await;
+async fn a_lost_connection_is_replaced_on_mariadb() {
+    a_lost_connection_is_replaced_transparently(databases::mariadb().await).await;
 }
 
 /// A wrong password is reported as such, not as corruption.
 #[tokio::test]
-async fn who_is_not_let_in_hears_why() {
+async fn a_rejected_login_is_reported_with_its_cause() {
     for (name, database) in [("WINDROW_TEST_POSTGRES", "postgres"), ("WINDROW_TEST_MARIADB", "windrow")] {
         let url = services::url(name);
         let (scheme, place) = (url.split_once("://").unwrap().0, url.rsplit_once('@').unwrap().1);
@@ -264,7 +264,7 @@ async fn who_is_not_let_in_hears_why() {
     }
 }
 
-async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Database) {
+async fn a_lost_connection_is_replaced_transparently(place: Database) {
     let ticket = planned(&*place.store, "cut", (0..4).map(new_item).collect()).await;
     for now in 1..=3 {
         place.cut();
@@ -278,14 +278,14 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Datab
 
 /// B2: a node's writes notify the other nodes, but not itself.
 #[tokio::test]
-async fn nodes_are_woken_by_what_another_did() {
+async fn nodes_are_notified_by_writes_of_others() {
     let database = databases::postgres().await;
-    the_other_is_woken(&database.store, &database.another().await).await;
+    the_other_node_is_notified(&database.store, &database.another().await).await;
 }
 
 /// Without support by the database, Redis sends the notifications.
 #[tokio::test]
-async fn nodes_are_woken_by_redis() {
+async fn nodes_are_notified_by_redis() {
     let (database, installation) = (databases::mariadb().await, services::unique("bell"));
     let node = async |name: &str| {
         let redis = Link::open(&services::url("WINDROW_TEST_REDIS")).unwrap();
@@ -293,10 +293,10 @@ async fn nodes_are_woken_by_redis() {
         assert!(store.bell().is_none(), "MariaDB has none of its own");
         store.with_bell(Arc::new(RedisBell::start(redis, &installation, name.to_owned())))
     };
-    the_other_is_woken(&node("one").await, &node("two").await).await;
+    the_other_node_is_notified(&node("one").await, &node("two").await).await;
 }
 
-async fn the_other_is_woken(one: &SqlStore, two: &SqlStore) {
+async fn the_other_node_is_notified(one: &SqlStore, two: &SqlStore) {
     let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
     let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
     // A new listener scans once.
@@ -326,7 +326,7 @@ async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
 
 /// During a rolling upgrade, old nodes work on tables that a newer node has extended.
 #[tokio::test]
-async fn newer_tables_are_used_if_they_say_that_one_can() {
+async fn a_newer_schema_is_used_if_it_is_marked_compatible() {
     for database in [databases::postgres().await, databases::mariadb().await] {
         database.perform("INSERT INTO migrations (version, works_since) VALUES (98, 1)");
         database.another().await.sessions().await.expect("it works with them");

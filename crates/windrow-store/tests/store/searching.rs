@@ -10,11 +10,11 @@ use crate::fixture::*;
 
 cases![
     conditions_are_joined_and_negated,
-    what_is_not_there_fits_no_comparison_and_comes_last,
+    missing_values_match_no_comparison_and_sort_last,
     pages_follow_each_other_in_any_order,
-    a_page_ends_when_enough_was_looked_at,
+    a_page_ends_at_the_scan_limit,
     a_running_job_is_not_deleted,
-    a_deleted_job_is_gone_at_once_and_swept_away_in_parts,
+    a_deleted_job_disappears_at_once_and_is_swept_in_batches,
 ];
 
 fn finding(verdict: Verdict, value: Option<f64>) -> Score {
@@ -70,7 +70,7 @@ async fn conditions_are_joined_and_negated(store: &dyn Store) {
     assert_eq!(rows(store, "row in (1, 6) and tokens_in = 10", "").await, [1, 6]);
 }
 
-async fn what_is_not_there_fits_no_comparison_and_comes_last(store: &dyn Store) {
+async fn missing_values_match_no_comparison_and_sort_last(store: &dyn Store) {
     scored(store).await;
     assert_eq!(rows(store, "score.exact = 0", "").await, [2], "an error and a skip are not zero");
     assert_eq!(rows(store, "score.exact != 0", "").await, [1, 3]);
@@ -98,7 +98,7 @@ async fn pages_follow_each_other_in_any_order(store: &dyn Store) {
     }
 }
 
-async fn a_page_ends_when_enough_was_looked_at(store: &dyn Store) {
+async fn a_page_ends_at_the_scan_limit(store: &dyn Store) {
     scored(store).await;
     let of = |after| ItemQuery { scan: 4, after, ..query("score.exact is null", "") };
     let first = store.search_items(of(None)).await.unwrap();
@@ -120,7 +120,7 @@ async fn a_running_job_is_not_deleted(store: &dyn Store) {
     assert_eq!((store.sweep_jobs(10).await.unwrap(), rows(store, "", "").await.len()), (0, 6));
 }
 
-async fn a_deleted_job_is_gone_at_once_and_swept_away_in_parts(store: &dyn Store) {
+async fn a_deleted_job_disappears_at_once_and_is_swept_in_batches(store: &dyn Store) {
     let ticket = scored(store).await;
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.delete_job(JobId(100)).await.unwrap();

@@ -115,13 +115,13 @@ async fn nodes_of(database: &Database) -> Vec<Arc<dyn SharedLimits>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_postgres() {
+async fn three_nodes_share_a_limit_through_postgres() {
     let database = databases::postgres().await;
     check_three(nodes_of(&database).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_mariadb() {
+async fn three_nodes_share_a_limit_through_mariadb() {
     let database = databases::mariadb().await;
     check_three(nodes_of(&database).await).await;
 }
@@ -201,7 +201,7 @@ fn as_ports(nodes: &[Arc<RedisLimits>]) -> Vec<Arc<dyn SharedLimits>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_redis() {
+async fn three_nodes_share_a_limit_through_redis() {
     let (database, redis, clock) = (databases::postgres().await, Redis::start(), Arc::new(Hand::default()));
     // Before the simulated time starts, so that the backend is settled by then.
     clock.0.store(-100_000, Ordering::SeqCst);
@@ -240,7 +240,7 @@ async fn hold_places(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, seen: 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_is_killed_costs_seconds_and_no_limit() {
+async fn a_killed_redis_costs_seconds_and_breaks_no_limit() {
     let (database, mut redis) = (databases::postgres().await, Redis::start());
     let nodes = redis_nodes(&database, &redis, Arc::new(Wall)).await;
     let limits = Limits { concurrency: Some(5), requests_per_minute: Some(3_000), ..NONE };
@@ -276,7 +276,7 @@ async fn a_redis_that_is_killed_costs_seconds_and_no_limit() {
 }
 
 #[tokio::test]
-async fn a_node_that_knows_no_redis_makes_the_others_use_the_database() {
+async fn a_node_without_redis_makes_all_nodes_use_the_database() {
     let (database, redis) = (databases::postgres().await, Redis::start());
     let nodes = redis_nodes(&database, &redis, Arc::new(Wall)).await;
     let limits = Limits { concurrency: Some(5), ..NONE };

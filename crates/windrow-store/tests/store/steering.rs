@@ -10,21 +10,21 @@ use windrow_model::{Json, RunId, Ticket};
 use crate::fixture::*;
 
 cases![
-    a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more,
+    a_run_that_reaches_its_budget_pauses_and_resumes_with_more,
     a_resumed_run_without_more_budget_pauses_again,
-    money_is_a_budget_too,
-    what_is_taken_over_is_not_spent,
+    cost_is_a_budget_too,
+    reused_results_are_not_spent,
     a_finish_that_arrives_twice_is_paid_once,
-    only_the_chosen_items_are_retried,
-    a_rescore_keeps_the_old_column_beside_the_new_one,
-    an_unchanged_column_is_not_doubled,
+    only_the_selected_items_are_retried,
+    a_rescore_keeps_the_previous_scores,
+    unchanged_scores_are_not_duplicated,
     a_shared_step_serves_other_jobs_until_it_is_deleted,
     the_end_of_a_scheduled_run_sets_the_next,
     a_job_taken_off_its_schedule_stays_off,
-    a_run_that_is_over_cannot_be_amended,
-    a_workspace_has_no_more_runs_at_work_than_its_quota,
+    a_finished_run_cannot_be_amended,
+    a_workspace_has_at_most_its_quota_of_active_runs,
     an_intake_may_close_before_its_run_has_begun,
-    a_resumed_run_no_longer_says_why_it_was_paused,
+    resuming_a_run_clears_its_pause_reason,
 ];
 
 fn with_tokens(n: i64, name: &str, max_tokens: i64) -> Submission {
@@ -41,7 +41,7 @@ fn finish(no: u32, name: &str) -> StepWrite {
     StepWrite::Finish { no, result: done(name), shared: false }
 }
 
-async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &dyn Store) {
+async fn a_run_that_reaches_its_budget_pauses_and_resumes_with_more(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 6), vec![new_item(1), new_item(2), new_item(3)]).await;
     let work = claim(store, ticket.run, 2, T0).await;
     for claimed in &work {
@@ -86,7 +86,7 @@ async fn a_resumed_run_without_more_budget_pauses_again(store: &dyn Store) {
     assert_eq!(store.run(ticket.run).await.unwrap().state, RunState::Paused);
 }
 
-async fn money_is_a_budget_too(store: &dyn Store) {
+async fn cost_is_a_budget_too(store: &dyn Store) {
     let limits = RunLimits { max_cost_nanos: Some(3), ..RunLimits::default() };
     let ticket = planned_as(store, Submission { limits, ..submission(100, "a") }, vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
@@ -95,7 +95,7 @@ async fn money_is_a_budget_too(store: &dyn Store) {
     assert_eq!((run.state, run.spent.cost_nanos), (RunState::Paused, 3));
 }
 
-async fn what_is_taken_over_is_not_spent(store: &dyn Store) {
+async fn reused_results_are_not_spent(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 1), vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let used = Usage { tokens_in: 50, tokens_out: 50, cost_nanos: 50 };
@@ -137,7 +137,7 @@ fn errored(name: &str) -> Score {
 }
 
 /// E9: by error class, by evaluator error, by item.
-async fn only_the_chosen_items_are_retried(store: &dyn Store) {
+async fn only_the_selected_items_are_retried(store: &dyn Store) {
     let chosen = async |ticket: Ticket| -> Vec<i64> {
         claim(store, ticket.run, 10, T0).await.iter().map(|claimed| claimed.ordinal).collect()
     };
@@ -197,7 +197,7 @@ fn named(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// T15: only the changed evaluator is computed; earlier scores are kept under their version.
-async fn a_rescore_keeps_the_old_column_beside_the_new_one(store: &dyn Store) {
+async fn a_rescore_keeps_the_previous_scores(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let item = work[0].lease.attempt.item();
@@ -218,7 +218,7 @@ async fn a_rescore_keeps_the_old_column_beside_the_new_one(store: &dyn Store) {
     }
 }
 
-async fn an_unchanged_column_is_not_doubled(store: &dyn Store) {
+async fn unchanged_scores_are_not_duplicated(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let scores = || vec![version("exact", "e1", 1.0)];
@@ -281,7 +281,7 @@ async fn a_job_taken_off_its_schedule_stays_off(store: &dyn Store) {
     assert!(store.due_jobs(10, T0 + 9_999).await.unwrap().is_empty());
 }
 
-async fn a_run_that_is_over_cannot_be_amended(store: &dyn Store) {
+async fn a_finished_run_cannot_be_amended(store: &dyn Store) {
     let ticket = planned(store, "a", Vec::new()).await;
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     let refused = store.amend(ticket.run, RunLimits::default(), "ann", T0).await.unwrap_err();
@@ -289,7 +289,7 @@ async fn a_run_that_is_over_cannot_be_amended(store: &dyn Store) {
 }
 
 /// E24: quota slots are counted from live leases, so a crash releases them.
-async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) {
+async fn a_workspace_has_at_most_its_quota_of_active_runs(store: &dyn Store) {
     let _ = store.open_session(session(1)).await;
     for (n, name) in [(1, "a"), (2, "b"), (3, "c")] {
         store.submit(submission(n, name), T0 + n).await.unwrap();
@@ -328,7 +328,7 @@ async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
     assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
-async fn a_resumed_run_no_longer_says_why_it_was_paused(store: &dyn Store) {
+async fn resuming_a_run_clears_its_pause_reason(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
     let paused = store.request_transition(RunId(1), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
     assert_eq!(paused.reason.as_deref(), Some("lunch"));
