@@ -52,6 +52,6 @@ mod tests {
         assert_eq!(at(10), None);
         assert_eq!(at(15), Some(Fault::Hang));
         assert_eq!(at(20), None);
-        assert!("10s".parse::<Phases>().unwrap_err().contains("write it like"));
+        assert!("10s".parse::<Phases>().unwrap_err().contains("invalid phase"));
     }
 }

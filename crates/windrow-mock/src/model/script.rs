@@ -72,7 +72,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(script.reply(&Asked::user("Hi Ada!")).unwrap(), "Hello Ada, turn 1");
-        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("cannot be rendered"));
+        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("failed to render"));
         assert_eq!(script.reply(&Asked::user("Bye")), None);
     }
 
