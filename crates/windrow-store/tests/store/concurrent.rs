@@ -48,12 +48,12 @@ async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
         }
         let n = claimed.len() as i64;
         let at_work = stage.at_work.fetch_add(n, Ordering::SeqCst) + n;
-        assert!(at_work <= AT_ONCE, "{at_work} at work");
+        assert!(at_work <= AT_ONCE, "{at_work} running");
         let reports: Vec<Report> = claimed.iter().map(report_of).collect();
         // Before the report: another node may claim as soon as it is written.
         stage.at_work.fetch_sub(n, Ordering::SeqCst);
         for receipt in store.report(reports.into(), T0 + 11).await.expect("reported") {
-            assert_eq!(receipt, Receipt::Accepted, "nobody else had it");
+            assert_eq!(receipt, Receipt::Accepted, "no other node held the lease");
             done += 1;
         }
     }
@@ -305,7 +305,7 @@ async fn the_other_node_is_notified(one: &SqlStore, two: &SqlStore) {
     one.submit(submission(100, "a"), T0).await.unwrap();
     soon(theirs).await.expect("the other node to be woken");
     let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
-    assert!(itself.is_err(), "nobody needs to be woken by himself");
+    assert!(itself.is_err(), "a node is not notified of its own writes");
 }
 
 /// X3: with TLS required, a node connects only to a server with a trusted certificate.
@@ -316,7 +316,7 @@ async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
         let asked = |words: &str| database.url().replace("sslmode=disable", words);
         for mode in ["require", "verify-full"] {
             let trusted = SqlStore::connect(&asked(&format!("sslmode={mode}&sslrootcert={root}"))).await;
-            trusted.expect("a certificate by somebody known").sessions().await.expect("an answer");
+            trusted.expect("a certificate of a trusted CA").sessions().await.expect("an answer");
             let refused =
                 SqlStore::connect(&asked(&format!("sslmode={mode}"))).await.err().expect("refused").to_string();
             assert!(refused.contains("certificate"), "{refused}");

@@ -333,7 +333,7 @@ async fn nodes_find_what_others_have_queued(store: &dyn Store) {
     store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let later = T0 + LEASE_MS;
     let found = store.runs_elsewhere(SessionId(2), Scope { only: None, regions: vec![] }, later).await.unwrap();
-    assert_eq!(ids(found), [], "nobody coordinates it any more: it is there to be admitted");
+    assert_eq!(ids(found), [], "without a coordinator the run can be admitted");
 }
 
 async fn a_heartbeat_tells_a_node_to_drain(store: &dyn Store) {
@@ -560,7 +560,7 @@ async fn an_expired_session_loses_its_leases_at_once(store: &dyn Store) {
     assert!(store.beat(SessionId(1), LEASE_MS, T0 + 1).await.is_err());
     assert!(store.sessions().await.unwrap().is_empty());
     store.open_session(session(2)).await.unwrap();
-    assert_eq!(store.admit(admission(2, 1), T0 + 1).await.unwrap().len(), 1, "the run can be taken over at once");
+    assert_eq!(store.admit(admission(2, 1), T0 + 1).await.unwrap().len(), 1, "another node can admit the run at once");
 }
 
 /// T10.
@@ -739,7 +739,7 @@ async fn an_intake_closes_in_every_state_of_the_run(store: &dyn Store) {
     }
     assert_eq!(store.run(RunId(2)).await.unwrap().reason.as_deref(), Some("lunch"));
     let resumed = store.request_transition(RunId(2), RunEvent::Resume, "ann", None, T0).await.unwrap();
-    assert_eq!(resumed.reason, None, "what goes on has no reason to stand still");
+    assert_eq!(resumed.reason, None, "a resumed run has no pause reason");
     for held in store.admit(admission(1, 2), T0).await.unwrap() {
         let closed = store.close_run(held.ticket, Closing::default(), T0).await.unwrap();
         assert_eq!(closed.state, RunState::Completed);

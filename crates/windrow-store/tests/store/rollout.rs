@@ -52,12 +52,12 @@ async fn only_the_current_wave_is_claimed_and_the_next_starts_when_it_has_finish
     let (first, leases) = take(store, ticket, T0).await;
     assert_eq!(first, [0]);
     assert_eq!(store.run(ticket.run).await.unwrap().position().next_wave(T0), NextWave::NotYet);
-    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is at work");
+    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is running");
     assert_eq!(store.diagnose(ticket.run, T0).await.unwrap().gated, 3);
     settle(store, ticket, Outcome::Failed, &leases, T0).await;
     assert_eq!(store.open_wave(ticket, 2, T0).await.unwrap().stage.wave, 0, "no wave is passed over");
     assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1);
-    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1, "once more changes nothing");
+    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1, "repeating the call changes nothing");
     let (second, leases) = take(store, ticket, T0).await;
     assert_eq!(second, [1, 2]);
     settle(store, ticket, Outcome::Succeeded, &leases, T0).await;

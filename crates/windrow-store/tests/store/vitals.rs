@@ -68,7 +68,7 @@ async fn a_lost_step_is_not_stalled(store: &dyn Store) {
     for claimed in claim(store, run, 3, T0).await {
         store.renew(vec![claimed.lease], LEASE_MS, late).await.unwrap();
     }
-    assert_eq!(count(store, Check::BatchStall, late).await, 0, "nobody is at it");
+    assert_eq!(count(store, Check::BatchStall, late).await, 0, "no worker holds the step");
 }
 
 async fn items_that_could_start_but_do_not_are_findings(store: &dyn Store) {

@@ -145,7 +145,7 @@ fn items_that_finish_after_a_cancel_are_cancelled() {
          undo: { run: [sh, -c, \"rm $WINDROW_TARGET\"] }\n    done: \"now == 1\"\n",
     );
     let running = place.start(&["run", "job.yaml", "--json"]);
-    wait_until("the first to be at work", || place.path("a").exists());
+    wait_until("the first target to start", || place.path("a").exists());
     place.windrow(&["jobs", "cancel", "change"]).ended_with(0);
     place.write("go", "");
     let result = running.finish().json();

@@ -72,7 +72,7 @@ fn a_remote_worker_changes_and_restores_its_targets() {
     place.append("job.yaml", "worker: dmz");
     let before = connect.connectors();
     let run = place.start_at(&server, &["run", "job.yaml", "--json"]);
-    wait_until("somebody to say why", || {
+    wait_until("the reason to be reported", || {
         let why = server.get("/api/v1/jobs/change/why").json();
         why["headline"].as_str().is_some_and(|said| said.contains("`dmz`"))
     });

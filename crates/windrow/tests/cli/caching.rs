@@ -34,7 +34,7 @@ fn with_a_cache_a_second_job_reuses_the_calls_of_the_first() {
     let copy = place.windrow(&["jobs", "clone", "two", "three", "--json"]).ended_with(0).json();
     assert_eq!((&copy["items"]["succeeded"], endpoint.calls()), (&ROWS.into(), ROWS));
     place.windrow(&["run", "two.yaml", "--new"]).ended_with(0);
-    assert_eq!(endpoint.calls(), 2 * ROWS, "afresh takes nothing over, from nobody");
+    assert_eq!(endpoint.calls(), 2 * ROWS, "--new reuses no result of any job");
 }
 
 #[test]
@@ -80,5 +80,5 @@ fn a_cache_is_not_shared_between_trials() {
     let calls = endpoint.calls_by_question();
     assert!(calls.values().all(|times| *times == 2), "{calls:?}");
     run(&place, "two.yaml", 2 * ROWS);
-    assert_eq!(endpoint.calls(), 2 * ROWS, "each trial is taken over from the same trial of the other job");
+    assert_eq!(endpoint.calls(), 2 * ROWS, "each trial reuses the same trial of the other job");
 }

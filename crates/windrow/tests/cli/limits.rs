@@ -33,7 +33,7 @@ fn a_run_survives_an_endpoint_that_limits_fails_and_hangs() {
     assert_eq!((&result["items"]["succeeded"], &result["items"]["failed"]), (&24.into(), &0.into()));
 
     let arrivals = endpoint.arrivals();
-    assert_eq!(arrivals.len(), 24 + 4 + 10 + 2, "every answer was asked for once, and every bad one once more");
+    assert_eq!(arrivals.len(), 24 + 4 + 10 + 2, "one call per answer, and one more per failure");
     let times: Vec<Instant> = arrivals.iter().map(|(at, _)| *at).collect();
     // 300 per minute: a burst of at most 15, then one every 213 ms.
     let most = most_within(&times, Duration::from_secs(1));
@@ -92,7 +92,7 @@ fn waiting_longer_than_the_timeout_fails_no_item_and_ends_with_the_run() {
     let place = job(&endpoint, 4, "{ concurrency: 1 }", &format!("timeout: 1s\n{RETRY}"));
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!(result["items"]["succeeded"], 4);
-    assert_eq!(endpoint.calls(), 5, "nobody but the first was refused, and nobody timed out");
+    assert_eq!(endpoint.calls(), 5, "only the first call was rejected, and none timed out");
 
     endpoint.suffers([Mood::Busy(600)]);
     let run = place.start(&["run", "job.yaml", "--new"]);

@@ -139,7 +139,7 @@ fn stream_readers_are_counted_while_connected() {
     let stream = server.events("/api/v1/events", &[]);
     assert_eq!(readers(), 1.0);
     drop(stream);
-    wait_until("nobody to read", || {
+    wait_until("the reader to disconnect", || {
         // The server notices on its next write.
         server.submit("nonsense");
         readers() == 0.0

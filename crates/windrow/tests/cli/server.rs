@@ -253,5 +253,5 @@ fn the_openapi_document_and_its_viewer_are_served() {
     let page = server.get("/api/docs").with_status(200);
     assert!(page.body.contains("/api/v1/openapi.json") && page.body.contains("running_existed"));
     let outside = page.body.matches("http").count() - page.body.matches("https://").count();
-    assert_eq!((outside, page.body.matches("https://").count()), (0, 0), "the page asks nobody else");
+    assert_eq!((outside, page.body.matches("https://").count()), (0, 0), "the page loads nothing from other servers");
 }

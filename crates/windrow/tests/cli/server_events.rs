@@ -75,7 +75,7 @@ fn a_late_reader_gets_a_gap_event() {
     let gap = &late[0].1;
     assert_eq!((late[0].0, &gap["kind"], &gap["job"]), (middle, &"gap".into(), &serde_json::Value::Null));
     assert_eq!((&gap["body"]["from"], &gap["body"]["to"]), (&(first + 1).into(), &middle.into()));
-    assert_eq!(late[1..], all[all.len() / 2 + 1..], "and goes on behind it");
+    assert_eq!(late[1..], all[all.len() / 2 + 1..], "and resumes after it");
     let (id, other) = server.events("/api/v1/events?after=999999", &[]).next().unwrap();
     assert_eq!((id, &other["kind"]), (all.last().unwrap().0, &"gap".into()), "an id that never was");
 }

@@ -69,7 +69,7 @@ fn a_large_job_is_accepted_at_once_and_shows_items_as_they_are_planned() {
     let items = || server.get("/api/v1/jobs/large/items?limit=1").json()["items"].as_array().unwrap().len();
     wait_until("the first item", || items() == 1);
     let run = server.get("/api/v1/runs/large").json();
-    assert_eq!(run["planned"], false, "items are visible while planning goes on: {run}");
+    assert_eq!(run["planned"], false, "items are visible during planning: {run}");
     wait_until("all to be planned", || server.get("/api/v1/runs/large").json()["planned"] == true);
     assert_eq!(server.get("/api/v1/runs/large").json()["items"]["total"], 200_000);
     server.post("/api/v1/jobs/large/terminate").with_status(200);
