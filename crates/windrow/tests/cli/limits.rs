@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::endpoint::{Endpoint, Mood};
+use crate::endpoint::{Endpoint, Reaction};
 use crate::place::{Place, wait_until};
 
 const RETRY: &str = "retry: { max: 20, delays: [100ms] }\n";
@@ -26,7 +26,9 @@ fn most_within(arrivals: &[Instant], span: Duration) -> usize {
 #[test]
 fn a_run_survives_an_endpoint_that_limits_fails_and_hangs() {
     let endpoint = Endpoint::open();
-    endpoint.suffers([[Mood::Busy(1); 4].as_slice(), &[Mood::Broken; 10], &[Mood::Hanging; 2]].concat());
+    endpoint.reacts_with(
+        [[Reaction::RateLimit(1); 4].as_slice(), &[Reaction::ServerError; 10], &[Reaction::Hang; 2]].concat(),
+    );
     let limits = "{ requests_per_minute: 300, concurrency: 4 }";
     let place = job(&endpoint, 24, limits, &format!("timeout: 1s\n{RETRY}"));
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
@@ -39,7 +41,7 @@ fn a_run_survives_an_endpoint_that_limits_fails_and_hangs() {
     let most = most_within(&times, Duration::from_secs(1));
     assert!(most <= 15 + 5, "{most} calls in a second");
     // No new call starts before `Retry-After` has passed; calls in flight are excepted.
-    for (at, _) in arrivals.iter().filter(|(_, mood)| matches!(mood, Mood::Busy(_))) {
+    for (at, _) in arrivals.iter().filter(|(_, reaction)| matches!(reaction, Reaction::RateLimit(_))) {
         let soon = arrivals.iter().filter(|(other, _)| *other > *at + Duration::from_millis(300));
         let soon = soon.filter(|(other, _)| *other < *at + Duration::from_millis(950)).count();
         assert_eq!(soon, 0, "calls during the pause");
@@ -88,13 +90,13 @@ fn calls_are_spread_over_the_minute_and_why_names_the_limit() {
 #[test]
 fn waiting_longer_than_the_timeout_fails_no_item_and_ends_with_the_run() {
     let endpoint = Endpoint::open();
-    endpoint.suffers([Mood::Busy(3)]);
+    endpoint.reacts_with([Reaction::RateLimit(3)]);
     let place = job(&endpoint, 4, "{ concurrency: 1 }", &format!("timeout: 1s\n{RETRY}"));
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!(result["items"]["succeeded"], 4);
     assert_eq!(endpoint.calls(), 5, "only the first call was rejected, and none timed out");
 
-    endpoint.suffers([Mood::Busy(600)]);
+    endpoint.reacts_with([Reaction::RateLimit(600)]);
     let run = place.start(&["run", "job.yaml", "--new"]);
     wait_until("the refusal", || endpoint.calls() == 6);
     let asked = Instant::now();

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, Judging, Mood};
+use crate::endpoint::{Endpoint, Judging, Reaction};
 use crate::place::{Place, wait_until};
 
 fn result(place: &Place, arguments: &[&str]) -> Value {
@@ -22,7 +22,7 @@ fn outcomes(item: &Value) -> Vec<&str> {
 fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
     let place = Place::with_rows(endpoint, 4, 1);
     place.append("job.yaml", "timeout: 300ms\nretry: { max: 0 }");
-    endpoint.suffers([Mood::Well, Mood::Hanging]);
+    endpoint.reacts_with([Reaction::Answer, Reaction::Hang]);
     endpoint.fail_on([2]);
     let first = result(&place, &["run", "job.yaml"]);
     assert_eq!((&first["errors"]["timeout"], &first["errors"]["invalid_request"]), (&1.into(), &1.into()));
@@ -78,7 +78,7 @@ fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
 /// is reused.
 #[test]
 fn a_retry_of_unjudged_items_does_not_call_the_target() {
-    for (judging, calls) in [(Judging::Refusing, 10), (Judging::Rambling, 20)] {
+    for (judging, calls) in [(Judging::Rejecting, 10), (Judging::Unparsable, 20)] {
         let endpoint = Endpoint::open();
         let place = judged_by_two(&endpoint, 5);
         endpoint.judges(judging);
@@ -87,7 +87,7 @@ fn a_retry_of_unjudged_items_does_not_call_the_target() {
         assert_eq!((endpoint.questions(), endpoint.rulings()), (5, calls), "{judging:?}");
         let useless = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!((errors_of(&useless, "fair"), endpoint.rulings()), (&5.into(), 2 * calls), "{judging:?}");
-        endpoint.judges(Judging::Well);
+        endpoint.judges(Judging::Valid);
         let again = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!((errors_of(&again, "fair"), errors_of(&again, "kind")), (&0.into(), &0.into()), "{judging:?}");
         assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 2 * calls + 10), "{judging:?}");
@@ -107,11 +107,11 @@ fn a_retry_of_unjudged_items_does_not_call_the_target() {
 fn a_retry_can_select_items_an_evaluator_could_not_judge() {
     let endpoint = Endpoint::open();
     let place = judged_by_two(&endpoint, 3);
-    endpoint.judges(Judging::Refusing);
+    endpoint.judges(Judging::Rejecting);
     result(&place, &["run", "job.yaml"]);
     let none = result(&place, &["jobs", "retry", "counted", "--evaluator", "contains"]);
     assert_eq!((&none["items"]["total"], endpoint.rulings()), (&0.into(), 6));
-    endpoint.judges(Judging::Well);
+    endpoint.judges(Judging::Valid);
     let again = result(&place, &["jobs", "retry", "counted", "--evaluator", "fair"]);
     assert_eq!((&again["items"]["total"], errors_of(&again, "fair")), (&3.into(), &0.into()));
     assert_eq!(endpoint.questions(), 3);

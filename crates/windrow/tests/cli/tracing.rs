@@ -69,7 +69,7 @@ fn every_item_is_a_trace_with_a_span_per_step_and_without_content() {
 #[test]
 fn a_failed_step_has_its_error_class_and_optionally_its_content() {
     let (endpoint, collector) = (Endpoint::open(), Collector::start());
-    endpoint.suffers([crate::endpoint::Mood::Broken]);
+    endpoint.reacts_with([crate::endpoint::Reaction::ServerError]);
     run_traced(&endpoint, &["--otlp", &collector.url, "--trace-content"]);
     let spans = collector.spans();
     let failed: Vec<_> = spans.iter().filter(|span| attribute(span, "error.type").is_some()).collect();
