@@ -87,7 +87,7 @@ impl Clusters {
     pub fn put(&mut self, cluster: &str, name: &str, body: Value, now: Instant) -> Answer {
         let mut config = fields(body);
         if config.get("name").is_some_and(|given| given != name) {
-            return Err((StatusCode::BAD_REQUEST, "the name in the body must be that of the path".to_owned()));
+            return Err((StatusCode::BAD_REQUEST, "the name in the body must equal the name in the path".to_owned()));
         }
         config.insert("name".to_owned(), json!(name));
         let delay = self.delay;

@@ -89,7 +89,7 @@ impl Connector {
         match (self.failed, settling, state) {
             (_, true, State::Running) => json!({ "id": id, "state": "RESTARTING", "worker_id": "mock:8083" }),
             (true, false, State::Running) => {
-                json!({ "id": id, "state": "FAILED", "worker_id": "mock:8083", "trace": "ConnectException: it broke\n\tat …" })
+                json!({ "id": id, "state": "FAILED", "worker_id": "mock:8083", "trace": "ConnectException: injected failure\n\tat …" })
             }
             _ => json!({ "id": id, "state": state.as_str(), "worker_id": "mock:8083" }),
         }

@@ -189,7 +189,7 @@ async fn validate(Path((_, class)): Path<At>, body: Bytes) -> Response {
     let tasks = config["tasks.max"].as_str().unwrap_or("1");
     let errors: Vec<String> = match tasks.parse::<u32>() {
         Ok(n) if n > 0 => Vec::new(),
-        _ => vec![format!("Invalid value {tasks} for configuration tasks.max: it must be a number above 0")],
+        _ => vec![format!("Invalid value {tasks} for configuration tasks.max: must be a positive integer")],
     };
     let value = json!({ "name": "tasks.max", "value": tasks, "errors": errors });
     Json(json!({ "name": class, "error_count": errors.len(), "groups": [], "configs": [{ "value": value }] }))

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_brings_the_same_faults() {
+    fn the_same_seed_injects_the_same_faults() {
         let behaviour = Behaviour { faults: "500:30%".parse().unwrap(), ..Behaviour::default() };
         let fates = |seed| {
             let gate = Gate::new(seed);

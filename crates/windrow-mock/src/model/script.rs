@@ -56,7 +56,7 @@ impl Script {
         ]);
         variables.extend(rule.pattern.capture_names().flatten().map(|name| (name, group(found.name(name)))));
         let rendered = rule.reply.render(&Value::from_pairs(variables));
-        Some(rendered.unwrap_or_else(|error| format!("the script's reply cannot be rendered: {error}")))
+        Some(rendered.unwrap_or_else(|error| format!("failed to render the script's reply: {error}")))
     }
 }
 
@@ -72,7 +72,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(script.reply(&Asked::user("Hi Ada!")).unwrap(), "Hello Ada, turn 1");
-        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("cannot be rendered"));
+        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("failed to render"));
         assert_eq!(script.reply(&Asked::user("Bye")), None);
     }
 

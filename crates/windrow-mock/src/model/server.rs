@@ -98,7 +98,7 @@ struct Embed {
 async fn embed(State(mock): Shared, body: Bytes) -> Response {
     let visit = Visit::new(&mock, &dialect::EMBEDDINGS, &body);
     let Ok(Embed { model, input, dimensions }) = serde_json::from_slice(&body) else {
-        return visit.refuse(StatusCode::BAD_REQUEST, None, "`input` must be a text or a list of texts");
+        return visit.refuse(StatusCode::BAD_REQUEST, None, "`input` must be a string or a list of strings");
     };
     if let Err(fault) = mock.gate.pass(&mock.behaviour, visit.came) {
         return visit.fail(fault).await;
@@ -190,7 +190,7 @@ impl<'a> Visit<'a> {
                 self.refuse(
                     status,
                     retry_after,
-                    &format!("{} on purpose", status.canonical_reason().unwrap_or("error")),
+                    &format!("{} (injected fault)", status.canonical_reason().unwrap_or("error")),
                 )
             }
             Fault::Hang => {

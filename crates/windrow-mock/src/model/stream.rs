@@ -21,7 +21,7 @@ pub fn body(pieces: Vec<String>, latency: Duration) -> Body {
 
 /// A broken body: the server closes the connection in the middle of the answer.
 pub fn broken() -> Body {
-    let start = stream::iter([Ok(Bytes::from_static(b"{")), Err("reset on purpose")]);
+    let start = stream::iter([Ok(Bytes::from_static(b"{")), Err("injected reset")]);
     Body::from_stream(start)
 }
 

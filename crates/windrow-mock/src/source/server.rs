@@ -77,7 +77,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if given != Some(&format!("Bearer {token}")) {
             source.stats.refused();
-            return refuse(StatusCode::UNAUTHORIZED, "a bearer token is needed", None);
+            return refuse(StatusCode::UNAUTHORIZED, "bearer token required", None);
         }
     }
     if let Err(fault) = source.gate.pass(&source.behaviour, Instant::now()) {
@@ -85,7 +85,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         return match fault {
             Fault::Status { code, retry_after } => {
                 let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                refuse(status, "an error on purpose", retry_after)
+                refuse(status, "injected error", retry_after)
             }
             Fault::Hang | Fault::Reset => std::future::pending().await,
         };
@@ -97,7 +97,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         let ways = "records, headed, linked, keyset or pages";
         return refuse(
             StatusCode::NOT_FOUND,
-            &format!("no such way of paging, or a bad parameter; there are {ways}"),
+            &format!("unknown route or invalid parameter; the routes are {ways}"),
             None,
         );
     };

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_right_but_for_a_few() {
+    fn sums_are_right_except_a_few() {
         let answer = |question: &str| answer(&Asked::user(question), 1).map(|said| said.text);
         let right = (0..500).filter(|n| answer(&format!("What is {n} + 30?")) == Some((n + 30).to_string())).count();
         assert!((440..490).contains(&right), "{right}");

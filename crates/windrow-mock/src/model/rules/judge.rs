@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_obeyed() {
+    fn a_schema_is_respected() {
         let schema = json!({ "type": "object", "properties": {
             "score": { "type": "integer", "minimum": 0, "maximum": 10 }, "reason": { "type": "string" },
             "verdict": { "enum": ["fail", "pass"] },

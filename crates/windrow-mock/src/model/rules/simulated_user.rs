@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_part_by_part_and_ends() {
+    fn the_user_asks_part_by_part_and_ends() {
         let asked = told(
             "You are playing a customer of a shop.\nPersona: hasty\nGoal: find order #7 and cancel it\n\
              When the goal is reached, reply with \"ALL DONE\".",
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_instructions_in_other_words() {
+    fn the_user_follows_rephrased_instructions() {
         let asked = told(
             "You play a person who talks to an assistant.\n\nWho you are: Ada\nWhat you want: a refund for #7\n\nOnce \
              you have what you want, write exactly [END] and nothing else.",

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fitting_tool_is_called_with_what_was_named() {
+    fn the_fitting_tool_is_called_with_arguments_from_the_question() {
         let tool = |name: &str, description: &str, properties: Value| Tool {
             name: name.to_owned(),
             description: description.to_owned(),
