@@ -56,18 +56,18 @@ pub struct CreatedKey {
     pub key: KeyView,
 }
 
-/// Who asks.
+/// The caller.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CallerView {
     pub actor: String,
     pub role: Role,
     /// Null: all.
     pub workspace: Option<String>,
-    /// Whether a key let it in; without keys the server is its machine's own.
+    /// Whether it sent a key; a server without keys needs none.
     pub with_key: bool,
 }
 
-/// One change, or an attempt at one.
+/// One change, or a rejected request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditLine {
     pub id: i64,
@@ -75,7 +75,7 @@ pub struct AuditLine {
     pub actor: String,
     /// `http`, `grpc` or `cli`.
     pub via: String,
-    /// Where somebody acted who was confined to it.
+    /// The workspace of an actor that is limited to one.
     pub workspace: Option<String>,
     pub operation: String,
     pub resource: String,
@@ -109,6 +109,6 @@ impl From<&AuditEntry> for AuditLine {
 pub struct AuditList {
     /// Newest first.
     pub entries: Vec<AuditLine>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Pass it as `before` for the next page; null on the last one.
     pub next: Option<i64>,
 }

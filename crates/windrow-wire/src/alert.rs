@@ -24,7 +24,7 @@ pub struct AlertView {
     pub severity: Severity,
     pub job: Option<String>,
     pub run: Option<String>,
-    /// What was measured when it was raised.
+    /// The value that raised it.
     pub value: f64,
     pub threshold: f64,
     pub message: String,

@@ -12,7 +12,7 @@ use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail,
 pub struct JobList {
     /// Newest first.
     pub jobs: Vec<JobRow>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Pass it as `before` for the next page; null on the last one.
     pub next: Option<String>,
 }
 
@@ -24,7 +24,7 @@ pub struct RunList {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ItemList {
     pub items: Vec<ListedItem>,
-    /// Pass it as `after` for what follows; null at the end.
+    /// Pass it as `after` for the next page; null on the last one.
     pub next: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct ItemList {
 pub struct LogList {
     /// Oldest first.
     pub lines: Vec<LogLine>,
-    /// Pass it as `after` for what follows, also for what has not happened yet.
+    /// Pass it as `after` for later lines.
     pub next: i64,
 }
 
@@ -46,7 +46,7 @@ pub struct WorkerList {
     pub workers: Vec<Worker>,
 }
 
-/// A process that works on this data and has not said goodbye.
+/// A process that executes items of this data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worker {
     pub id: String,
@@ -55,11 +55,11 @@ pub struct Worker {
     /// Empty: every region.
     pub regions: Vec<String>,
     pub started_at: Timestamp,
-    /// Its last sign of life.
+    /// Its last heartbeat.
     pub beat_at: Timestamp,
     /// Items it has leased now.
     pub at_work: i64,
-    /// What a worker elsewhere said of itself; null for a process with the data open.
+    /// What a remote worker registered with; null for a process with the data open.
     pub remote: Option<RemoteWorker>,
 }
 
@@ -78,23 +78,23 @@ impl From<&Session> for Worker {
     }
 }
 
-/// A run that was started, or that an idempotency key had started before.
+/// A run that was started, or that an earlier request with the same idempotency key has started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Submitted {
     pub job: String,
     pub name: String,
     pub run: String,
-    /// The idempotency key was seen before: this is the first answer again.
+    /// An earlier request with the same idempotency key has started it.
     pub existing: bool,
-    /// What is in order and yet worth knowing.
+    /// Warnings about the job file.
     pub warnings: Vec<String>,
-    /// An unfinished run goes on.
+    /// An unfinished run was resumed.
     pub resumed: bool,
-    /// What was found and decided on the way.
+    /// Notes on how the run was chosen.
     pub notes: Vec<String>,
 }
 
-/// A job file and its dataset that can be run.
+/// A valid job file and dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InOrder {
     pub job: String,
@@ -103,11 +103,11 @@ pub struct InOrder {
     pub warnings: Vec<String>,
 }
 
-/// What became of rows sent to an online run.
+/// The outcome of rows sent to an online run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Fed {
     pub created: i64,
-    /// Seen before, and left alone.
+    /// Seen before, and skipped.
     pub skipped: i64,
 }
 
@@ -118,19 +118,19 @@ impl std::ops::AddAssign<Planned> for Fed {
     }
 }
 
-/// Something that happened; also the data of a server-sent event.
+/// An event; also the data of a server-sent event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Ascending; a stream goes on behind it.
+    /// Ascending; a stream can resume after it.
     pub id: i64,
     pub at: Timestamp,
-    /// Null where it is about the stream itself (`gap`).
+    /// Null for events about the stream itself (`gap`).
     pub job: Option<String>,
     pub run: Option<String>,
     /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; `run_progress` and `gap` of a
     /// stream.
     pub kind: String,
-    /// What it says; see `docs/live.md`.
+    /// See `docs/live.md`.
     pub body: Json,
 }
 
@@ -152,18 +152,18 @@ pub struct Health {
     /// `ok`; `attention` when a check found something; `degraded` when the server cannot work.
     pub status: &'static str,
     pub version: &'static str,
-    /// `ok`, or what is wrong.
+    /// `ok`, or the error.
     pub database: String,
-    /// The engine of this server: `ok`, or what is wrong.
+    /// The engine of this server: `ok`, or the error.
     pub engine: String,
-    /// What goes on slower than it could, and why; nothing is lost by it.
+    /// Why the server is slower than it could be, if so; no work is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed: Option<String>,
     /// Its session, as in the list of workers.
     pub worker: String,
-    /// Items at work here.
+    /// Items running in this process.
     pub items_at_work: usize,
     pub started_at: Timestamp,
-    /// What must not go on for long; empty while the database does not answer.
+    /// The health checks; empty while the database is unreachable.
     pub checks: Vec<HealthCheck>,
 }

@@ -56,7 +56,7 @@ impl From<&DatasetListing> for DatasetSummary {
     }
 }
 
-/// What one version of a dataset has that another has not.
+/// Differences between two versions of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDiff {
     pub name: String,
@@ -65,7 +65,7 @@ pub struct DatasetDiff {
     pub added: i64,
     pub removed: i64,
     pub changed: i64,
-    /// The first of each.
+    /// The first rows of each kind.
     pub rows: DiffRows,
 }
 
@@ -88,12 +88,12 @@ pub struct ChangedRow {
 pub struct DatasetImported {
     pub name: String,
     pub workspace: String,
-    /// The newest version had these rows already.
+    /// The newest version has the same rows.
     pub unchanged: bool,
     pub version: VersionView,
 }
 
-/// Versions that are gone.
+/// Deleted versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDeleted {
     pub name: String,

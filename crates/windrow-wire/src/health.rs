@@ -9,14 +9,14 @@ use crate::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct HealthCheck {
     pub name: Check,
-    /// `ok`, or `attention` when there is something.
+    /// `ok`, or `attention`.
     pub status: &'static str,
-    /// How many there are; of one run at most 1000 are counted.
+    /// Number of findings; at most 1000 per run are counted.
     pub count: i64,
-    /// How long it may go on before it counts.
+    /// Threshold.
     pub threshold_ms: i64,
     pub about: &'static str,
-    /// What to do, where there is something.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<&'static str>,
     /// The oldest ones.

@@ -26,7 +26,7 @@ impl From<&(ErrorClass, String)> for ErrorView {
 pub struct ItemRow {
     pub id: String,
     pub run: String,
-    /// Place in the source, from 0.
+    /// Position in the source, from 0.
     pub ordinal: i64,
     pub key: String,
     /// The row it is one of several trials of.
@@ -62,13 +62,13 @@ impl ItemRow {
     }
 }
 
-/// A finding without its reason.
+/// A score without its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreCell {
     pub name: String,
     pub turn: u32,
     pub verdict: Verdict,
-    /// Null where there is nothing to average (error, skipped).
+    /// Null for errors and skipped scores.
     pub value: Option<f64>,
 }
 
@@ -101,7 +101,7 @@ pub struct AttemptView {
     pub outcome: Option<Outcome>,
     pub retries: u32,
     pub losses: u32,
-    /// Earlier tries that ended because the endpoint asked to slow down.
+    /// Earlier attempts that ended with a rate limit.
     pub throttled: u32,
     pub error: Option<ErrorView>,
     pub started_at: Option<Timestamp>,

@@ -8,7 +8,7 @@ use windrow_model::state::JobState;
 
 use crate::{RunDetail, Timestamp, flat, status};
 
-/// One line of `jobs list`: the job and how its latest run stands.
+/// One line of `jobs list`: the job and its latest run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobRow {
     pub id: String,
@@ -19,7 +19,7 @@ pub struct JobRow {
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunDetail,
-    /// When it starts by itself.
+    /// Its schedule.
     pub schedule: Option<ScheduleView>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -46,7 +46,7 @@ impl JobRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleView {
     pub cron: String,
-    /// Null while a run is under way.
+    /// Null while a run is active.
     pub next_at: Option<Timestamp>,
 }
 
@@ -56,7 +56,7 @@ impl From<&Schedule> for ScheduleView {
     }
 }
 
-/// A job that starts by itself.
+/// A job with a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJob {
     pub job: String,
@@ -78,11 +78,11 @@ impl ScheduledJob {
 pub struct ScheduleList {
     /// Newest job first.
     pub schedules: Vec<ScheduledJob>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Pass it as `before` for the next page; null on the last one.
     pub next: Option<String>,
 }
 
-/// What a clean-up or a deletion took away.
+/// What was deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deleted {
     pub jobs: i64,

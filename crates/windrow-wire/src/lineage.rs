@@ -17,13 +17,13 @@ use crate::{Timestamp, status};
 pub struct Lineage {
     pub schedule_instance: ScheduleNode,
     pub plan: PlanNode,
-    /// Those that were asked for.
+    /// The requested slices.
     pub slices: Vec<SliceNode>,
-    /// Continue behind this one.
+    /// Cursor of the next page.
     pub next: Option<i64>,
 }
 
-/// What set it off: one run of the job.
+/// The start of one run of the job.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleNode {
     pub run: String,
@@ -67,7 +67,7 @@ pub struct TaskRunNode {
     pub run: String,
     pub attempt_no: u32,
     pub status: RunStatus,
-    /// Where the next one begins, as the last committed batch says.
+    /// Cursor after the last committed batch.
     #[schema(value_type = Json)]
     pub checkpoint: Option<serde_json::Value>,
     pub stats: Stats,
@@ -75,7 +75,7 @@ pub struct TaskRunNode {
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub batch_count: usize,
-    /// The newest, as many as were asked for.
+    /// The newest batches.
     pub batches: Vec<BatchNode>,
 }
 

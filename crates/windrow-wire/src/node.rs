@@ -9,9 +9,9 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeList {
-    /// When it was so, on the clock of who answers.
+    /// Time of the response.
     pub at: Timestamp,
-    /// Whoever was not heard of for longer is silent.
+    /// A node without a heartbeat for longer is silent.
     pub lease_ms: i64,
     pub nodes: Vec<NodeView>,
 }
@@ -24,7 +24,7 @@ impl NodeList {
     }
 }
 
-/// A process that serves others: `windrow serve`.
+/// A server process: `windrow serve`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
     pub id: String,
@@ -40,17 +40,17 @@ pub struct NodeView {
     /// Items it has leased now.
     pub at_work: i64,
     pub started_at: Timestamp,
-    /// Its last sign of life.
+    /// Its last heartbeat.
     pub beat_at: Timestamp,
 }
 
 windrow_model::vocabulary! {
     pub enum NodeState {
-        /// Shows signs of life.
+        /// Sends heartbeats.
         Alive = "alive",
-        /// Was asked to leave; finishes what it has.
+        /// Drains: finishes running items.
         Draining = "draining",
-        /// Has not been heard of for longer than its leases last. Others do its work.
+        /// Missed its heartbeats; other nodes requeue its items.
         Silent = "silent",
     }
 }

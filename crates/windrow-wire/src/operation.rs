@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use windrow_model::view::batch::BatchStatus;
 
-/// What became of one target.
+/// One target and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TargetView {
     pub item: String,
@@ -13,13 +13,13 @@ pub struct TargetView {
     pub wave: i64,
     #[schema(value_type = String)]
     pub status: BatchStatus,
-    /// As it was before it was first changed.
+    /// Its state before the first change.
     pub before: Option<Value>,
-    /// As it is now, as far as this operation knows.
+    /// Its state after the last change of this operation.
     pub after: Option<Value>,
-    /// What the operation changed, one line each.
+    /// The changes, one line each.
     pub changes: Vec<String>,
-    /// It was read back and looked as it should.
+    /// It was read back and has the desired state.
     pub verified: bool,
     pub error: Option<String>,
     pub tries: u32,
@@ -33,7 +33,7 @@ pub struct TargetList {
     pub next: Option<String>,
 }
 
-/// What an operation would do to one target.
+/// The changes an operation would make to one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlannedTarget {
     pub target: String,
@@ -41,13 +41,13 @@ pub struct PlannedTarget {
     pub after: Option<Value>,
     /// One line each.
     pub changes: Vec<String>,
-    /// It looks as wanted already.
+    /// It is up to date.
     pub done: bool,
-    /// Why it could not be found out, or why the target would not take it.
+    /// Why it could not be read, or why the target rejects the change.
     pub error: Option<String>,
 }
 
-/// What an operation would do. Nothing was changed or stored.
+/// A preview of an operation. Nothing was changed or stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     pub name: String,
@@ -57,6 +57,6 @@ pub struct Plan {
     pub refused: i64,
     /// The sizes of the waves.
     pub waves: Vec<i64>,
-    /// The first of them, and the first that are refused.
+    /// The first targets, and the first invalid ones.
     pub targets: Vec<PlannedTarget>,
 }

@@ -5,22 +5,22 @@ use utoipa::ToSchema;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// A page on this kind of problem.
+    /// Documentation of the code.
     pub r#type: String,
-    /// The kind of problem, for people.
+    /// The code in words.
     pub title: String,
     pub status: u16,
-    /// What is wrong this time.
+    /// What failed and why.
     pub detail: String,
-    /// The kind of problem, for programs; it stays the same from version to version.
+    /// The code, for programs; it never changes.
     pub code: String,
-    /// The field of the request that it is about.
+    /// The field of the request that is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// Everything that is wrong with a job file or with rows that were sent.
+    /// All errors in a job file or in rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PlacedProblem>,
 }
@@ -31,7 +31,7 @@ pub struct PlacedProblem {
     pub file: Option<String>,
     /// From 1.
     pub line: Option<usize>,
-    /// What stands there.
+    /// The text of the line.
     pub text: Option<String>,
     pub message: String,
     pub remedy: String,

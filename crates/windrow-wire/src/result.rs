@@ -24,30 +24,30 @@ pub struct RunResult {
     /// How far pairs of evaluators give the same verdict.
     pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
-    /// Behind the items as they stand, whoever paid for it.
+    /// Usage of all results, also reused ones.
     pub usage: Usage,
-    /// What this run itself called and paid for.
+    /// Usage of the calls of this run.
     pub spent: Usage,
-    /// Items that failed, by the class of their error.
+    /// Failed items, by error class.
     pub errors: BTreeMap<String, i64>,
-    /// Every gate of the job file, judged.
+    /// The quality gates of the job file.
     pub gates: Vec<Judged>,
-    /// What the run is compared with.
+    /// The baseline.
     pub baseline: Option<BaselineHead>,
     /// From the baseline to this run, row by row.
     pub comparison: Option<Comparison>,
-    /// The findings that are worst.
+    /// The lowest scores.
     pub worst: Vec<BadRow>,
     /// The first items that failed.
     pub failed: Vec<ItemRow>,
-    /// The evaluators that ask a model: agreement says something among them only.
+    /// The evaluators that ask a model; agreement is meaningful among them only.
     pub judges: Vec<String>,
     /// From the run's first item to its end, pauses and downtime included.
     pub duration_ms: Option<i64>,
-    /// What its batches did, where it is one of a plan.
+    /// Counts of its batches, for ingest jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<Stats>,
-    /// An unfinished run was continued.
+    /// An unfinished run was resumed.
     pub resumed: bool,
     pub exit_code: u8,
 }
@@ -92,11 +92,11 @@ pub struct Compared {
     pub comparison: Comparison,
 }
 
-/// The gates of a run that is over.
+/// The quality gates of a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateList {
     pub gates: Vec<Judged>,
-    /// As `windrow gates` ends: 0 passed, 3 a gate failed, 4 too many items failed, 6 undecided.
+    /// The exit code of `windrow gates`: 0 passed, 3 a gate failed, 4 too many items failed, 6 inconclusive.
     pub exit_code: u8,
 }
 

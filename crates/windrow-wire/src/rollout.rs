@@ -16,11 +16,11 @@ pub struct RolloutDetail {
     pub waves: i64,
     /// When the open wave's last item settled.
     pub settled_at: Option<Timestamp>,
-    /// The last wave somebody approved; null: none.
+    /// The last approved wave; null: none.
     pub approved: Option<i64>,
-    /// Too many failed, or all was not well after a wave.
+    /// The failure cap was reached, or a health check failed after a wave.
     pub halted: bool,
-    /// Once the run has ended, another takes back what it did.
+    /// A rollback starts when the run has ended.
     pub rollback_follows: bool,
 }
 

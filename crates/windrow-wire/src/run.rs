@@ -22,7 +22,7 @@ pub struct ItemCounts {
     pub skipped: i64,
     pub queued: i64,
     pub running: i64,
-    /// Tries beyond the first.
+    /// Attempts after the first.
     pub retries: i64,
 }
 
@@ -67,7 +67,7 @@ impl From<Counters> for ItemCounts {
     }
 }
 
-/// What a run may use up; null: as much as it takes.
+/// The budget of a run; null: unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Budget {
     pub tokens: Option<i64>,
@@ -80,20 +80,20 @@ pub struct RunDetail {
     pub job: String,
     pub no: i64,
     pub mode: Mode,
-    /// In the words of the job's kind.
+    /// The status word of the job's kind.
     pub status: String,
-    /// In the words of the kernel.
+    /// The state, the same for all kinds.
     pub state: RunState,
     pub items: ItemCounts,
     pub concurrency: i64,
     pub budget: Budget,
-    /// Items that may fail; null: all.
+    /// Failure cap; null: none.
     pub max_failed: Option<i64>,
-    /// How its items are let go, and how far that is; null: all at once.
+    /// Its waves and their progress; null: all items at once.
     pub rollout: Option<RolloutDetail>,
-    /// What its own calls used up; what was taken over from earlier ones is not in it.
+    /// Usage of its own calls, without reused results.
     pub spent: Usage,
-    /// Which of the job's items it takes, where that was said.
+    /// Which of the job's items it covers, if not all.
     pub selection: Option<Selection>,
     pub priority: i64,
     pub planned: bool,
@@ -105,7 +105,7 @@ pub struct RunDetail {
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<i64>,
     pub reason: Option<String>,
-    /// Of a run that is over.
+    /// Of a finished run.
     pub aggregates: Option<Aggregates>,
 }
 

@@ -14,7 +14,7 @@ pub struct SecretView {
     pub set_by: String,
     pub set_at: Timestamp,
     pub created_at: Timestamp,
-    /// Which master key sealed it.
+    /// Id of the master key.
     pub key_id: String,
 }
 
@@ -36,11 +36,11 @@ pub struct SecretList {
     pub secrets: Vec<SecretView>,
 }
 
-/// What became of a value that was sent.
+/// A secret that was set.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SecretSet {
     pub name: String,
     pub workspace: String,
-    /// False where it took the place of an earlier value.
+    /// False if it replaced an earlier value.
     pub created: bool,
 }

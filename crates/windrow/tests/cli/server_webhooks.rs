@@ -176,7 +176,7 @@ fn a_wish_that_makes_no_sense_is_refused_with_what_would() {
     let server = Served::start(&place, &[]);
     let url = "http://127.0.0.1:9/";
     for (wish, part) in [
-        (json!({ "url": "ftp://example.org" }), "web"),
+        (json!({ "url": "ftp://example.org" }), "HTTP"),
         (json!({ "url": "no" }), "URL"),
         (json!({ "url": url, "events": ["run.finished"] }), "run.finished"),
         (json!({ "url": url, "batch": 0 }), "batch"),
