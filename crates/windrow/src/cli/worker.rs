@@ -9,7 +9,7 @@ use windrow_jobfile::Environment;
 
 use crate::cli::run::execute::Signals;
 use crate::error::{Exit, Result};
-use crate::worker::{Link, Shift, Terms};
+use crate::worker::{Link, Terms, WorkerSession};
 
 /// Do items for a server, on this machine.
 ///
@@ -48,27 +48,27 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     let able = terms.capabilities.join(", ");
     // Rows come with the items: a worker reads no dataset.
     let workloads = crate::app::kinds::workloads_of_worker(Environment::process());
-    let mut shift = tokio::select! {
-        shift = Shift::begin(link, terms, workloads, Arc::new(SystemClock)) => shift?,
+    let mut session = tokio::select! {
+        session = WorkerSession::begin(link, terms, workloads, Arc::new(SystemClock)) => session?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    println!("{} works for {}: {} item(s) at a time, able to do {able}", shift.session(), server, args.workers);
+    println!("{} works for {}: {} item(s) at a time, able to do {able}", session.id(), server, args.workers);
     let _ = std::io::stdout().flush();
     let trouble = tokio::select! {
-        error = shift.work() => Some(error),
+        error = session.work() => Some(error),
         () = signals.next() => None,
     };
-    eprintln!("finishing {} running item(s); once more stops at once", shift.in_flight());
+    eprintln!("finishing {} running item(s); once more stops at once", session.in_flight());
     let stopped = tokio::select! {
-        () = shift.drain() => None,
+        () = session.drain() => None,
         () = tokio::time::sleep(args.grace) => Some("the time to finish is over"),
         () = signals.next() => Some("asked again"),
     };
     if let Some(why) = stopped {
         eprintln!("{why}: stopping now; others go on with what was running");
-        shift.stop().await;
+        session.stop().await;
     }
-    shift.end().await;
+    session.end().await;
     trouble.map_or(Ok(Exit::Passed), Err)
 }
 

@@ -1,4 +1,4 @@
-//! What holds for every command: where the data lies, and what of the machine jobs may use.
+//! Options of every command: where the data is, and what jobs may use.
 
 use std::path::PathBuf;
 
@@ -63,8 +63,8 @@ impl GlobalOptions {
         match &self.database {
             None => Ok(()),
             Some(_) => Err(Error::new(
-                format!("{what} is of the embedded database, and this one is a server's"),
-                "use the server's own tools (pg_dump; mysqldump or mariadb-dump), or leave --database and WINDROW_DATABASE_URL out",
+                format!("{what} works on the embedded database only"),
+                "use the tools of the database server (pg_dump, mysqldump, mariadb-dump), or leave out --database and WINDROW_DATABASE_URL",
             )),
         }
     }
@@ -75,7 +75,7 @@ impl GlobalOptions {
 }
 
 fn quota(text: &str) -> std::result::Result<Quota, String> {
-    let wrong = || format!("{text:?} is no quota; write a number from 1 on, also of one workspace: 3,team-a=10");
+    let wrong = || format!("invalid quota {text:?}: use a number, or one per workspace, e.g. 3,team-a=10");
     let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong);
     let mut quota = Quota::default();
     for part in text.split(',') {

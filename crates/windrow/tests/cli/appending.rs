@@ -21,7 +21,7 @@ fn a_first_append_runs_all_rows_and_later_ones_only_what_is_new() {
     place.append("counted.jsonl", "{\"n\": 10}");
     place.append("counted.jsonl", "{\"n\": 11}");
     let said = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("only rows it has not seen"), "{}", said.stderr);
+    assert!(said.stderr.contains("only rows that are new in the dataset"), "{}", said.stderr);
     assert_eq!((&said.json()["run"]["mode"], total(&said.json())), (&"append".into(), (2, 2)));
     let nothing = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0).json();
     assert_eq!((total(&nothing), endpoint.calls()), ((0, 0), 12));

@@ -42,7 +42,7 @@ fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
         [&["run", "job.yaml", "--budget-tokens", "50"], &["jobs", "resume", "counted", "--here"]];
     for arguments in command {
         let said = place.windrow(arguments).ended_with(5);
-        assert!(said.stderr.contains("cannot go on") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
+        assert!(said.stderr.contains("cannot resume") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
     }
     let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
     assert!(why.stdout.contains("the budget is spent"), "{}", why.stdout);

@@ -18,7 +18,7 @@ fn the_same_file_continues_an_unfinished_run_and_says_so() {
     let place = killed_midway(&endpoint);
     endpoint.open_gate();
     let said = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("continuing run run_"), "{}", said.stderr);
+    assert!(said.stderr.contains("Resuming run 1"), "{}", said.stderr);
     assert!(said.stderr.contains("of 40 items done"), "{}", said.stderr);
     let result = said.json();
     assert_eq!((&result["resumed"], &result["items"]["succeeded"]), (&true.into(), &40.into()));

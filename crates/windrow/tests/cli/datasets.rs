@@ -126,14 +126,20 @@ fn the_schema_applies_to_every_later_version() {
 #[test]
 fn errors_have_a_remedy() {
     let place = place(&rows(0..3));
-    says(&place.windrow(&["datasets", "list"]).ended_with(1), &["there is no Windrow data"]);
+    says(&place.windrow(&["datasets", "list"]).ended_with(1), &["no data directory"]);
     says(&place.windrow(&["datasets", "import", "gone.jsonl"]).ended_with(2), &["there is no file gone.jsonl"]);
     place.write("rows.txt", "x");
     says(&place.windrow(&["datasets", "import", "rows.txt"]).ended_with(2), &["--format", "parquet"]);
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "a@1"]).ended_with(2);
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
-    says(&place.windrow(&["datasets", "show", "qiuz"]).ended_with(1), &["there is no dataset", "did you mean quiz?"]);
-    says(&place.windrow(&["datasets", "show", "quiz@7"]).ended_with(1), &["quiz has no version 7", "there are: 1"]);
+    says(
+        &place.windrow(&["datasets", "show", "qiuz"]).ended_with(1),
+        &["dataset \"qiuz\" not found", "did you mean \"quiz\"?"],
+    );
+    says(
+        &place.windrow(&["datasets", "show", "quiz@7"]).ended_with(1),
+        &["quiz has no version 7", "its versions are 1"],
+    );
     says(&place.windrow(&["datasets", "diff", "quiz@1", "other@1"]).ended_with(1), &["different datasets"]);
     place.windrow(&["datasets", "export", "quiz@x"]).ended_with(2);
     says(&place.windrow(&["datasets", "export", "quiz", "-o", "no/such/file"]).ended_with(1), &["cannot be written"]);
@@ -183,7 +189,7 @@ fn a_killed_import_leaves_nothing_visible_and_the_next_one_succeeds() {
     wait_until("rows of the import on disk", || stored(&place, "draft") > 0);
     import.kill();
     assert!(stored(&place, "draft") < 100_000, "it was killed half way");
-    says(&place.windrow(&["datasets", "show", "rows"]).ended_with(1), &["there is no dataset \"rows\""]);
+    says(&place.windrow(&["datasets", "show", "rows"]).ended_with(1), &["dataset \"rows\" not found"]);
     let again = place.windrow(&["datasets", "import", "rows.jsonl", "--json"]).ended_with(0).json();
     assert_eq!((&again["version"]["version"], &again["version"]["rows"]), (&json!(1), &json!(100_000)));
     assert_eq!((stored(&place, "draft"), stored(&place, "dropped"), stored(&place, "ready")), (0, 0, 200_000));

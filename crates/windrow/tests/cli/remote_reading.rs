@@ -121,7 +121,7 @@ fn a_server_rejects_the_same_as_its_data_directory() {
         "datasets delete nothing-like-it",
     ] {
         let said = alike(&place, &server, command);
-        assert!(said.code == 1 && said.stderr.contains("do: "), "{command}: {} {}", said.code, said.stderr);
+        assert!(said.code == 1 && said.stderr.contains("help: "), "{command}: {} {}", said.code, said.stderr);
     }
     assert_eq!(alike(&place, &server, "jobs items counted --where scoer.exact<1").code, 2);
 }

@@ -21,7 +21,7 @@ fn a_server_other_than_windrow_is_detected() {
     let place = Place::empty();
     let endpoint = crate::endpoint::Endpoint::open();
     let said = place.windrow(&["--server", endpoint.url.as_str(), "jobs", "list"]).ended_with(1);
-    assert!(said.stderr.contains("not as a Windrow server does"), "{}", said.stderr);
+    assert!(said.stderr.contains("not a Windrow server"), "{}", said.stderr);
 }
 
 #[test]

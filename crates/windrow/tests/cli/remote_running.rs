@@ -39,7 +39,11 @@ fn a_remote_run_sends_file_and_rows_and_returns_the_local_result() {
     endpoint.fail_on([]);
     let calls = endpoint.calls();
     let said = place.windrow_at(&server, &["run", "job.yaml"]).ended_with(0);
-    assert!(said.stderr.contains("has run before") && said.stdout.contains("20: 20 succeeded"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("Reusing results of run") && said.stdout.contains("20: 20 succeeded"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(endpoint.calls() - calls, 1);
     let datasets = place.windrow_at(&server, &["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!(datasets["datasets"].as_array().unwrap().len(), 1);
@@ -85,7 +89,7 @@ fn detaching_changes_nothing_and_the_same_command_follows_the_run_again() {
     }
     assert_eq!(server.state("counted"), "running");
     let run = place.start_at(&server, &["run", "job.yaml", "--json"]);
-    run.wait_for_stderr("continuing run");
+    run.wait_for_stderr("Resuming run");
     endpoint.open_gate();
     let result = run.finish().ended_with(0).json();
     assert_eq!((&result["resumed"], &result["items"]["succeeded"]), (&true.into(), &20.into()));

@@ -176,7 +176,7 @@ fn an_invalid_socket_request_is_rejected_with_the_allowed_ones() {
     let server = Served::start(&place, &[]);
     let url = "http://127.0.0.1:9/";
     for (wish, part) in [
-        (json!({ "url": "ftp://example.org" }), "web"),
+        (json!({ "url": "ftp://example.org" }), "HTTP"),
         (json!({ "url": "no" }), "URL"),
         (json!({ "url": url, "events": ["run.finished"] }), "run.finished"),
         (json!({ "url": url, "batch": 0 }), "batch"),

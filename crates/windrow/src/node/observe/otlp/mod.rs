@@ -98,7 +98,7 @@ impl Tracer for Otlp {
         }
         self.dropped.increment(1);
         if !self.full.swap(true, Ordering::Relaxed) {
-            tracing::warn!("spans come faster than the collector takes them; some are dropped from now on");
+            tracing::warn!("trace queue full, spans dropped");
         }
     }
 }

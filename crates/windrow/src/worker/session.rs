@@ -1,5 +1,5 @@
-//! One shift: register, lease as many items as there are free places, and go on until told to stop.
-//! A server that is away is waited for; items go on meanwhile, for as long as their leases last.
+//! The session of a remote worker: register, lease as many items as there are free slots, until told to stop. While the
+//! server is unreachable it retries, and running items continue for as long as their leases last.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use super::programs::{Programs, Unfit};
 use crate::error::{Error, Result};
 
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long the server holds a question for items open.
+/// How long the server keeps a request for items open.
 const WAIT: Duration = Duration::from_secs(20);
-/// Between tries to reach a server that is away.
+/// Backoff while the server is unreachable.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
@@ -31,7 +31,7 @@ pub struct Terms {
     pub places: usize,
 }
 
-pub struct Shift {
+pub struct WorkerSession {
     link: Link,
     terms: Terms,
     backend: Arc<ServerBackend>,
@@ -40,8 +40,8 @@ pub struct Shift {
     pause: Duration,
 }
 
-impl Shift {
-    /// Waits for the server if it is away.
+impl WorkerSession {
+    /// Retries while the server is unreachable.
     pub async fn begin(
         link: Link,
         terms: Terms,
@@ -54,7 +54,7 @@ impl Shift {
                 Ok(registered) => break registered,
                 Err(status) => {
                     judge(&link, &status)?;
-                    eprintln!("{} is not there ({}); trying again", link.url, status.message());
+                    eprintln!("{} is unreachable ({}); retrying", link.url, status.message());
                     tokio::time::sleep(pause).await;
                     pause = longer(pause);
                 }
@@ -76,7 +76,7 @@ impl Shift {
         Ok(Self { link, terms, backend, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
     }
 
-    pub fn session(&self) -> String {
+    pub fn id(&self) -> String {
         self.backend.session()
     }
 
@@ -84,7 +84,7 @@ impl Shift {
         self.crew.in_flight()
     }
 
-    /// Leases and does items. Returns only when it cannot go on; dropping it in between loses nothing.
+    /// Leases and executes items. Returns only on an unrecoverable error; it can be dropped at any await.
     pub async fn work(&mut self) -> Error {
         loop {
             if let Some(error) = self.crew.fatal() {
@@ -95,11 +95,10 @@ impl Shift {
                 self.crew.changed().await;
                 continue;
             }
-            let asked =
-                v1::LeaseRequest { session: self.session(), want: free as u32, wait_ms: WAIT.as_millis() as i64 };
+            let asked = v1::LeaseRequest { session: self.id(), want: free as u32, wait_ms: WAIT.as_millis() as i64 };
             let leased = self.link.client().lease(within(WAIT + PATIENCE, asked)).await;
             let taken = match leased {
-                Ok(answer) => self.take_on(answer.into_inner().items).await,
+                Ok(answer) => self.enqueue(answer.into_inner().items).await,
                 Err(status) => self.recover(status).await,
             };
             if let Err(error) = taken {
@@ -108,19 +107,19 @@ impl Shift {
         }
     }
 
-    async fn take_on(&mut self, items: Vec<v1::Item>) -> Result<()> {
+    async fn enqueue(&mut self, items: Vec<v1::Item>) -> Result<()> {
         self.pause = FIRST_PAUSE;
         for item in items {
             let assignment = Assignment::try_from(item).map_err(|bad| {
                 Error::new(
-                    format!("{} sends an item that is none: {bad}", self.link.url),
-                    "use the same version there and here",
+                    format!("{} sent an invalid item: {bad}", self.link.url),
+                    "use the same version of windrow on both sides",
                 )
             })?;
             let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
                 Ok(program) => self.crew.take_on(Order { claimed, program, mode, fresh, job: None }).await,
-                // Whoever else is able to do it may have it; this machine would fail every item.
+                // Another worker may be able to execute it; this machine would fail every item.
                 Err(unfit) => {
                     self.crew.return_untried(claimed.lease).await;
                     self.explain(unfit).await?;
@@ -134,48 +133,48 @@ impl Shift {
         match unfit {
             Unfit::Server(status) => self.recover(status).await,
             Unfit::Machine(failure) => Err(Error::new(
-                format!("this machine cannot do a job that it was given: {failure}"),
-                "correct that here, or keep such jobs away with `worker:` in their files and --capability",
+                format!("this machine cannot execute an assigned job: {failure}"),
+                "correct it here, or route such jobs elsewhere with `worker:` in their files and --capability",
             )),
         }
     }
 
-    /// Waits a little after a call that failed, or says why there is no use in going on.
+    /// Backs off after a failed call, or returns the error that no retry can fix.
     async fn recover(&mut self, status: Status) -> Result<()> {
         if status.code() == Code::NotFound {
-            tracing::info!("the server does not know this worker any more; registering again");
+            tracing::info!("worker session expired, re-registering");
             match register(&self.link, &self.terms).await {
                 Ok(registered) => {
                     check_version(&registered.server_version)?;
-                    self.backend.sit_down(registered.session);
+                    self.backend.reattach(registered.session);
                     return Ok(());
                 }
                 Err(status) => judge(&self.link, &status)?,
             }
         }
         judge(&self.link, &status)?;
-        tracing::warn!(url = self.link.url, %status, "the server is away; trying again");
+        tracing::warn!(url = self.link.url, %status, "server unreachable, retrying");
         tokio::time::sleep(self.pause).await;
         self.pause = longer(self.pause);
         Ok(())
     }
 
-    /// Nothing new is taken; what runs finishes and is handed in.
+    /// Leases nothing new; running items finish and are reported.
     pub async fn drain(&self) {
         self.crew.drain(|| false).await;
     }
 
-    /// What runs is dropped and given back.
+    /// Running items are dropped and released.
     pub async fn stop(&self) {
         self.crew.stop().await;
     }
 
-    /// The server gives to others at once what is still in this session's name.
+    /// The server requeues at once what this session still holds.
     pub async fn end(self) {
         self.crew.end();
         let goodbye = within(PATIENCE, v1::GoodbyeRequest { session: self.backend.session() });
         if let Err(status) = self.link.client().goodbye(goodbye).await {
-            tracing::warn!(%status, "could not say goodbye; the leases will expire");
+            tracing::warn!(%status, "failed to deregister; leases will expire");
         }
     }
 }
@@ -192,16 +191,16 @@ async fn register(link: &Link, terms: &Terms) -> std::result::Result<v1::Registe
     link.client().register(within(PATIENCE, request)).await.map(tonic::Response::into_inner)
 }
 
-/// An error when trying again will not help.
+/// An error that no retry can fix.
 fn judge(link: &Link, status: &Status) -> Result<()> {
     let remedy = match status.code() {
-        Code::Unauthenticated => "give a valid key with --api-key or WINDROW_API_KEY",
-        Code::PermissionDenied => "give a key of the role operator or admin",
+        Code::Unauthenticated => "pass a valid key with --api-key-file or WINDROW_API_KEY",
+        Code::PermissionDenied => "use a key with role operator or admin",
         Code::InvalidArgument => "correct what it names",
-        Code::Unimplemented => "give the address of a Windrow server of this version",
+        Code::Unimplemented => "use the address of a Windrow server of this version",
         _ => return Ok(()),
     };
-    Err(Error::new(format!("{} refuses this worker: {}", link.url, status.message()), remedy))
+    Err(Error::new(format!("{} rejected this worker: {}", link.url, status.message()), remedy))
 }
 
 fn check_version(server: &str) -> Result<()> {
@@ -209,8 +208,8 @@ fn check_version(server: &str) -> Result<()> {
     if server == own {
         return Ok(());
     }
-    let what = format!("the server is of version {server}, this worker of {own}");
-    Err(Error::new(what, "use the same version: another one may read a job's definition differently"))
+    let what = format!("the server has version {server}, this worker {own}");
+    Err(Error::new(what, "use the same version; another one may read a job definition differently"))
 }
 
 fn longer(pause: Duration) -> Duration {
