@@ -54,7 +54,7 @@ async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &
     let _ = report(store, work[1].lease, vec![finish(0, "a")], Ending::None, T0).await;
     let run = store.run(ticket.run).await.unwrap();
     assert_eq!((run.state, run.spent), (RunState::Paused, Usage { tokens_in: 2, tokens_out: 4, cost_nanos: 6 }));
-    assert_eq!(run.reason.as_deref(), Some("the budget is spent: 6 of 6 tokens"));
+    assert_eq!(run.reason.as_deref(), Some("budget reached: 6 of 6 tokens"));
     assert!(claim(store, ticket.run, 9, T0).await.is_empty());
     // What is at work keeps what it has, begins nothing more, and can be handed in.
     let receipt = report(store, work[0].lease, vec![begin(1, "b")], Ending::None, T0).await;

@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use windrow_model::dataset::{Dataset, DatasetVersion};
+use windrow_model::suggest;
 use windrow_wire::DatasetDeleted;
 
 use crate::app::error::{Code, Error, Result};
@@ -46,9 +47,7 @@ pub async fn dataset(app: &App, workspace: &str, name: &str) -> Result<(Dataset,
         return Ok((dataset, versions));
     }
     let listed = app.datasets.datasets(workspace).await?;
-    let likeness = |other: &str| strsim::jaro_winkler(other, name);
-    let nearest = listed.iter().map(|listing| listing.dataset.name.as_str()).filter(|other| likeness(other) > 0.7);
-    match nearest.max_by(|a, b| likeness(a).total_cmp(&likeness(b))) {
+    match suggest::nearest(name, listed.iter().map(|listing| listing.dataset.name.as_str())) {
         Some(meant) => Err(missing(name, format!("did you mean {meant}?"))),
         None => Err(unknown(app, name)),
     }

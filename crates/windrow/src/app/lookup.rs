@@ -3,6 +3,7 @@
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::{JobFilter, StoreError};
+use windrow_model::suggest;
 use windrow_model::{ItemId, JobId, RunId};
 
 use crate::app::error::{Code, Error, Result};
@@ -91,14 +92,8 @@ pub async fn item_within(app: &App, workspace: Option<&str>, id: ItemId) -> Resu
 async fn unknown(app: &App, workspace: Option<&str>, text: &str) -> Result<Error> {
     let filter = JobFilter { workspace: workspace.map(str::to_owned), limit: LOOKED_AT, ..Default::default() };
     let jobs = app.store.jobs(filter).await?;
-    let mut near: Vec<(f64, &str)> = jobs
-        .iter()
-        .map(|(job, _)| (strsim::jaro_winkler(&job.name, text), job.name.as_str()))
-        .filter(|(likeness, _)| *likeness > 0.7)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let names: Vec<&str> = near.iter().take(3).map(|(_, name)| *name).collect();
-    let remedy = match names.as_slice() {
+    let similar = suggest::similar(text, jobs.iter().map(|(job, _)| job.name.as_str()));
+    let remedy = match &similar[..similar.len().min(3)] {
         [] => format!("list what there is with `{}`", app.command("jobs list")),
         names => format!("did you mean {}?", names.join(" or ")),
     };

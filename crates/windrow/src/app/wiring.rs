@@ -259,7 +259,7 @@ impl App {
             scope,
             coordinates: is(NodeRole::Scheduler),
             // An API without workers of its own has those that reach it from elsewhere.
-            lends_a_hand: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
+            helps_other_nodes: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
             jobs,
             workers: if is(NodeRole::Worker) { workers } else { 0 },
             retention: retention.filter(|_| is(NodeRole::Scheduler)),

@@ -1,7 +1,7 @@
 //! The one table from our errors to gRPC status codes.
 
 use tonic::Status;
-use windrow_engine::Refused;
+use windrow_engine::ReportError;
 use windrow_model::store::StoreError;
 
 use crate::app::error::{Code, Error};
@@ -24,10 +24,10 @@ pub fn of_store(error: StoreError) -> Status {
     }
 }
 
-pub fn of_refusal(refused: Refused) -> Status {
-    match refused {
-        Refused::Store(error) => of_store(error),
-        Refused::Invalid(why) => Status::invalid_argument(why),
+pub fn of_refusal(error: ReportError) -> Status {
+    match error {
+        ReportError::Store(error) => of_store(error),
+        ReportError::Invalid(why) => Status::invalid_argument(why),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use windrow_engine::{Crew, CrewParts, Order};
+use windrow_engine::{WorkerPool, WorkerPoolParts};
 use windrow_model::Clock;
 use windrow_model::workload::Workload;
 use windrow_wire::grpc::{Assignment, v1};
@@ -35,7 +35,7 @@ pub struct Shift {
     link: Link,
     terms: Terms,
     backend: Arc<ServerBackend>,
-    crew: Crew,
+    pool: WorkerPool,
     programs: Programs,
     pause: Duration,
 }
@@ -62,7 +62,7 @@ impl Shift {
         };
         check_version(&registered.server_version)?;
         let backend = Arc::new(ServerBackend::new(link.clone(), clock.clone(), registered.session));
-        let crew = Crew::start(CrewParts {
+        let pool = WorkerPool::start(WorkerPoolParts {
             backend: backend.clone(),
             clock,
             seed: fastrand::u64(..),
@@ -72,8 +72,8 @@ impl Shift {
             tracer: None,
             shared_limits: None,
         })
-        .noting_waits();
-        Ok(Self { link, terms, backend, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
+        .reporting_waits();
+        Ok(Self { link, terms, backend, pool, programs: Programs::new(workloads), pause: FIRST_PAUSE })
     }
 
     pub fn session(&self) -> String {
@@ -81,25 +81,25 @@ impl Shift {
     }
 
     pub fn in_flight(&self) -> usize {
-        self.crew.in_flight()
+        self.pool.in_flight()
     }
 
     /// Leases and does items. Returns only when it cannot go on; dropping it in between loses nothing.
     pub async fn work(&mut self) -> Error {
         loop {
-            if let Some(error) = self.crew.fatal() {
+            if let Some(error) = self.pool.fatal() {
                 return error.into();
             }
-            let free = self.terms.places.saturating_sub(self.crew.in_flight());
+            let free = self.terms.places.saturating_sub(self.pool.in_flight());
             if free == 0 {
-                self.crew.changed().await;
+                self.pool.changed().await;
                 continue;
             }
             let asked =
                 v1::LeaseRequest { session: self.session(), want: free as u32, wait_ms: WAIT.as_millis() as i64 };
             let leased = self.link.client().lease(within(WAIT + PATIENCE, asked)).await;
             let taken = match leased {
-                Ok(answer) => self.take_on(answer.into_inner().items).await,
+                Ok(answer) => self.enqueue(answer.into_inner().items).await,
                 Err(status) => self.recover(status).await,
             };
             if let Err(error) = taken {
@@ -108,7 +108,7 @@ impl Shift {
         }
     }
 
-    async fn take_on(&mut self, items: Vec<v1::Item>) -> Result<()> {
+    async fn enqueue(&mut self, items: Vec<v1::Item>) -> Result<()> {
         self.pause = FIRST_PAUSE;
         for item in items {
             let assignment = Assignment::try_from(item).map_err(|bad| {
@@ -119,10 +119,12 @@ impl Shift {
             })?;
             let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
-                Ok(program) => self.crew.take_on(Order { claimed, program, mode, fresh, job: None }).await,
+                Ok(program) => {
+                    self.pool.enqueue(windrow_engine::Assignment { claimed, program, mode, fresh, job: None }).await
+                }
                 // Whoever else is able to do it may have it; this machine would fail every item.
                 Err(unfit) => {
-                    self.crew.return_untried(claimed.lease).await;
+                    self.pool.release(claimed.lease).await;
                     self.explain(unfit).await?;
                 }
             }
@@ -162,17 +164,17 @@ impl Shift {
 
     /// Nothing new is taken; what runs finishes and is handed in.
     pub async fn drain(&self) {
-        self.crew.drain(|| false).await;
+        self.pool.drain(|| false).await;
     }
 
     /// What runs is dropped and given back.
     pub async fn stop(&self) {
-        self.crew.stop().await;
+        self.pool.stop().await;
     }
 
     /// The server gives to others at once what is still in this session's name.
     pub async fn end(self) {
-        self.crew.end();
+        self.pool.end();
         let goodbye = within(PATIENCE, v1::GoodbyeRequest { session: self.backend.session() });
         if let Err(status) = self.link.client().goodbye(goodbye).await {
             tracing::warn!(%status, "could not say goodbye; the leases will expire");

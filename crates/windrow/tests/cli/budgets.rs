@@ -16,7 +16,7 @@ fn succeeded(result: &Value) -> usize {
 /// What has spent its budget says so, and how to go on.
 fn is_spent(said: Said, spent: &str) -> Value {
     let said = said.ended_with(5);
-    for part in ["the budget is spent", spent, "all of it kept", "--budget"] {
+    for part in ["budget reached", spent, "all of it kept", "--budget"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     let result = said.json();
@@ -45,7 +45,7 @@ fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
         assert!(said.stderr.contains("cannot go on") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
     }
     let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
-    assert!(why.stdout.contains("the budget is spent"), "{}", why.stdout);
+    assert!(why.stdout.contains("budget reached"), "{}", why.stdout);
     assert_eq!(endpoint.calls(), made);
 
     let result = place.windrow(&["run", "job.yaml", "--budget-tokens", "100000", "--json"]).ended_with(0).json();

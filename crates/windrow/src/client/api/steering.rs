@@ -4,6 +4,7 @@ use windrow_model::JobId;
 use windrow_model::record::RunLimits;
 use windrow_model::state::RunEvent;
 use windrow_model::store::Retention;
+use windrow_model::time::DAY_MS;
 use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
 use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
@@ -18,7 +19,6 @@ use crate::client::api::Api;
 use crate::client::remote::NOTHING;
 
 pub const MORE: &str = "give it more with `--budget DOLLARS` or `--budget-tokens N`";
-const DAY_MS: i64 = 86_400_000;
 
 impl Api {
     /// Pause, cancel, terminate or drain the job's latest run.

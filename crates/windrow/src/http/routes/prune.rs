@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::State;
 use windrow_model::store::Retention;
+use windrow_model::time::DAY_MS;
 use windrow_wire::Deleted;
 use windrow_wire::request::CleanUp;
 
@@ -13,7 +14,6 @@ use crate::http::extract::Sent;
 use crate::http::middleware::caller::Caller;
 use crate::http::server::Shared;
 
-const DAY_MS: i64 = 86_400_000;
 const MAX_DAYS: i64 = 36_500;
 
 /// Delete jobs that ended long ago, with their items and logs
