@@ -11,7 +11,7 @@ use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
 use windrow_model::store::NewItem;
-use windrow_model::workload::{Done, Halt, Journal, Place, Program, SourcePage, StepNo, WorkItem};
+use windrow_model::workload::{Done, Halt, Journal, Program, RunsOn, SourcePage, StepNo, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::handler::{self, Call, Handler, Journey, Made, Next, Trouble, Way};
@@ -34,7 +34,7 @@ pub struct Operation {
     health: Option<Probe>,
     retry: RetryPolicy,
     timeout_ms: i64,
-    place: Place,
+    runs_on: RunsOn,
     force: bool,
 }
 
@@ -43,11 +43,11 @@ impl Operation {
         let health = spec.health.map(|health| Probe::new(health, environment)).transpose()?;
         let handler = handler::build(&spec.action, environment)?;
         let OperationSpec { targets, retry, timeout_ms, force, worker, .. } = spec;
-        let place = match worker {
-            Some(worker) => Place::Elsewhere { needs: vec![super::CAPABILITY.to_owned(), worker] },
-            None => Place::Here,
+        let runs_on = match worker {
+            Some(worker) => RunsOn::Elsewhere { needs: vec![super::CAPABILITY.to_owned(), worker] },
+            None => RunsOn::Here,
         };
-        Ok(Self { targets, handler, health, retry, timeout_ms, place, force })
+        Ok(Self { targets, handler, health, retry, timeout_ms, runs_on, force })
     }
 
     pub fn targets(&self) -> &[Target] {
@@ -349,7 +349,7 @@ impl Program for Operation {
         super::KIND
     }
 
-    fn place(&self) -> Place {
-        self.place.clone()
+    fn runs_on(&self) -> RunsOn {
+        self.runs_on.clone()
     }
 }

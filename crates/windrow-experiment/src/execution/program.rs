@@ -9,7 +9,7 @@ use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
 
 use windrow_model::retry::{Decision, RetryPolicy};
-use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
+use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::KIND;
@@ -41,7 +41,7 @@ pub struct Experiment {
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
-    place: Place,
+    runs_on: RunsOn,
 }
 
 /// Where the planning of a trial run stands.
@@ -75,7 +75,7 @@ impl Experiment {
         library: Option<Library>,
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, Failure> {
-        let place = placement::place(&spec);
+        let runs_on = placement::runs_on(&spec);
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
@@ -96,7 +96,7 @@ impl Experiment {
             cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
-            place,
+            runs_on,
         })
     }
 
@@ -235,8 +235,8 @@ impl Program for Experiment {
         KIND
     }
 
-    fn place(&self) -> Place {
-        self.place.clone()
+    fn runs_on(&self) -> RunsOn {
+        self.runs_on.clone()
     }
 
     fn columns(&self) -> Vec<Column> {

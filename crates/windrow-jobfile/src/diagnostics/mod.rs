@@ -2,7 +2,6 @@
 //! and line, shows the text, and says what to do. Rendered by miette or as plain text.
 
 mod excerpt;
-mod suggest;
 
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 pub use excerpt::Excerpt;
-pub use suggest::nearest;
+pub use windrow_model::suggest::nearest;
 
 /// Where in a file a problem is.
 #[derive(Debug, Clone)]

@@ -305,7 +305,7 @@ impl App {
             scope,
             coordinates: is(NodeRole::Scheduler),
             // An API node without workers still serves remote ones.
-            lends_a_hand: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
+            helps_other_nodes: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
             jobs,
             workers: if is(NodeRole::Worker) { workers } else { 0 },
             retention: retention.filter(|_| is(NodeRole::Scheduler)),

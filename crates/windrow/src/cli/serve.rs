@@ -14,6 +14,7 @@ use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
+use windrow_model::time::DAY_MS;
 
 use crate::app::control;
 use crate::app::watch::Watch;
@@ -33,7 +34,6 @@ use crate::node::observe::otlp::TraceArgs;
 use crate::node::observe::thresholds;
 use crate::node::options::GlobalOptions;
 
-const DAY_MS: i64 = 86_400_000;
 /// How long a stopping server waits for its last answers to be taken.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
@@ -260,7 +260,7 @@ async fn engine_trouble(server: &Server) -> Error {
 
 /// Somebody asked this node to leave (`windrow nodes drain`).
 async fn sent_away(server: &Server) {
-    while !server.engine().is_sent_away() {
+    while !server.engine().is_drain_requested() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
     eprintln!("asked to leave by `windrow nodes drain`");

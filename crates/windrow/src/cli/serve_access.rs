@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::http::{HeaderValue, Uri};
 use windrow_model::access::Role;
 use windrow_model::audit::AuditLog;
+use windrow_model::time::DAY_MS;
 use windrow_model::{Clock, Time};
 use windrow_wire::request::NewKey;
 
@@ -20,7 +21,6 @@ use crate::http::Keyring;
 use crate::node::listen::Certificate;
 use crate::node::options::GlobalOptions;
 
-const DAY_MS: i64 = 86_400_000;
 const FIRST_KEY: &str = "admin";
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
 const FORGOTTEN_AT_ONCE: usize = 1000;

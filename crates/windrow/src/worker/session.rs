@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::{Code, Status};
-use windrow_engine::{Crew, CrewParts, Order};
+use windrow_engine::{WorkerPool, WorkerPoolParts};
 use windrow_model::Clock;
 use windrow_model::workload::Workload;
 use windrow_wire::grpc::{Assignment, v1};
@@ -35,7 +35,7 @@ pub struct WorkerSession {
     link: Link,
     terms: Terms,
     backend: Arc<ServerBackend>,
-    crew: Crew,
+    pool: WorkerPool,
     programs: Programs,
     pause: Duration,
 }
@@ -62,7 +62,7 @@ impl WorkerSession {
         };
         check_version(&registered.server_version)?;
         let backend = Arc::new(ServerBackend::new(link.clone(), clock.clone(), registered.session));
-        let crew = Crew::start(CrewParts {
+        let pool = WorkerPool::start(WorkerPoolParts {
             backend: backend.clone(),
             clock,
             seed: fastrand::u64(..),
@@ -72,8 +72,8 @@ impl WorkerSession {
             tracer: None,
             shared_limits: None,
         })
-        .noting_waits();
-        Ok(Self { link, terms, backend, crew, programs: Programs::new(workloads), pause: FIRST_PAUSE })
+        .reporting_waits();
+        Ok(Self { link, terms, backend, pool, programs: Programs::new(workloads), pause: FIRST_PAUSE })
     }
 
     pub fn id(&self) -> String {
@@ -81,18 +81,18 @@ impl WorkerSession {
     }
 
     pub fn in_flight(&self) -> usize {
-        self.crew.in_flight()
+        self.pool.in_flight()
     }
 
     /// Leases and executes items. Returns only on an unrecoverable error; it can be dropped at any await.
     pub async fn work(&mut self) -> Error {
         loop {
-            if let Some(error) = self.crew.fatal() {
+            if let Some(error) = self.pool.fatal() {
                 return error.into();
             }
-            let free = self.terms.places.saturating_sub(self.crew.in_flight());
+            let free = self.terms.places.saturating_sub(self.pool.in_flight());
             if free == 0 {
-                self.crew.changed().await;
+                self.pool.changed().await;
                 continue;
             }
             let asked = v1::LeaseRequest { session: self.id(), want: free as u32, wait_ms: WAIT.as_millis() as i64 };
@@ -118,10 +118,12 @@ impl WorkerSession {
             })?;
             let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
-                Ok(program) => self.crew.take_on(Order { claimed, program, mode, fresh, job: None }).await,
+                Ok(program) => {
+                    self.pool.enqueue(windrow_engine::Assignment { claimed, program, mode, fresh, job: None }).await
+                }
                 // Another worker may be able to execute it; this machine would fail every item.
                 Err(unfit) => {
-                    self.crew.return_untried(claimed.lease).await;
+                    self.pool.release(claimed.lease).await;
                     self.explain(unfit).await?;
                 }
             }
@@ -161,17 +163,17 @@ impl WorkerSession {
 
     /// Leases nothing new; running items finish and are reported.
     pub async fn drain(&self) {
-        self.crew.drain(|| false).await;
+        self.pool.drain(|| false).await;
     }
 
     /// Running items are dropped and released.
     pub async fn stop(&self) {
-        self.crew.stop().await;
+        self.pool.stop().await;
     }
 
     /// The server requeues at once what this session still holds.
     pub async fn end(self) {
-        self.crew.end();
+        self.pool.end();
         let goodbye = within(PATIENCE, v1::GoodbyeRequest { session: self.backend.session() });
         if let Err(status) = self.link.client().goodbye(goodbye).await {
             tracing::warn!(%status, "failed to deregister; leases will expire");

@@ -56,7 +56,7 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
         return Ok(Vec::new());
     }
     lock::stripe(tx, lock::ADMISSION)?;
-    let mut places = admission.places;
+    let mut places = admission.slots;
     let limited = admission.quota != Quota::default();
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
     let mut held = Vec::new();
