@@ -27,6 +27,7 @@ pub mod json;
 pub mod limit;
 pub mod machine;
 pub mod metric;
+pub mod operation;
 pub mod priority;
 pub mod record;
 pub mod retry;

@@ -12,9 +12,8 @@ use windrow_model::rollout::Rollout;
 use windrow_model::state::Mode;
 use windrow_model::store::{ItemFilter, Selection};
 use windrow_model::view::batch::BatchStatus;
-use windrow_operation::{Preview, TargetRecord};
 use windrow_wire::request::{Approve, Rollback};
-use windrow_wire::{Plan, PlannedTarget, TargetList, TargetView};
+use windrow_wire::{Plan, PlannedTarget, TargetList};
 
 use crate::app::error::{Code, Error, Result};
 use crate::app::wiring::App;
@@ -44,29 +43,13 @@ pub async fn targets(app: &App, job: &Job, latest: &Run, wanted: Wanted) -> Resu
         if let Entry::Vacant(entry) = runs.entry(item.run) {
             entry.insert(app.store.run(item.run).await?);
         }
-        let record = TargetRecord::of(&app.store.item(item.id).await?, &runs[&item.run]);
+        let record = windrow_operation::target_view(&app.store.item(item.id).await?, &runs[&item.run]);
         if wanted.status.is_none_or(|status| status == record.status) {
-            targets.push(shown(record));
+            targets.push(record);
         }
     }
     let next = items.last().filter(|_| items.len() == wanted.limit).map(|item| item.id.to_string());
     Ok(TargetList { targets, next })
-}
-
-fn shown(record: TargetRecord) -> TargetView {
-    TargetView {
-        item: record.item.to_string(),
-        target: record.target,
-        wave: record.wave + 1,
-        status: record.status,
-        before: record.before,
-        after: record.after,
-        changes: record.changes,
-        verified: record.verified,
-        error: record.error,
-        tries: record.tries,
-        duration_ms: record.duration_ms,
-    }
 }
 
 /// Lets the next wave open, or all up to one; returns the run as it stands then.
@@ -114,7 +97,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
     let total = job.rows as i64;
     let waves = job.rollout.as_ref().map_or_else(Vec::new, |rollout| sizes(rollout, total));
     let mut plan = Plan { name: job.name.clone(), total, changed: 0, done: 0, refused: 0, waves, targets: Vec::new() };
-    let each = |preview: Preview| {
+    let each = |preview: PlannedTarget| {
         let count = match (preview.error.is_some(), preview.done) {
             (true, _) => &mut plan.refused,
             (false, true) => &mut plan.done,
@@ -123,7 +106,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
         *count += 1;
         // Whatever is refused is what the person has to see.
         if plan.targets.len() < limit || (preview.error.is_some() && plan.refused <= limit as i64) {
-            plan.targets.push(planned(preview));
+            plan.targets.push(preview);
         }
     };
     windrow_operation::preview(&job.spec, environment, each).await.map_err(|failure| {
@@ -131,11 +114,6 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
         Error::new(what, "correct it, then plan again").coded(Code::Conflict)
     })?;
     Ok(plan)
-}
-
-fn planned(preview: Preview) -> PlannedTarget {
-    let Preview { target, before, after, changes, done, error } = preview;
-    PlannedTarget { target, before, after, changes, done, error }
 }
 
 /// Of every wave.
