@@ -9,6 +9,7 @@ mod evaluator;
 mod execution;
 mod file;
 pub mod forecast;
+mod frozen;
 mod process;
 mod step;
 mod target;
@@ -34,6 +35,7 @@ use windrow_jobfile::template::Fields;
 pub use definition::placement::CAPABILITY;
 pub use definition::spec::KIND;
 pub use evaluator::page as evaluators_page;
+pub use frozen::{is_trial_run, judges, quality};
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
 

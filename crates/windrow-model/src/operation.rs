@@ -1,4 +1,4 @@
-//! What is said of one target of an operation: what would become of it, and what did.
+//! The state of one target of an operation: the planned change, and its outcome.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::view::batch::BatchStatus;
 
-/// What became of one target.
+/// The outcome of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TargetView {
     pub item: String,
@@ -14,20 +14,20 @@ pub struct TargetView {
     pub wave: i64,
     #[schema(value_type = String)]
     pub status: BatchStatus,
-    /// As it was before it was first changed.
+    /// Preimage: the state before the first change.
     pub before: Option<Value>,
-    /// As it is now, as far as this operation knows.
+    /// The last state that the operation has seen.
     pub after: Option<Value>,
-    /// What the operation changed, one line each.
+    /// Changes made by the operation, one line each.
     pub changes: Vec<String>,
-    /// It was read back and looked as it should.
+    /// The target was read after the change and has the desired state.
     pub verified: bool,
     pub error: Option<String>,
     pub tries: u32,
     pub duration_ms: Option<i64>,
 }
 
-/// What an operation would do to one target.
+/// The change that an operation would make to one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlannedTarget {
     pub target: String,
@@ -35,8 +35,8 @@ pub struct PlannedTarget {
     pub after: Option<Value>,
     /// One line each.
     pub changes: Vec<String>,
-    /// It looks as wanted already.
+    /// The target is up to date.
     pub done: bool,
-    /// Why it could not be found out, or why the target would not take it.
+    /// Why the state could not be read, or why the target rejects the change.
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What an operation does to its targets: before it is done, and after. Waves are counted from 1.
+//! Targets of an operation, before and after the change. Waves count from 1.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,11 +7,11 @@ pub use windrow_model::operation::{PlannedTarget, TargetView};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TargetList {
     pub targets: Vec<TargetView>,
-    /// Pass it as `after` for the next page.
+    /// Cursor for `after` to get the next page.
     pub next: Option<String>,
 }
 
-/// What an operation would do. Nothing was changed or stored.
+/// The changes that an operation would make. Nothing was changed or stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     pub name: String,
@@ -19,8 +19,8 @@ pub struct Plan {
     pub changed: i64,
     pub done: i64,
     pub refused: i64,
-    /// The sizes of the waves.
+    /// Wave sizes.
     pub waves: Vec<i64>,
-    /// The first of them, and the first that are refused.
+    /// The first targets, and the first invalid ones.
     pub targets: Vec<PlannedTarget>,
 }

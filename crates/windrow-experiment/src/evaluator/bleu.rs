@@ -9,10 +9,10 @@ use super::graded::Metric;
 use super::{Doc, ngram};
 
 pub const DOC: Doc = Doc {
-    passes: "is near a reference translation, in words",
+    passes: "is close to a reference translation, by word n-grams",
     value: "graded, threshold 0.5",
-    text: r##"Sentence BLEU, equal to sacreBLEU's defaults (tokenizer `13a`, effective order, smoothing `exp`) divided
-by 100. `expect` (*template*), `threshold` (0.5).
+    text: r##"Sentence BLEU, equal to sacreBLEU's defaults (tokenizer `13a`, effective order, smoothing `exp`) divided by 100. `expect`
+(*template*); `threshold` (default 0.5).
 
 ```yaml
 - bleu: { expect: "{{ capital }}", threshold: 0.3 }

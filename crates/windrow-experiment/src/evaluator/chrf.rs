@@ -5,10 +5,10 @@ use super::graded::Metric;
 use super::{Doc, ngram};
 
 pub const DOC: Doc = Doc {
-    passes: "is near a reference translation, in characters",
+    passes: "is close to a reference translation, by character n-grams",
     value: "graded, threshold 0.5",
-    text: r##"chrF2, equal to sacreBLEU's defaults (character order 6, word order 0, beta 2) divided by 100.
-`expect` (*template*), `threshold` (0.5).
+    text: r##"chrF2, equal to sacreBLEU's defaults (character order 6, word order 0, beta 2) divided by 100. `expect` (*template*);
+`threshold` (default 0.5).
 
 ```yaml
 - chrf: { expect: "{{ capital }}" }

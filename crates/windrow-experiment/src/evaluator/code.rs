@@ -18,28 +18,30 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
 pub const COMMAND: Doc = Doc {
-    passes: "satisfies a program of yours",
-    value: "what it says, threshold 0.5",
-    text: r##"`run` is a program with its arguments, in any language. It reads JSON and writes JSON:
+    passes: "is accepted by a program of yours",
+    value: "set by the program, threshold 0.5",
+    text: r##"`run` is a program with its arguments, in any language. It reads and writes JSON:
 
-- in: `{"output", "expected", "row", "history", "answer": {"latency_ms", "tool_calls", "usage", …}}`
-- out: `true` or `false`, a number from 0 to 1, or `{"score": 0.8, "pass": true, "reason": "…"}` with one of
-  `score` and `pass` at least; `{"skip": "why"}` where it does not apply; `{"error": "why"}`, or `{"error":
-  {"message": "…", "class": "rate_limited"}}` for what should be tried again
+- input: `{"output", "expected", "row", "history", "answer": {"latency_ms", "tool_calls", "usage", …}}`
+- output: `true` or `false`, a number from 0 to 1, or `{"score": 0.8, "pass": true, "reason": "…"}` with at least one of `score`
+  and `pass`
+- does not apply: `{"skip": "why"}`
+- failed: `{"error": "why"}`, or `{"error": {"message": "…", "class": "rate_limited"}}` to request a retry
 
-`mode` is `persistent` (processes stay: one line of JSON in, one line out, so that start-up is not paid per
-item) or `once` (a process per item: all of standard input, all of standard output). `workers` (one per core)
-run at a time. `expect` (*template*) is what the code gets as `expected`. `threshold` (0.5) turns a score into
-a verdict where there is no `pass`.
+`mode` is `persistent` or `once`. Persistent processes read one line of JSON and write one line per item, so the start-up
+cost is paid once. With `once`, each item starts a process that reads all of standard input and writes all of standard
+output. `workers` (default: one per core) is the number of processes. `expect` (*template*) is passed as `expected`.
+`threshold` (default 0.5) turns a score into a verdict if `pass` is missing.
 
-A process that dies, takes longer than `timeout` (the item's own), or writes more than `max_output` (1MB) is
-ended and started anew for the next item; this one reads `error`, and the end of what it wrote to standard
-error is kept. `memory` limits its address space (`ulimit -v`). It runs in the folder of the job file, in a
-process group that ends as a whole, and sees nothing of the environment but PATH, HOME, LANG and what `env`
-gives it. A value taken from the environment or the secrets, `${env:NAME}` or `${secret:NAME}`, is cut out of everything that is recorded.
+If a process exits, takes longer than `timeout` (default: the item's timeout) or writes more than `max_output` (default
+1MB), Windrow kills it and starts a new one for the next item. The verdict of the current item is `error`, and the end of
+standard error is kept. `memory` limits the address space (`ulimit -v`).
 
-The words of `run` that are files, and those that `files` adds, belong to the evaluator: when their content
-changes, it is computed anew, and nothing else is.
+The process runs in the directory of the job file, in its own process group. Its environment contains only PATH, HOME, LANG
+and the variables in `env`. Values of `${env:NAME}` and `${secret:NAME}` are redacted from everything that is recorded.
+
+Files named in `run` or listed in `files` are part of the evaluator. When their content changes, only this evaluator is
+computed again.
 
 ```yaml
 - command: { run: [python3, check.py, --strict], timeout: 10s, memory: 2GB }
@@ -48,13 +50,13 @@ changes, it is computed anew, and nothing else is.
 };
 
 pub const PYTHON: Doc = Doc {
-    passes: "satisfies a Python function of yours",
-    value: "what it says, threshold 0.5",
-    text: r##"Calls `function` (`evaluate`) of `file` with what it has parameters for: `output`, `expected`, `row`, `history`,
-`answer`. It returns what a [`command`](#command) writes: a bool, a number from 0 to 1, or a dict. It may be
-`async`. An exception is an `error` with its line; what it prints goes to standard error. The file is imported
-once per process, and what it imports from its own folder is found. `interpreter` (`python3`) may be that of
-a virtual environment. All other fields are those of `command`.
+    passes: "is accepted by a Python function of yours",
+    value: "set by the function, threshold 0.5",
+    text: r##"Calls `function` (default `evaluate`) of `file` with the parameters that it declares: `output`, `expected`, `row`, `history`,
+`answer`. The function returns what a [`command`](#command) writes: a bool, a number from 0 to 1, or a dict. It may be
+`async`. An exception is an `error` with its line. Printed text goes to standard error. Each process imports the file once;
+imports from the file's own directory work. `interpreter` (default `python3`) may be the Python of a virtual environment.
+All other fields are those of `command`.
 
 ```python
 def evaluate(output, expected, row):

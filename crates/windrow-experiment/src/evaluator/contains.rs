@@ -13,10 +13,10 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "has a text in it, or any or all of several",
+    passes: "contains a text, or any or all of several texts",
     value: "0 or 1",
-    text: r##"One of `expect` (*template*), `any` and `all` (lists of *templates*); `ignore_case` (false). An
-expectation that renders to nothing is an `error`, since every output contains that.
+    text: r##"One of `expect` (*template*), `any` or `all` (lists of *templates*); `ignore_case` (default false). An expectation that
+renders to an empty string is an `error`, because every output contains it.
 
 ```yaml
 - contains: { expect: "{{ capital }}" }

@@ -20,12 +20,12 @@ use windrow_jobfile::job_file::Section;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "is near the expected text in meaning",
+    passes: "is close to the expected text in meaning",
     value: "graded, threshold 0.8",
-    text: r##"The cosine of the vectors that an embeddings endpoint makes of the output and of `expect` (*template*); below 0
-it counts as 0. `model` names a target of OpenAI's dialect (`openai`, `azure`, `mistral`, `together` …) and its
-model for embeddings. `threshold` (0.8) depends on the model: look at a few rows first. Both texts go in one
-call. An empty output has the value 0, and equal texts 1, without a call.
+    text: r##"Cosine similarity of the embeddings of the output and of `expect` (*template*). Negative values count as 0. `model` names an
+OpenAI-compatible target (`openai`, `azure`, `mistral`, `together` …) and its embedding model. A good `threshold` (default
+0.8) depends on the model: inspect a few rows first. One call embeds both texts. An empty output has the value 0, and equal
+texts have the value 1, without a call.
 
 ```yaml
 - embedding:

@@ -7,10 +7,10 @@ use super::Doc;
 use super::graded::Metric;
 
 pub const DOC: Doc = Doc {
-    passes: "is near the expected name",
+    passes: "is close to the expected name",
     value: "graded, threshold 0.9",
-    text: r##"For names and other short texts. Equal to rapidfuzz `JaroWinkler.normalized_similarity`.
-`expect` (*template*), `threshold` (0.9).
+    text: r##"For names and other short texts. Equal to rapidfuzz `JaroWinkler.normalized_similarity`. `expect` (*template*); `threshold`
+(default 0.9).
 
 ```yaml
 - jaro_winkler: { expect: "{{ capital }}" }

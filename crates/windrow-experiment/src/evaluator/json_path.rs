@@ -14,11 +14,11 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "is JSON with the expected value in a place",
+    passes: "is JSON with the expected value at a path",
     value: "0 or 1",
-    text: r##"`path` is a JSONPath query ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535)), `expect` a value or a
-*template*. A rendered text equals a text, and any other value whose JSON it is: `"36"` equals 36 then.
-Several selected values are compared as a list. A query that selects nothing fails.
+    text: r##"`path` is a JSONPath query ([RFC 9535](https://www.rfc-editor.org/rfc/rfc9535)). `expect` is a value or a *template*. A
+rendered template equals a string, or any value with the same JSON: `"36"` equals 36. Several selected values are compared
+as a list. A query that selects nothing fails.
 
 ```yaml
 - json_path: { path: $.city.name, expect: "{{ capital }}" }

@@ -16,12 +16,12 @@ use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
-    passes: "is JSON that a schema allows",
+    passes: "is JSON that matches a schema",
     value: "0 or 1",
-    text: r##"`schema`: the schema itself, or the path of a JSON file with it, relative to the job file. The file is
-read when the job is loaded; later changes need a new run. Draft 2020-12, unless `$schema` names another.
-A `$ref` to another document is refused: nothing is fetched. `formats` (false) also checks `format`.
-An output that is not JSON fails.
+    text: r##"`schema` is a JSON Schema, or the path of a JSON file with one, relative to the job file. Windrow reads the file when it
+loads the job; later changes need a new run. The default is draft 2020-12; `$schema` selects another. A `$ref` to another
+document is rejected, because Windrow does not fetch schemas. `formats` (default false) also validates `format`. An output
+that is not JSON fails.
 
 ```yaml
 - json_schema: { schema: { type: object, required: [city], properties: { city: { type: string } } } }

@@ -19,11 +19,10 @@ use windrow_jobfile::template::Template;
 pub const DOC: Doc = Doc {
     passes: "is the expected label",
     value: "0 or 1",
-    text: r##"`labels` lists what may come, `expect` (*template*) is the right one. `aliases` ({}) gives other spellings of a
-label. Case and whatever stands around the label (quotes, full stops, `**`) do not count. `search` (false)
-also takes the one label that occurs as a word in a longer output; `fuzzy` (off) takes the nearest label
-whose similarity in edits is at least this much. The reason reads `expected → got`. An output that is none
-of the labels fails; an expectation that is none is an `error`.
+    text: r##"`labels` lists the allowed labels; `expect` (*template*) is the right one; `aliases` maps a label to other spellings. Case,
+quotes, full stops and `**` around the label are ignored. `search` (default false) also accepts the only label that occurs as
+a word in a longer output. `fuzzy` (default off) accepts the closest label with at least this similarity in edit distance.
+The reason is `expected → got`. An output that matches no label fails; an expectation that matches no label is an `error`.
 
 ```yaml
 - label:

@@ -7,10 +7,10 @@ use super::Doc;
 use super::graded::Metric;
 
 pub const DOC: Doc = Doc {
-    passes: "is near the expected text, in edits",
+    passes: "is close to the expected text in edit distance",
     value: "graded, threshold 0.8",
-    text: r##"1 − edits / length of the longer text, in characters. Equal to rapidfuzz
-`Levenshtein.normalized_similarity`. `expect` (*template*), `threshold` (0.8).
+    text: r##"1 − edits / length of the longer text, in characters. Equal to rapidfuzz `Levenshtein.normalized_similarity`. `expect`
+(*template*); `threshold` (default 0.8).
 
 ```yaml
 - levenshtein: { expect: "{{ capital }}", threshold: 0.9 }

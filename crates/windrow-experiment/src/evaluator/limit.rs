@@ -19,9 +19,9 @@ use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
 
 pub const LATENCY: Doc = Doc {
-    passes: "came in time",
+    passes: "arrived in time",
     value: "0 or 1",
-    text: r##"`max`: the longest time, with its unit. Over a conversation the times of all answers are added.
+    text: r##"`max`: the longest time, with its unit. With `over: conversation` the times of all answers are added.
 
 ```yaml
 - latency: { max: 2s }
@@ -30,10 +30,10 @@ pub const LATENCY: Doc = Doc {
 };
 
 pub const COST: Doc = Doc {
-    passes: "did not cost too much",
+    passes: "cost at most this much",
     value: "0 or 1",
-    text: r##"`max`: dollars for one answer, or with `over: conversation` for all of its answers. What the evaluators
-themselves cost does not count. A call without a known price is `skipped`.
+    text: r##"`max`: US dollars for one answer, or with `over: conversation` for all answers. The cost of evaluators does not count. A call
+without a known price is `skipped`.
 
 ```yaml
 - cost: { max: 0.01 }
@@ -41,10 +41,10 @@ themselves cost does not count. A call without a known price is `skipped`.
 };
 
 pub const TOKENS: Doc = Doc {
-    passes: "did not use too many tokens",
+    passes: "used at most this many tokens",
     value: "0 or 1",
-    text: r##"`max`: tokens in and out together, for one answer or for a conversation. Where the endpoint reports none, it
-is `skipped`.
+    text: r##"`max`: input plus output tokens of one answer, or with `over: conversation` of all answers. If the endpoint reports no
+tokens, the verdict is `skipped`.
 
 ```yaml
 - tokens: { max: 500 }

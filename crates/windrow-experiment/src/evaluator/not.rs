@@ -16,8 +16,8 @@ use windrow_jobfile::job_file::Section;
 
 pub const DOC: Doc = Doc {
     passes: "fails another evaluator",
-    value: "1 − the other's",
-    text: r##"Names one evaluator and turns its verdict and value round. `error` and `skipped` stay what they are.
+    value: "1 − value of the other evaluator",
+    text: r##"Inverts the verdict and the value of one evaluator. `error` and `skipped` stay unchanged.
 
 ```yaml
 - not: { contains: { any: [sorry, cannot], ignore_case: true } }

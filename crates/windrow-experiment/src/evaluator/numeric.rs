@@ -18,10 +18,10 @@ use windrow_jobfile::template::Template;
 pub const DOC: Doc = Doc {
     passes: "gives the expected number, within a tolerance",
     value: "0 or 1",
-    text: r##"`expect` (*template*), `extract` (`last`, `first`, or `whole`: the text is nothing but a number),
-`tolerance` (0), `relative_tolerance` (0, a share of the expected number; the wider one counts).
-`1,234.5`, `.5`, `−3` and `6e23` are numbers. The expected number is taken from its text in the same
-way, so that `#### 18` will do. An expectation without a number is an `error`.
+    text: r##"`expect` (*template*); `extract` (`last`, `first`, or `whole`: the text is only a number); `tolerance` (default 0);
+`relative_tolerance` (default 0, a share of the expected number). The wider tolerance applies. `1,234.5`, `.5`, `−3` and
+`6e23` are numbers. The expected number is extracted in the same way, so `#### 18` works. An expectation without a number
+is an `error`.
 
 ```yaml
 - numeric: { expect: "{{ population }}", relative_tolerance: 0.05 }

@@ -1,5 +1,4 @@
-//! Prints `docs/evaluators.md` from what stands beside each evaluator, so that the page cannot drift
-//! from the code.
+//! Generates `docs/evaluators.md` from the `Doc` of each evaluator, so that the page cannot drift from the code.
 
 use std::fmt::Write;
 
@@ -9,40 +8,45 @@ const INTRODUCTION: &str = "# Evaluators
 
 Generated from `crates/windrow-experiment/src/evaluator` by `make docs`. Do not edit.
 
-An evaluator judges one output. It returns a **value** from 0 to 1, a **verdict** (`pass`, `fail`,
-`error`, `skipped`) and a **reason**. `error` means the evaluator could not judge, and says nothing
-about the output; it is never counted as a low value.
+An evaluator judges one output. List evaluators under `evaluators` in the job file:
 
-They stand in the job file's list `evaluators`. Every one may have
+```yaml
+- exact: { expect: \"{{ capital }}\", ignore_case: true }
+- contains: { expect: \"{{ capital }}\", name: mentions_it, when: country != \"France\" }
+```
 
-- `name`: its column in the results. Without one it is named after its kind: `exact`, `exact_2` …
-- `over`: `turn` (the default: each answer) or `conversation` (once, at the end: the output is the
-  transcript, latency and usage are those of all turns)
-- `when`: an expression over the row, such as `lang == \"en\"`. Rows for which it does not hold are
-  `skipped`.
+Each evaluator returns a **value** from 0 to 1, a **verdict** (`pass`, `fail`, `error`, `skipped`) and a **reason**. `error`
+means that the evaluator could not judge. It says nothing about the output and never counts as a low value.
 
-Fields marked *template* may use the row's fields: `\"{{ capital }}\"`. A row that lacks the field reads
-`error` for this evaluator; if no row has it, the job file is refused. All fields are checked before
-anything is stored, and every problem is reported with its line and a remedy.
+All evaluators have these optional fields:
 
-Evaluators with a graded value have a `threshold`: from this value on an output passes.
+- `name`: the column in the results. The default is the kind: `exact`, `exact_2` …
+- `over`: `turn` (default: judge each answer) or `conversation` (judge once, at the end: the output is the transcript, latency
+  and usage are totals of all turns)
+- `when`: an expression over the row, e.g. `lang == \"en\"`. Other rows are `skipped`.
 
-Findings are kept by content: an evaluator that was changed is computed anew, and nothing else is. A
-call of a model is a step of its own and is made once, even if the threshold changes later.
-A call that fails in a way that may pass (network, rate limit) is tried again as the job's `retry` says,
-while the results of the target and of the other evaluators stand; in the end it is `error`.
+Fields marked *template* can use the row's fields: `\"{{ capital }}\"`. If a row lacks the field, this evaluator's verdict is
+`error`. If no row has it, the job file is invalid. Windrow validates all fields before it stores anything, and reports every
+error with its line and a remedy.
+
+Evaluators with a graded value have a `threshold`: values at or above it pass.
+
+Scores are stored by content. If you change an evaluator, only that evaluator is computed again. Each model call is a
+recorded step and is made once, even if the threshold changes later. A call with a transient error (network, rate limit) is
+retried following `retry` in the job file; results of the target and of other evaluators are kept. After the last attempt the
+verdict is `error`.
 
 | evaluator | passes when the output … | value |
 |---|---|---|
 ";
 
 const END: &str = "
-## How equality with the references is kept
+## Reference implementations
 
-`make test` installs sacreBLEU, rouge-score, rapidfuzz and jsonschema from PyPI in `target/python-env` and
-compares several thousand random and real pairs, each to 10⁻⁹; `json_schema` also runs the required cases
-of the official draft 2020-12 suite, except for the 22 schemas that live in other documents, which it
-refuses. The versions are in `crates/windrow-experiment/tests/reference/requirements.txt`.
+`make test` installs sacreBLEU, rouge-score, rapidfuzz and jsonschema from PyPI in `target/python-env`. It compares several
+thousand random and real pairs, each to 10⁻⁹. `json_schema` also runs the required cases of the official draft 2020-12
+suite, except 22 cases whose schemas are in other documents, which Windrow rejects. The versions are pinned in
+`crates/windrow-experiment/tests/reference/requirements.txt`.
 ";
 
 /// The whole page.

@@ -25,13 +25,15 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "is no worse than another answer, says a model",
+    passes: "is at least as good as another answer, by a model",
     value: "0, 0.5 or 1, threshold 0.5",
-    text: r##"`model` as for [`judge`](#judge). `against` (*template*) is the other answer, `criteria` (*template*) says what
-makes one better. The model is asked twice with the two answers exchanged: preferred both times is 1,
-neither time is 0, and a tie is 0.5, as is a preference that changes with the order ("inconsistent" in the
-reason). `threshold` (0.5; with 1 only a clear win passes), `structured`. Two equal texts are a tie without
-a call.
+    text: r##"A model compares the output with another answer. `model` as for [`judge`](#judge); `against` (*template*) is the other
+answer; `criteria` (*template*) says what makes an answer better; `threshold` (default 0.5; with 1 only a clear win passes);
+`structured`.
+
+Windrow asks twice, with the two answers in both orders. The value is 1 if the output is preferred both times, 0 if it is
+preferred neither time, and 0.5 for a tie. A preference that changes with the order is 0.5 too, with "inconsistent" in the
+reason. Two equal texts are a tie without a call.
 
 ```yaml
 - pairwise:

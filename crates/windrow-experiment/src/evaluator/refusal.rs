@@ -14,10 +14,10 @@ use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
-    passes: "declines to do what was asked",
+    passes: "refuses the request",
     value: "0 or 1",
-    text: r##"Finds the phrases with which models open a refusal in English, in the first 200 characters.
-`phrases` (none) adds more. To ask for an answer instead, use `not`.
+    text: r##"Looks for English phrases that start a refusal, in the first 200 characters. `phrases` adds more phrases. To require an
+answer instead, use `not`.
 
 ```yaml
 - refusal

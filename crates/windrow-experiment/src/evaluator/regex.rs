@@ -15,8 +15,8 @@ use windrow_jobfile::environment::Environment;
 pub const DOC: Doc = Doc {
     passes: "matches a regular expression",
     value: "0 or 1",
-    text: r##"`pattern` in the [syntax of Rust's regex](https://docs.rs/regex/latest/regex/#syntax), found anywhere in
-the output; `ignore_case` (false).
+    text: r##"`pattern` in [Rust regex syntax](https://docs.rs/regex/latest/regex/#syntax), matched anywhere in the output; `ignore_case`
+(default false).
 
 ```yaml
 - regex: { pattern: '^\d{4}-\d{2}-\d{2}$' }

@@ -12,11 +12,10 @@ use crate::definition::component::{self, Config};
 use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
-    passes: "is near a reference summary",
+    passes: "is close to a reference summary",
     value: "graded, threshold 0.5",
-    text: r##"The F-measure of ROUGE, equal to PyPI's rouge-score without its stemmer. `expect` (*template*), `variant`
-(`rouge1`, `rouge2` or `rougeL`, the default), `threshold` (0.5). Only ASCII letters and digits make words,
-as there.
+    text: r##"ROUGE F-measure, equal to PyPI's rouge-score without its stemmer. `expect` (*template*); `variant` (`rouge1`, `rouge2` or
+`rougeL`, the default); `threshold` (default 0.5). As in rouge-score, words consist of ASCII letters and digits only.
 
 ```yaml
 - rouge: { expect: "{{ capital }}" }

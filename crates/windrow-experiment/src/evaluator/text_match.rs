@@ -12,9 +12,10 @@ use crate::definition::component::Config;
 use windrow_jobfile::template::Template;
 
 pub const EXACT: Doc = Doc {
-    passes: "is the expected text",
+    passes: "equals the expected text",
     value: "0 or 1",
-    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space around both does not count).
+    text: r##"`expect` (*template*); `ignore_case` (default false); `trim` (default true: ignore leading and trailing white space of both
+texts).
 
 ```yaml
 - exact: { expect: "{{ capital }}", ignore_case: true }
@@ -22,10 +23,10 @@ pub const EXACT: Doc = Doc {
 };
 
 pub const STARTS_WITH: Doc = Doc {
-    passes: "begins with a text",
+    passes: "starts with a text",
     value: "0 or 1",
-    text: r##"`expect` (*template*), `ignore_case` (false), `trim` (true: white space before the output and around the
-expected text does not count).
+    text: r##"`expect` (*template*); `ignore_case` (default false); `trim` (default true: ignore white space before the output and around
+the expected text).
 
 ```yaml
 - starts_with: { expect: "Yes" }

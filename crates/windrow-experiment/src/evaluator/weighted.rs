@@ -17,10 +17,10 @@ use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::Content;
 
 pub const DOC: Doc = Doc {
-    passes: "does well in several evaluators together",
+    passes: "reaches a weighted mean of several evaluators",
     value: "graded, threshold 0.5",
-    text: r##"`of` lists evaluators, each with a `weight` (1); the value is the weighted mean of theirs. `threshold`
-(0.5). An `error` of one is an `error` of the whole; one that is skipped does not count.
+    text: r##"`of` lists evaluators, each with a `weight` (default 1). The value is the weighted mean of their values. `threshold` (default
+0.5). If one of them is an `error`, the result is an `error`. Skipped ones do not count.
 
 ```yaml
 - weighted:

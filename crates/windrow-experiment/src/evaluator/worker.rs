@@ -11,11 +11,11 @@ use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, thaw};
 use crate::target::worker::WorkerConfig;
 
 pub const DOC: Doc = Doc {
-    passes: "satisfies a worker of yours",
-    value: "what it says",
-    text: r##"For jobs whose target is a [`worker`](workers.md) too: the process that does the items, in any language, judges
-them as well. All fields but `name` and `over` are its own, and are given to it as they stand; when they change,
-the evaluator is another version of its column.
+    passes: "is accepted by a worker of yours",
+    value: "set by the worker",
+    text: r##"For jobs whose target is a [`worker`](workers.md) too. The process that executes the items, in any language, also judges them.
+Windrow interprets only `name` and `over`, and passes all other fields to the worker unchanged. When the fields change, the
+evaluator has a new version.
 
 ```text
 worker: gpu-box

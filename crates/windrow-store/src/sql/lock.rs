@@ -2,11 +2,11 @@
 //! write at the same time, and what was read stays true only while it is held. The order is always sessions,
 //! attempts, stripes, runs, jobs, numbers; where two verbs meet in another order, one is undone and run again.
 
-use super::db::Connection;
-use super::fault::Result;
+use crate::backend::Connection;
+use crate::backend::failure::Result;
 
 /// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-const RESOURCES: i64 = 0;
+pub(crate) const RESOURCES: i64 = 0;
 /// One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// Secrets are sealed anew as a whole.

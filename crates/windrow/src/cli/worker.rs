@@ -7,9 +7,8 @@ use std::time::Duration;
 use windrow_engine::SystemClock;
 use windrow_jobfile::Environment;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::run::execute::Signals;
+use crate::error::{Exit, Result};
 use crate::worker::{Link, Shift, Terms};
 
 /// Do items for a server, on this machine.

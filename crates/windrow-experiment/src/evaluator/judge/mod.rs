@@ -27,22 +27,27 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
-    passes: "is scored well by a model, by a rubric",
+    passes: "gets a good score from a model, by a rubric",
     value: "graded, threshold 0.5",
-    text: r##"`model` is any [target](targets.md) that is asked with messages. `rubric` (*template*) says what makes an
-output good. `scale` ([1, 5]) is the lowest and the highest score; the value is the score's share of it, so
-that 4 is 0.75. `choices` in place of a scale says what each choice is worth. `threshold` (0.5). `expect`
-(*template*) is a reference answer to show to the judge. `prompt` (*template*) replaces our whole question.
+    text: r##"A model scores the output.
 
-Beside the row's fields the templates see `output`, `question` (the person's last message, unless the row
-has a field of that name), `transcript` (everything said), `history` (the messages before this turn) and
-`expected`; a `prompt` also sees `rubric` and `format`, the words that ask for a JSON reply.
+- `model`: any [target](targets.md) that takes messages
+- `rubric` (*template*): what makes an output good
+- `scale` (default [1, 5]): the lowest and highest score. The value is the score's position on the scale: 4 of 1 to 5 is 0.75
+- `choices`: replaces the scale; maps each choice to a value
+- `threshold` (default 0.5)
+- `expect` (*template*): a reference answer for the judge
+- `prompt` (*template*): replaces the built-in question
+- `structured`: enforces a JSON Schema with `response_format`. Default: only for the target `openai` without a `base_url`.
+  If an endpoint rejects the schema, Windrow asks without it
 
-`structured` holds the model to a JSON Schema by `response_format`; without the field only the target
-`openai` without a `base_url` is. An endpoint that refuses the schema is asked without it. Replies are read with patience:
-fenced or chatty JSON, commas at its end, numbers as text, `Score: 4/5`. A reply that cannot be read is
-asked for once more with what was wrong, and is then an `error` with the judge's words. With
-`over: conversation` the judge reads the whole transcript.
+Templates see the row's fields, `output`, `question` (the last user message, unless the row has a field of that name),
+`transcript` (the whole conversation), `history` (the messages before this turn) and `expected`. `prompt` also sees `rubric`
+and `format`, the instruction to reply in JSON. With `over: conversation` the judge reads the whole transcript.
+
+The parser accepts fenced JSON, JSON inside other text, trailing commas, numbers as text, and `Score: 4/5`. If it cannot
+parse a reply, Windrow asks a second time and tells the judge what was wrong. If the second reply cannot be parsed either, the
+verdict is `error` and the reason quotes the judge.
 
 ```yaml
 - judge:

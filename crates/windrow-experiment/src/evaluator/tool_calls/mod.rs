@@ -20,13 +20,18 @@ use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
     passes: "calls the expected tools with the expected arguments",
-    value: "share of the calls that are right, passes with all",
-    text: r##"`expect` lists calls: `name`; `arguments`, values that the call must have (texts in them are *templates*);
-`exact` (false: further arguments are allowed); `schema`, a JSON Schema for all the arguments. A *template* in
-place of the list must render to such a list as JSON, so that it can come from the row. `order` (`any`, or
-`exact`: in the order of the list), `extra` (`forbid`, or `allow`: other calls do not count against it). An
-empty list means that nothing may be called. A rendered text equals a text, and any other value whose JSON it
-is. With `over: conversation` the calls of all its turns count.
+    value: "share of correct calls, passes at 1",
+    text: r##"`expect` lists the calls:
+
+- `name`
+- `arguments`: values that the call must have; strings are *templates*
+- `exact` (default false: other arguments are allowed)
+- `schema`: a JSON Schema for all arguments
+
+Instead of a list, `expect` may be a *template* that renders to such a list as JSON, e.g. from the row. An empty list means
+that no call is allowed. `order` is `any` (default) or `exact` (the order of the list). `extra` is `forbid` (default) or
+`allow` (other calls are ignored). A rendered template equals a string, or any value with the same JSON. With
+`over: conversation` the calls of all turns count.
 
 ```yaml
 - tool_calls:

@@ -1,5 +1,4 @@
-//! What the command line and the API have in common about plans: their lineage, what their batches came to, and
-//! their checkpoints.
+//! Ingest jobs: the lineage of their records, counts of their batches, and their checkpoints.
 
 mod backfill;
 mod checkpoints;
@@ -7,26 +6,28 @@ mod checkpoints;
 use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::lookup;
+use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;
 pub use checkpoints::{checkpoints, edit, restore};
 
-/// The slice of a plan that has only one.
+/// The slice of a job that has only one.
 pub const ALL: &str = "all";
 const PAGE: usize = 100;
 
-/// Which part of a lineage is wanted.
+/// Which part of a lineage.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct LineageOptions {
     /// Only the slice of this name.
     pub slice: Option<String>,
-    /// Behind this item.
+    /// After this item.
     pub after: Option<i64>,
     pub limit: usize,
     /// Of each attempt.
@@ -34,16 +35,21 @@ pub struct Wish {
 }
 
 /// Slices of a run with all their attempts, page by page.
-pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Lineage> {
+pub async fn lineage(app: &App, actor: &Actor, run: &str, wish: LineageOptions) -> Result<Lineage> {
+    let (job, run) = lookup::run(app, actor, run).await?;
+    lineage_of(app, &job, &run, wish).await
+}
+
+async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Result<Lineage> {
     check(app, job)?;
     let origin = origin_of(&app.store.spec(&run.spec_hash).await?)?;
     let (mut slices, mut after) = (Vec::new(), wish.after.map(ItemId));
     loop {
         let items = items_of(app, job, run, after).await?;
         let is_last = items.len() < PAGE;
-        for item in items {
-            let node = slice(app, run, item, wish.batches).await?;
-            after = Some(item);
+        for outline in app.store.outlines(items).await? {
+            let node = slice(app, run, &outline, wish.batches).await?;
+            after = Some(outline.item.id);
             slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
             if slices.len() == wish.limit {
                 return Ok(Lineage::of(job, run, origin, slices, after.map(|id| id.0)));
@@ -56,14 +62,13 @@ pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Line
 }
 
 /// With so many batches of each attempt.
-async fn slice(app: &App, run: &Run, item: ItemId, batches: usize) -> Result<Option<SliceNode>> {
-    let outline = app.store.outline(item).await?;
+async fn slice(app: &App, run: &Run, outline: &ItemDetail, batches: usize) -> Result<Option<SliceNode>> {
     let mut runs = Vec::with_capacity(outline.attempts.len());
     for attempt in &outline.attempts {
         let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
         runs.push(TaskRunNode::of(attempt, &newest, batches));
     }
-    Ok(SliceNode::of(&outline, run, runs))
+    Ok(SliceNode::of(outline, run, runs))
 }
 
 /// A run that is over is known by its results, also where a later one has read its slices again.
@@ -79,7 +84,8 @@ async fn items_of(app: &App, job: &Job, run: &Run, after: Option<ItemId>) -> Res
 pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
     let (mut sum, mut after, id) = (Stats::default(), None, run.id.to_string());
     loop {
-        let page = lineage(app, job, run, Wish { after, limit: PAGE, ..Wish::default() }).await?;
+        let page =
+            lineage_of(app, job, run, LineageOptions { after, limit: PAGE, ..LineageOptions::default() }).await?;
         page.slices.iter().for_each(|slice| sum += slice.stats_of(&id));
         after = page.next;
         if after.is_none() {
@@ -92,6 +98,6 @@ fn check(app: &App, job: &Job) -> Result<()> {
     if job.kind == KIND {
         return Ok(());
     }
-    let remedy = format!("list plans with `{}`", app.command("jobs list --kind ingest"));
-    Err(Error::new(format!("{} is no plan of `kind: ingest`", job.name), remedy).coded(Code::BadRequest))
+    let remedy = format!("list ingest jobs with `{}`", app.command("jobs list --kind ingest"));
+    Err(Error::new(format!("{} is not an ingest job", job.name), remedy).coded(Code::BadRequest))
 }

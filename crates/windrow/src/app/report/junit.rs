@@ -1,22 +1,28 @@
 //! JUnit XML. One suite per evaluator with a case per item and turn, one for the items themselves,
-//! one for the gates. Read from the store page by page, once to count and once per suite.
+//! one for the gates. The store is read once, page by page. The head of the document counts all cases, so that
+//! they wait for it: in memory while they are few, in temporary files otherwise.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::io::{BufWriter, Read, Seek, Write as _};
 
-use windrow_model::ItemId;
+use tempfile::SpooledTempFile;
+use tokio::io::AsyncWriteExt;
 use windrow_model::gate::GateVerdict;
 use windrow_model::record::ItemResult;
 use windrow_model::state::Outcome;
 use windrow_model::step::{Score, Verdict};
 
+use crate::app::App;
 use crate::app::report::Out;
 use crate::app::report::Result;
 use crate::app::report::put;
 use crate::app::results::Assessment;
-use crate::app::wiring::App;
 
-const PAGE: usize = 500;
+const PAGE: usize = 1000;
+/// Of a suite in memory.
+const FEW_BYTES: usize = 1 << 20;
+const PIECE_BYTES: usize = 64 << 10;
 
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
@@ -45,11 +51,11 @@ impl Counts {
 
 pub async fn write(app: &App, assessed: &Assessment, out: Out<'_>) -> Result<()> {
     let job = &assessed.job.name;
-    let (items, evaluators) = count(app, assessed).await?;
+    let (items, evaluators) = suites(app, assessed).await?;
     let mut gates = Counts::default();
     assessed.gates.iter().for_each(|judged| gates.add(verdict_of_gate(judged.verdict)));
     let mut all = Counts::default();
-    for counts in evaluators.values().chain([&items, &gates]) {
+    for counts in evaluators.values().chain([&items]).map(|suite| &suite.counts).chain([&gates]) {
         all.tests += counts.tests;
         all.failures += counts.failures;
         all.errors += counts.errors;
@@ -57,13 +63,9 @@ pub async fn write(app: &App, assessed: &Assessment, out: Out<'_>) -> Result<()>
     }
     let head = format!("<testsuites name={} {}>\n", quoted(job), all.attributes());
     put(out, &format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{head}")).await?;
-    suite(app, assessed, "items", items, item_case, out).await?;
-    for (name, counts) in &evaluators {
-        let cases = |class: &str, result: &ItemResult| {
-            let own = result.scores.iter().filter(|score| score.name == *name);
-            own.map(|score| score_case(class, result, score)).collect()
-        };
-        suite(app, assessed, name, *counts, cases, out).await?;
+    items.write(out).await?;
+    for suite in evaluators.into_values() {
+        suite.write(out).await?;
     }
     if !assessed.gates.is_empty() {
         put(out, &gate_suite(assessed, gates)).await?;
@@ -71,44 +73,61 @@ pub async fn write(app: &App, assessed: &Assessment, out: Out<'_>) -> Result<()>
     put(out, "</testsuites>\n").await
 }
 
-async fn count(app: &App, assessed: &Assessment) -> Result<(Counts, BTreeMap<String, Counts>)> {
-    let (mut items, mut evaluators) = (Counts::default(), BTreeMap::<String, Counts>::new());
+/// The suite of the items, and those of the evaluators by their names.
+async fn suites(app: &App, assessed: &Assessment) -> Result<(Suite, BTreeMap<String, Suite>)> {
+    let job = &assessed.job.name;
+    let (mut items, mut evaluators) = (Suite::new(job, "items"), BTreeMap::<String, Suite>::new());
     let mut after = None;
     loop {
         let page = app.store.results(assessed.run.id, after, PAGE).await?;
-        let Some(last) = page.last() else { return Ok((items, evaluators)) };
-        after = Some(last.item);
         for result in &page {
-            items.add(verdict_of_item(result.outcome));
+            items.add(verdict_of_item(result.outcome), &item_case(&items.class, result))?;
             for score in &result.scores {
                 if !evaluators.contains_key(&score.name) {
-                    evaluators.insert(score.name.clone(), Counts::default());
+                    evaluators.insert(score.name.clone(), Suite::new(job, &score.name));
                 }
-                evaluators.get_mut(&score.name).expect("inserted above").add(score.verdict);
+                let suite = evaluators.get_mut(&score.name).expect("inserted above");
+                suite.add(score.verdict, &score_case(&suite.class, result, score))?;
             }
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE => after = Some(last.item),
+            _ => return Ok((items, evaluators)),
         }
     }
 }
 
-async fn suite(
-    app: &App,
-    assessed: &Assessment,
-    name: &str,
+struct Suite {
+    class: String,
     counts: Counts,
-    cases: impl Fn(&str, &ItemResult) -> String,
-    out: Out<'_>,
-) -> Result<()> {
-    let class = format!("{}.{name}", assessed.job.name);
-    put(out, &format!("  <testsuite name={} {}>\n", quoted(&class), counts.attributes())).await?;
-    let mut after: Option<ItemId> = None;
-    loop {
-        let page = app.store.results(assessed.run.id, after, PAGE).await?;
-        let Some(last) = page.last() else { break };
-        after = Some(last.item);
-        let text: String = page.iter().map(|result| cases(&class, result)).collect();
-        put(out, &text).await?;
+    cases: BufWriter<SpooledTempFile>,
+}
+
+impl Suite {
+    fn new(job: &str, name: &str) -> Self {
+        let cases = BufWriter::with_capacity(PIECE_BYTES, SpooledTempFile::new(FEW_BYTES));
+        Self { class: format!("{job}.{name}"), counts: Counts::default(), cases }
     }
-    put(out, "  </testsuite>\n").await
+
+    fn add(&mut self, verdict: Verdict, case: &str) -> Result<()> {
+        self.counts.add(verdict);
+        Ok(self.cases.write_all(case.as_bytes())?)
+    }
+
+    async fn write(self, out: Out<'_>) -> Result<()> {
+        let head = format!("  <testsuite name={} {}>\n", quoted(&self.class), self.counts.attributes());
+        put(out, &head).await?;
+        let mut cases = self.cases.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+        cases.rewind()?;
+        let mut piece = vec![0; PIECE_BYTES];
+        loop {
+            match cases.read(&mut piece)? {
+                0 => break,
+                read => out.write_all(&piece[..read]).await?,
+            }
+        }
+        put(out, "  </testsuite>\n").await
+    }
 }
 
 fn verdict_of_item(outcome: Outcome) -> Verdict {

@@ -9,10 +9,10 @@ use windrow_model::Time;
 use windrow_model::secret::{self, Resealed, SealedSecret, SecretListing, SecretStore};
 use windrow_model::store::StoreError;
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::secrets::KeySource;
-use crate::app::secrets::MasterKey;
 use crate::app::secrets::seal::{self, Owner};
+use crate::error::{Code, Error, Result};
+use crate::node::master_key::KeySource;
+use crate::node::master_key::MasterKey;
 
 #[derive(Clone)]
 pub struct Vault {

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
 const DETAILS: &str = "\

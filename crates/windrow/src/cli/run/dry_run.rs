@@ -6,13 +6,12 @@ use windrow_experiment::forecast::{Estimate, Forecast, forecast};
 use windrow_jobfile::LoadedJob;
 use windrow_model::record::RunLimits;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::run::experience;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 #[derive(Serialize)]
 struct DryRun {

@@ -6,8 +6,8 @@ use windrow_model::record::Run;
 use windrow_model::state::ItemState;
 use windrow_model::store::ItemFilter;
 
-use crate::app::error::Result;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::error::Result;
 
 /// Items whose calls are looked at.
 const LOOKED_AT: usize = 50;
@@ -25,8 +25,7 @@ pub async fn of(app: &App, job: &LoadedJob) -> Result<Option<Earlier>> {
     let state = Some(ItemState::Succeeded);
     let items = app.store.items(ItemFilter { job: found.id, run: None, state, after: None, limit: LOOKED_AT }).await?;
     let mut experience = Experience::default();
-    for item in items {
-        app.store.item(item.id).await?.steps.iter().for_each(|step| experience.learn(step));
-    }
+    let details = app.store.details(items.iter().map(|item| item.id).collect()).await?;
+    details.iter().flat_map(|detail| &detail.steps).for_each(|step| experience.learn(step));
     Ok(Some(Earlier { run, experience }))
 }

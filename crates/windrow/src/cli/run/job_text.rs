@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windrow_jobfile::Report;
 use windrow_jobfile::diagnostics::{About, Excerpt, Location, Problem};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// What a server calls a file that it got as text.
 pub const SENT_AS: &str = "job";

@@ -6,8 +6,8 @@ use reqwest::Body;
 use windrow_jobfile::dataset::DatasetFile;
 use windrow_wire::DatasetImported;
 
-use crate::app::error::{Error, Result};
 use crate::client::remote::Remote;
+use crate::error::{Error, Result};
 
 pub struct Upload {
     pub file: DatasetFile,

@@ -5,7 +5,7 @@ use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windrow_model::metric::{Kind, Metric};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 use crate::node::observe::gauges;
 use crate::node::observe::http;
 use crate::node::observe::otlp;
