@@ -19,6 +19,7 @@ pub mod item_query;
 pub mod json;
 pub mod machine;
 pub mod number;
+pub mod operation;
 pub mod port;
 pub mod record;
 pub mod rule;

@@ -15,7 +15,6 @@ use crate::error::{Code, Error, Result};
 
 /// Jobs compared with a name that is unknown.
 const COMPARED: usize = 1000;
-const SIMILAR: f64 = 0.7;
 const MAX_NAME: usize = 200;
 
 /// The job with this name or id, and its latest run.

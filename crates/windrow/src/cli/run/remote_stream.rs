@@ -99,7 +99,7 @@ impl Feeder {
                 Err(error) if will_pass(&error) => tokio::time::sleep(TRY_AGAIN).await,
                 Err(Error::File(report)) => {
                     let places = report.problems.iter().filter_map(|problem| {
-                        let place = problem.place.as_ref()?;
+                        let place = problem.location.as_ref()?;
                         Some((place.excerpt.first_line - 1, &problem.message))
                     });
                     let mut broken: Vec<(usize, &String)> = places.filter(|(place, _)| *place < batch.len()).collect();

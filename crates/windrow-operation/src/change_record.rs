@@ -1,4 +1,4 @@
-//! What is on record about a target: each time it was changed is a round, from the pre-image to the
+//! What is on record about a target: each time it was changed is a change, from the pre-image to the
 //! proof that it looks as wanted, or that it was restored.
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use windrow_model::ErrorClass;
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 
-use super::handler::{Made, Way};
+use super::handler::{PastCall, Way};
 
 pub const VALIDATE: &str = "validate";
 pub const CAPTURE: &str = "capture";
@@ -14,12 +14,12 @@ pub const VERIFY: &str = "verify";
 pub const RESTORE: &str = "restore";
 
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Round {
+pub struct ChangeRecord {
     pub before: Value,
     pub after: Value,
-    pub kept: bool,
-    pub applied: Vec<Made>,
-    pub undone: Vec<Made>,
+    pub refined: bool,
+    pub applied: Vec<PastCall>,
+    pub undone: Vec<PastCall>,
     /// A call that way may have left its mark, also one that failed.
     pub touched: bool,
     /// And one back.
@@ -30,15 +30,15 @@ pub struct Round {
     pub restored: Option<u32>,
 }
 
-impl Round {
-    pub fn made(&self, way: Way) -> &[Made] {
+impl ChangeRecord {
+    pub fn past_calls(&self, way: Way) -> &[PastCall] {
         match way {
             Way::Apply => &self.applied,
             Way::Undo => &self.undone,
         }
     }
 
-    pub fn make(&mut self, way: Way, made: Made) {
+    pub fn add_call(&mut self, way: Way, made: PastCall) {
         match way {
             Way::Apply => self.applied.push(made),
             Way::Undo => {
@@ -55,7 +55,7 @@ impl Round {
     }
 
     /// The way there begins anew, where it was left half way back.
-    pub fn turn_round(&mut self) {
+    pub fn restart(&mut self) {
         if std::mem::take(&mut self.turned) {
             (self.applied, self.undone, self.reached) = (Vec::new(), Vec::new(), None);
         }
@@ -67,42 +67,42 @@ impl Round {
     }
 }
 
-/// All rounds, oldest first.
-pub fn rounds(history: &[Step]) -> Vec<Round> {
-    let mut rounds: Vec<Round> = Vec::new();
+/// All change_records, oldest first.
+pub fn change_records(history: &[Step]) -> Vec<ChangeRecord> {
+    let mut change_records: Vec<ChangeRecord> = Vec::new();
     for step in history {
         let output = || step.output.as_ref().map(|output| output.value()).unwrap_or_default();
         let done = step.state == StepState::Done;
         let number = step.id.attempt().no();
-        match (step.kind.as_str(), rounds.last_mut()) {
-            (CAPTURE, Some(round)) if done && round.is_open() => {
-                round.before = output()["before"].take();
-                round.kept = true;
+        match (step.kind.as_str(), change_records.last_mut()) {
+            (CAPTURE, Some(change)) if done && change.is_open() => {
+                change.before = output()["before"].take();
+                change.refined = true;
             }
             (CAPTURE, _) if done => {
                 let mut output = output();
                 let (before, after) = (output["before"].take(), output["after"].take());
-                rounds.push(Round { before, after, ..Round::default() });
+                change_records.push(ChangeRecord { before, after, ..ChangeRecord::default() });
             }
-            ("apply", Some(round)) if leaves_a_mark(step) => {
-                round.turn_round();
-                round.touched = true;
-                round.applied.extend(made(step));
+            ("apply", Some(change)) if leaves_a_mark(step) => {
+                change.restart();
+                change.touched = true;
+                change.applied.extend(made(step));
             }
-            ("undo", Some(round)) if leaves_a_mark(step) => {
-                round.turned = true;
-                round.undone.extend(made(step));
+            ("undo", Some(change)) if leaves_a_mark(step) => {
+                change.turned = true;
+                change.undone.extend(made(step));
             }
-            (VERIFY, Some(round)) if done => {
-                round.undone.clear();
-                round.turned = false;
-                round.reached = Some((output(), number));
+            (VERIFY, Some(change)) if done => {
+                change.undone.clear();
+                change.turned = false;
+                change.reached = Some((output(), number));
             }
-            (RESTORE, Some(round)) if done => round.restored = Some(number),
+            (RESTORE, Some(change)) if done => change.restored = Some(number),
             _ => {}
         }
     }
-    rounds
+    change_records
 }
 
 /// What was refused did not happen; a program that failed may have done half of its work.
@@ -112,11 +112,11 @@ fn leaves_a_mark(step: &Step) -> bool {
 }
 
 /// A call known to have failed does not stand for the whole change.
-fn made(step: &Step) -> Option<Made> {
+fn made(step: &Step) -> Option<PastCall> {
     let answered = match step.state {
         StepState::Done | StepState::Reused => true,
         StepState::Intent | StepState::Unknown => false,
         StepState::Failed => return None,
     };
-    Some(Made { name: step.name.clone(), answered })
+    Some(PastCall { name: step.name.clone(), answered })
 }

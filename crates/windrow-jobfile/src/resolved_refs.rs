@@ -9,12 +9,12 @@ use crate::http_client::Secret;
 use crate::templated::texts;
 
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct ResolvedRefs {
     /// The reference as it is written, and its value.
     values: Vec<(String, String)>,
 }
 
-impl Known {
+impl ResolvedRefs {
     /// All that stand in these texts. Looking a secret up may block.
     pub fn of(config: &Value, environment: &Environment) -> Result<Self, Failure> {
         let mut values: Vec<(String, String)> = Vec::new();
@@ -61,18 +61,18 @@ mod tests {
     fn references_are_filled_in_anywhere_and_unset_ones_are_named() {
         let environment = Environment::new(|name| (name == "TOKEN").then(|| "t0ken-value".to_owned()));
         let config = json!({ "headers": { "authorization": "Bearer ${env:TOKEN}" } });
-        let known = Known::of(&config, &environment).unwrap();
-        assert_eq!(known.fill("Bearer ${env:TOKEN}"), "Bearer t0ken-value");
-        assert_eq!(known.secret().redact("it was t0ken-value".to_owned()), "it was [redacted]");
-        assert!(Known::of(&json!("${env:GONE}"), &environment).unwrap_err().message.contains("GONE"));
+        let refs = ResolvedRefs::of(&config, &environment).unwrap();
+        assert_eq!(refs.fill("Bearer ${env:TOKEN}"), "Bearer t0ken-value");
+        assert_eq!(refs.secret().redact("it was t0ken-value".to_owned()), "it was [redacted]");
+        assert!(ResolvedRefs::of(&json!("${env:GONE}"), &environment).unwrap_err().message.contains("GONE"));
     }
 
     #[test]
     fn a_value_with_quotes_stays_one_text_of_a_body() {
         let environment = Environment::new(|_| Some(r#"a"b\c", "admin": "yes"#.to_owned()));
         let body = json!({ "password": "${env:PASSWORD}", "list": ["${env:PASSWORD}", 1, null] });
-        let known = Known::of(&body, &environment).unwrap();
+        let refs = ResolvedRefs::of(&body, &environment).unwrap();
         let value = r#"a"b\c", "admin": "yes"#;
-        assert_eq!(known.fill_json(&body), json!({ "password": value, "list": [value, 1, null] }));
+        assert_eq!(refs.fill_json(&body), json!({ "password": value, "list": [value, 1, null] }));
     }
 }
