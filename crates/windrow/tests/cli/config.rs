@@ -49,7 +49,7 @@ fn a_named_file_goes_before_the_usual_one_and_must_be_there() {
     assert_eq!(show(&[("WINDROW_CONFIG", "other.toml")], &[]), "2");
     assert_eq!(show(&[("WINDROW_CONFIG", "other.toml")], &["--config", "third.toml"]), "3");
     let said = place.windrow(&["--config", "none.toml", "jobs", "list"]).ended_with(2);
-    assert!(said.stderr.contains("none.toml cannot be read"), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot read the config file none.toml"), "{}", said.stderr);
 }
 
 #[test]

@@ -74,7 +74,7 @@ fn work_that_was_left_lying_is_found_and_what_it_needs() {
     endpoint.open_gate();
     server.wait_for_state("counted", "completed");
     let said = doctor(&place, &[("WINDROW_LISTEN", &server.address)]).ended_with(0);
-    assert!(check(&said, "server").1.starts_with("answers"), "{:?}", check(&said, "server"));
+    assert!(check(&said, "server").1.starts_with("listening"), "{:?}", check(&said, "server"));
     assert_eq!((check(&said, "runs").0, check(&said, "processes").0), ("ok".into(), "ok".into()));
 }
 

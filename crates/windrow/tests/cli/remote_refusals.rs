@@ -40,7 +40,7 @@ fn a_key_is_never_taken_from_the_command_line_and_a_file_of_it_must_be_there() {
     let url = "http://127.0.0.1:1";
     place.windrow(&["--server", url, "--api-key", "secret", "jobs", "list"]).ended_with(2);
     let said = place.windrow(&["--server", url, "--api-key-file", "none", "jobs", "list"]).ended_with(2);
-    assert!(said.stderr.contains("the file with the API key, none, cannot be read"), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot read the file with the API key none"), "{}", said.stderr);
     let said = place.windrow(&["--server", url, "--ca", "none.pem", "jobs", "list"]).ended_with(2);
     assert!(said.stderr.contains("none.pem"), "{}", said.stderr);
     place.windrow(&["--server", "127.0.0.1:7373", "jobs", "list"]).ended_with(2);
