@@ -68,7 +68,7 @@ fn an_incomplete_backup_is_rejected_and_nothing_is_changed() {
     let said = place.windrow(&["restore", "good.tar.zst"]).ended_with(1);
     assert!(said.stderr.contains("there is something in .windrow already"), "{}", said.stderr);
     let said = place.windrow(&["backup", "good.tar.zst"]).ended_with(1);
-    assert!(said.stderr.contains("is there already"), "{}", said.stderr);
+    assert!(said.stderr.contains("already exists"), "{}", said.stderr);
     assert_eq!(std::fs::read(place.path("good.tar.zst")).unwrap(), good);
     std::fs::create_dir(place.path("new")).unwrap();
     place.windrow(&["--data", "new", "restore", "good.tar.zst"]).ended_with(0);

@@ -52,7 +52,7 @@ fn a_finished_job_runs_again_without_a_call_and_with_new_from_scratch() {
     place.windrow(&["run", "job.yaml"]).ended_with(0);
     assert_eq!(endpoint.calls(), 30);
     let again = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
-    assert!(again.stderr.contains("taken over"), "{}", again.stderr);
+    assert!(again.stderr.contains("Reusing results of run 1"), "{}", again.stderr);
     assert_eq!((&again.json()["items"]["succeeded"], endpoint.calls()), (&30.into(), 30));
     place.windrow(&["run", "job.yaml", "--new"]).ended_with(0);
     assert_eq!(endpoint.calls(), 60);

@@ -40,7 +40,7 @@ fn an_api_key_is_read_from_a_file_and_never_from_the_command_line() {
     let url = "http://127.0.0.1:1";
     place.windrow(&["--server", url, "--api-key", "secret", "jobs", "list"]).ended_with(2);
     let said = place.windrow(&["--server", url, "--api-key-file", "none", "jobs", "list"]).ended_with(2);
-    assert!(said.stderr.contains("the file with the API key, none, cannot be read"), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot read the file with the API key none"), "{}", said.stderr);
     let said = place.windrow(&["--server", url, "--ca", "none.pem", "jobs", "list"]).ended_with(2);
     assert!(said.stderr.contains("none.pem"), "{}", said.stderr);
     place.windrow(&["--server", "127.0.0.1:7373", "jobs", "list"]).ended_with(2);

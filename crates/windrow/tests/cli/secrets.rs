@@ -174,7 +174,7 @@ fn a_job_that_names_a_secret_wrongly_is_refused_before_anything_starts() {
     }
     std::fs::remove_file(place.data().join("master.key")).unwrap();
     let keyless = check("model: any, base_url: \"http://127.0.0.1:1/v1\", api_key: \"${secret:KNOWN}\"");
-    assert!(keyless.contains("master key is not there"), "{keyless}");
+    assert!(keyless.contains("master key not found"), "{keyless}");
 }
 
 #[test]

@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(vault.value("other", "A").await.unwrap(), None);
         std::fs::remove_file(folder.path().join("master.key")).unwrap();
         for refused in [vault.value("team", "A").await.err(), set(&vault, "B", "long enough").await.err()] {
-            assert!(refused.unwrap().render().contains("master key is not there"));
+            assert!(refused.unwrap().render().contains("master key not found"));
         }
         MasterKey::generate().unwrap().write(&folder.path().join("master.key")).unwrap();
         assert!(set(&vault, "B", "long enough").await.unwrap_err().render().contains("another master key"));
