@@ -4,16 +4,17 @@ use windrow_model::hook::{Delivery, DeliveryFilter, DeliveryState, Hook, HookSta
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, Json, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, OptionalExtension, named_params, params};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::lock;
 
 const COLUMNS: &str = "id, webhook_id, topic, data, state, tries, due_at, log, created_at, ended_at";
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM deliveries WHERE id = ?1"));
 
-pub(crate) static FIRST_DUE: Sql = Sql::new(|| {
+pub(crate) static FIRST_DUE: Sql = Sql::new(|_| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND state = 'pending' AND due_at <= ?2 \
          ORDER BY due_at, id LIMIT 1"
@@ -21,16 +22,17 @@ pub(crate) static FIRST_DUE: Sql = Sql::new(|| {
 });
 pub(crate) const FIRST_AT: &str = "SELECT due_at FROM deliveries \
      WHERE webhook_id = ?1 AND state = 'pending' ORDER BY due_at, id LIMIT 1";
-pub(crate) static OF_HOOK: Sql = Sql::new(|| {
+pub(crate) static OF_HOOK: Sql = Sql::new(|_| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = :hook AND id < :before \
          AND (state = :state OR :state IS NULL) ORDER BY id DESC LIMIT :limit"
     )
 });
-static OF_ALL: Sql = Sql::new(|| {
+pub(crate) static OF_ALL: Sql = Sql::new(|d| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE id < :before AND (state = :state OR :state IS NULL) \
-         AND CAST(:hook AS BIGINT) IS NULL ORDER BY id DESC LIMIT :limit"
+         AND {} IS NULL ORDER BY id DESC LIMIT :limit",
+        d.int(":hook")
     )
 });
 /// The newest that is not kept.
@@ -83,7 +85,7 @@ pub(crate) fn redeliver(tx: &Connection, id: i64, now: Time) -> Result<Delivery>
 }
 
 pub(crate) fn delivery(conn: &Connection, id: i64) -> Result<Delivery> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM deliveries WHERE id = ?1"))?;
+    let mut stmt = conn.prepare_cached(&BY_ID)?;
     let found = stmt.query_row([id], |row| from_cells(&mut Cells::of(row))).optional()?;
     Ok(found.ok_or_else(|| StoreError::NotFound { what: "delivery", id: id.to_string() })?)
 }

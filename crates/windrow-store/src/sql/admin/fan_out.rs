@@ -5,6 +5,7 @@ use windrow_model::Time;
 use windrow_model::hook::{Announcement, Hook, HookState, MAX_PENDING, Message, gap, messages};
 use windrow_model::record::OutboxEvent;
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
 use crate::sql::admin::hooks;
@@ -13,8 +14,13 @@ use crate::sql::lock;
 use crate::sql::table::journal;
 
 /// An event of a job that is gone is nobody's business any more.
-pub(crate) const EVENTS: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name \
-     FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 AND o.id <= ?2 ORDER BY o.id";
+pub(crate) static EVENTS: Sql = Sql::new(|d| {
+    format!(
+        "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name FROM outbox o {} \
+         WHERE o.id > ?1 AND o.id <= ?2 ORDER BY o.id",
+        d.each_by_key("jobs", "j", "j.id = o.job_id")
+    )
+});
 /// Never many more than may wait.
 pub(crate) const PENDING: &str = "SELECT count(*) FROM deliveries WHERE webhook_id = ?1 AND state = 'pending'";
 
@@ -56,7 +62,7 @@ fn read_on(tx: &Connection, hook: &Hook, limit: usize, newest: i64, now: Time) -
 }
 
 fn events(tx: &Connection, after: i64, up_to: i64) -> Result<Vec<(OutboxEvent, String)>> {
-    let mut stmt = tx.prepare_cached(EVENTS)?;
+    let mut stmt = tx.prepare_cached(&EVENTS)?;
     let found = stmt.query_map([after, up_to], |row| {
         let mut c = Cells::of(row);
         Ok((journal::from_cells(&mut c)?, c.get()?))

@@ -5,6 +5,7 @@ use windrow_model::limit::account::Account;
 use windrow_model::limit::shared::{Answer, Ask};
 use windrow_model::{Json, SessionId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure;
 use crate::backend::{Connection, OptionalExtension, params};
 use crate::sql::admin::limit_authority::{Authority, authority};
@@ -50,13 +51,14 @@ fn find(tx: &Connection, resource: &str) -> failure::Result<Option<Account>> {
     Ok(stmt.query_row([id_of(resource)], |row| Cells::of(row).parsed(Json::parse)).optional()?)
 }
 
+pub(crate) static BEGIN: Sql = Sql::new(|d| {
+    format!("INSERT INTO limit_accounts (id, resource, account) VALUES (?1, ?2, ?3){}", d.or_ignore("id"))
+});
+
 /// The first question about a resource; two nodes may ask it at the same time.
 fn begin(tx: &Connection, resource: &str, authority: &Authority) -> failure::Result<Account> {
     let (id, account) = (id_of(resource), Account::new(authority.epoch, authority.since));
-    tx.prepare_cached(
-        "INSERT INTO limit_accounts (id, resource, account) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
-    )?
-    .execute(params![id, resource, Json::of(&account).as_str()])?;
+    tx.prepare_cached(&BEGIN)?.execute(params![id, resource, Json::of(&account).as_str()])?;
     tx.lock("limit_accounts", [id])?;
     Ok(find(tx, resource)?.unwrap_or(account))
 }

@@ -9,10 +9,10 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
 use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, OptionalExtension, Row, named_params, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
      r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.max_failed, \
@@ -22,8 +22,8 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
-pub(crate) static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
-static BY_JOB: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
+static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Run> {
     Ok(Run {

@@ -5,17 +5,27 @@ use windrow_model::state::StepState;
 use windrow_model::step::ContentKey;
 use windrow_model::{RunId, StepId};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{Connection, OptionalExtension, params};
-use crate::sql::codes::{Sql, code};
+use crate::sql::codes::code;
 use crate::sql::table::steps;
 
-pub(crate) static FIND: Sql = Sql::new(|| {
+pub(crate) static FIND: Sql = Sql::new(|d| {
     format!(
-        "SELECT {} FROM runs r CROSS JOIN shared_steps k ON k.workspace = r.workspace AND k.key = ?2 \
-         CROSS JOIN steps s ON s.id = k.step_id WHERE r.id = ?1 AND s.state = {}",
+        "SELECT {} FROM runs r {} {} WHERE r.id = ?1 AND s.state = {}",
         steps::COLUMNS,
+        d.each("shared_steps", "k", "k.workspace = r.workspace AND k.key = ?2"),
+        d.each_by_key("steps", "s", "s.id = k.step_id"),
         code(StepState::Done)
+    )
+});
+
+pub(crate) static SHARE: Sql = Sql::new(|d| {
+    format!(
+        "INSERT INTO shared_steps (workspace, key, step_id) \
+         SELECT r.workspace, s.key, s.id FROM runs r JOIN steps s ON s.id = ?2 WHERE r.id = ?1{}",
+        d.or_replace("workspace, key", &["step_id"])
     )
 });
 
@@ -25,11 +35,6 @@ pub(crate) fn shared_step(conn: &Connection, run: RunId, key: ContentKey) -> Res
 
 /// From now on this step serves whoever asks for its key.
 pub(crate) fn share(tx: &Connection, run: RunId, id: StepId) -> Result<()> {
-    tx.prepare_cached(
-        "INSERT INTO shared_steps (workspace, key, step_id) \
-         SELECT r.workspace, s.key, s.id FROM runs r JOIN steps s ON s.id = ?2 WHERE r.id = ?1 \
-         ON CONFLICT (workspace, key) DO UPDATE SET step_id = excluded.step_id",
-    )?
-    .execute([run.0, id.0])?;
+    tx.prepare_cached(&SHARE)?.execute([run.0, id.0])?;
     Ok(())
 }
