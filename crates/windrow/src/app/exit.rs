@@ -1,4 +1,4 @@
-//! How the program ends, in one table (design §6).
+//! Exit codes, in one table.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
@@ -14,13 +14,13 @@ pub enum Exit {
 
 pub const TABLE: &[(Exit, u8, &str)] = &[
     (Exit::Passed, 0, "passed"),
-    (Exit::Error, 1, "error"),
-    (Exit::Usage, 2, "usage: a wrong command line or a broken job file; nothing was stored"),
+    (Exit::Error, 1, "error, or the run was cancelled"),
+    (Exit::Usage, 2, "usage error or invalid job file; nothing was stored"),
     (Exit::GateFailed, 3, "quality gate failed"),
     (Exit::ItemsFailed, 4, "too many items failed"),
-    (Exit::BudgetSpent, 5, "budget spent, or a dry run says that it will be"),
-    (Exit::EvidenceWeak, 6, "evidence too weak to decide"),
-    (Exit::Interrupted, 130, "interrupted; run the same file again to continue"),
+    (Exit::BudgetSpent, 5, "budget reached, or a dry run exceeds it"),
+    (Exit::EvidenceWeak, 6, "inconclusive: too few results for a quality gate"),
+    (Exit::Interrupted, 130, "interrupted; run the same command again to resume"),
 ];
 
 impl Exit {
@@ -40,7 +40,7 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// The table, for the end of `--help`.
+/// The table, for `windrow help exit-codes`.
 pub fn help() -> String {
     let lines = TABLE.iter().map(|(_, code, meaning)| format!("  {code:>3}  {meaning}\n"));
     format!("Exit codes:\n{}", lines.collect::<String>())

@@ -13,11 +13,12 @@ use crate::app::submit;
 use crate::app::wiring::{self, App};
 use crate::cli::run::execute::Signals;
 use crate::cli::run::follow::{self, Shown};
+use crate::cli::view::output;
 use crate::client::api::Api;
 
 const LOOK_EVERY_MS: i64 = 1_000;
 
-/// Until somebody interrupts it, the job is taken off its schedule, or its run pauses.
+/// Until the process is interrupted, the schedule is removed, or a run reaches its budget.
 pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
     let mut announced = None;
     loop {
@@ -29,7 +30,7 @@ pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool
             return Ok(last);
         }
         if let (Some(at), false) = (next_at.filter(|_| announced != next_at), quiet) {
-            eprintln!("{} starts again at {}", job.name, windrow_wire::Timestamp::from(at));
+            output::say(&format!("Next run of {} at {}", job.name, windrow_wire::Timestamp::from(at)));
             announced = next_at;
         }
         // Where a run of another process is under way there is no next time yet.
