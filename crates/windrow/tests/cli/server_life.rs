@@ -94,7 +94,7 @@ fn what_does_not_finish_in_time_is_given_back() {
     wait_until("four calls", || endpoint.calls() == 4);
     server.signal(Signal::INT);
     let said = server.finish().ended_with(0);
-    assert!(said.stderr.contains("stopping now"), "{}", said.stderr);
+    assert!(said.stderr.contains("Stopping now"), "{}", said.stderr);
     let server = Served::start(&place, &[]);
     endpoint.open_gate();
     server.wait_for_state("hanging", "completed");
@@ -112,7 +112,7 @@ fn a_second_signal_stops_at_once_and_nothing_is_lost() {
     server.wait_for_stderr("once more stops at once");
     server.signal(Signal::TERM);
     let said = server.finish().ended_with(0);
-    assert!(said.stderr.contains("asked again"), "{}", said.stderr);
+    assert!(said.stderr.contains("interrupted again"), "{}", said.stderr);
     let server = Served::start(&place, &[]);
     endpoint.open_gate();
     server.wait_for_state("hurried", "completed");

@@ -69,7 +69,7 @@ impl Progress {
         // Only where at least half of the running items wait.
         let wait = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.items.running);
         if let Some(wait) = wait {
-            summary = format!("{summary} · {}", wait.sentence(now));
+            summary = format!("{summary} · {}", condition(wait, now));
         }
         self.tell_of_wait(wait, now);
         self.tell_of_pause(run.state);
@@ -133,7 +133,7 @@ impl Progress {
         if key != self.waiting {
             self.waiting = key;
             if let (Some(wait), Face::Lines { .. }) = (wait, &self.face) {
-                self.say(&format!("note: {}", wait.sentence(now)));
+                self.say(&format!("note: {}", condition(wait, now)));
             }
         }
     }
@@ -166,6 +166,21 @@ fn bar(name: &str) -> ProgressBar {
         .unwrap_or_else(|_| ProgressStyle::default_bar())
         .progress_chars(chars);
     ProgressBar::new(0).with_style(style).with_prefix(name.to_owned())
+}
+
+/// What the waiting calls wait for: `rate limited by api.openai.com; resuming in 0.6 s`
+fn condition(wait: &Wait, now: Time) -> String {
+    let host = wait.resource.split(" · ").next().unwrap_or(&wait.resource);
+    let left = |what: &str| {
+        wait.until.map_or(String::new(), |until| format!("; {what} in {}", text::duration((until - now).max(0))))
+    };
+    match wait.hold {
+        Hold::Paused { .. } => format!("rate limited by {host}{}", left("resuming")),
+        Hold::SlowedDown { limit } => format!("rate limited by {host}; {limit} calls at a time"),
+        Hold::CircuitOpen { failures } => format!("{host} is failing ({failures} in a row){}", left("next attempt")),
+        Hold::Probing { failures } => format!("{host} is failing ({failures} in a row); trying one call"),
+        _ => wait.sentence(now),
+    }
 }
 
 /// ` · 3 failed · 410/s · 9.2 s left`

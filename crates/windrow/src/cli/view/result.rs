@@ -334,8 +334,12 @@ fn this_run(result: &RunResult, pace: Option<Pace>, whole: bool) -> Vec<String> 
     if spent != usage {
         let tokens = text::count(spent.tokens_in + spent.tokens_out);
         let less = spent.tokens_in + spent.tokens_out < usage.tokens_in + usage.tokens_out;
-        let why = if less { "the other results were reused" } else { "failed attempts included" };
-        parts.push(format!("{tokens} tokens, {} ({why})", text::dollars(spent.cost_nanos)));
+        let cost = text::dollars(spent.cost_nanos);
+        parts.push(match (tokens.as_str(), less) {
+            ("0", true) => format!("{cost}, all results reused"),
+            (_, true) => format!("{tokens} tokens, {cost} (other results reused)"),
+            (_, false) => format!("{tokens} tokens, {cost} (failed attempts included)"),
+        });
     }
     parts
 }

@@ -174,6 +174,7 @@ pub fn change_rows(comparison: &Comparison) -> (Vec<&'static str>, Vec<Vec<Strin
 fn verdict(change: Option<Change>) -> &'static str {
     match change.and_then(|change| change.interval) {
         None => "",
+        Some(interval) if interval.low == 0.0 && interval.high == 0.0 => "unchanged",
         Some(interval) if interval.low > 0.0 => "improved",
         Some(interval) if interval.high < 0.0 => "regressed",
         Some(_) => "unclear",

@@ -21,13 +21,13 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// Ask this server instead of a folder, like https://windrow.example:7373
+    /// Send commands to this server, e.g. https://windrow.example:7373
     #[arg(long, global = true, value_name = "URL", env = SERVER, value_parser = url)]
     server: Option<Url>,
     /// File with the API key for the server; without it WINDROW_API_KEY is used
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_API_KEY_FILE")]
     api_key_file: Option<PathBuf>,
-    /// Certificate (PEM) that vouches for the server, beside those this machine trusts
+    /// CA certificate (PEM) to trust for the server, in addition to the system's
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_CA")]
     ca: Option<PathBuf>,
 }

@@ -197,7 +197,7 @@ mod tests {
             ("[serve]\ndata = \"x\"", "windrow.toml:2", "at the top"),
             ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
             ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
-            ("[serve]\njobs = 0", "windrow.toml:2", "a number from 1 on"),
+            ("[serve]\njobs = 0", "windrow.toml:2", "must be at least 1"),
             ("[serve]\njobs = [1]", "windrow.toml:2", "is not what it takes"),
             ("data = ", "windrow.toml:1", "not valid TOML"),
         ] {
