@@ -38,7 +38,9 @@ fn a_changed_file_does_not_continue_an_unfinished_run() {
         assert!(said.stderr.contains(way), "no {way:?} in {}", said.stderr);
     }
     endpoint.open_gate();
-    let result = place.windrow(&["run", "job.yaml", "--new", "--json"]).ended_with(0).json();
+    let unconfirmed = place.windrow(&["run", "job.yaml", "--new"]).ended_with(2);
+    assert!(unconfirmed.stderr.contains("confirmation required: pass --yes"), "{}", unconfirmed.stderr);
+    let result = place.windrow(&["run", "job.yaml", "--new", "--yes", "--json"]).ended_with(0).json();
     assert_eq!((&result["run"]["no"], &result["items"]["succeeded"]), (&2.into(), &40.into()));
     let runs = place.windrow(&["jobs", "show", "counted", "--json"]).json();
     let states: Vec<_> = runs["runs"].as_array().unwrap().iter().map(|run| run["state"].as_str().unwrap()).collect();

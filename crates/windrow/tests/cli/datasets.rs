@@ -41,7 +41,7 @@ fn rows_in_another_order_are_the_same_version() {
         &rows((0..50).rev()).replace("{\"id\": 7, \"q\": \"question 7\"}", "{\"q\":\"question 7\",\"id\":7}"),
     );
     let said = place.windrow(&["datasets", "import", "back.jsonl", "--name", "rows"]).ended_with(0);
-    says(&said, &["rows@1: no change, it has these 50 rows already"]);
+    says(&said, &["rows@1 is unchanged: 50 rows"]);
     let list = place.windrow(&["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!((&list["datasets"][0]["versions"], list["datasets"].as_array().unwrap().len()), (&json!(1), 1));
 }
@@ -142,7 +142,10 @@ fn errors_have_a_remedy() {
     );
     says(&place.windrow(&["datasets", "diff", "quiz@1", "other@1"]).ended_with(1), &["different datasets"]);
     place.windrow(&["datasets", "export", "quiz@x"]).ended_with(2);
-    says(&place.windrow(&["datasets", "export", "quiz", "-o", "no/such/file"]).ended_with(1), &["cannot be written"]);
+    says(
+        &place.windrow(&["datasets", "export", "quiz", "-o", "no/such/file"]).ended_with(1),
+        &["cannot write no/such/file"],
+    );
     place.write("rows.jsonl", "");
     says(&place.windrow(&["datasets", "import", "rows.jsonl"]).ended_with(2), &["rows.jsonl has no rows"]);
 }
@@ -201,13 +204,13 @@ fn deleting_takes_a_version_or_all_of_it() {
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
     place.write("rows.jsonl", &rows(3..9));
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
-    says(&place.windrow(&["datasets", "delete", "quiz@1"]).ended_with(0), &["deleted quiz@1"]);
+    says(&place.windrow(&["datasets", "delete", "quiz@1", "--yes"]).ended_with(0), &["Deleted quiz@1"]);
     let left = place.windrow(&["datasets", "export", "quiz"]).ended_with(0).stdout;
     assert_eq!(
         left.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect::<Value>(),
         json!([3, 4, 5, 6, 7, 8])
     );
-    let gone = place.windrow(&["datasets", "delete", "quiz", "--json"]).ended_with(0).json();
+    let gone = place.windrow(&["datasets", "delete", "quiz", "--yes", "--json"]).ended_with(0).json();
     assert_eq!(gone, json!({"name": "quiz", "versions": [2]}));
     assert_eq!(place.windrow(&["datasets", "list", "--json"]).json(), json!({"datasets": []}));
 }

@@ -27,7 +27,7 @@ fn a_server_other_than_windrow_is_detected() {
 #[test]
 fn local_only_commands_are_rejected() {
     let place = Place::empty();
-    for command in [&["serve"][..], &["mock-model"], &["secrets", "rekey"]] {
+    for command in [&["serve"][..], &["mock", "model"], &["secrets", "rekey"]] {
         let said = place.windrow(&[&["--server", "http://127.0.0.1:1"][..], command].concat()).ended_with(2);
         let parts = [format!("`windrow {}`", command.join(" ")), "leave out `--server`".to_owned()];
         assert!(parts.iter().all(|part| said.stderr.contains(part)), "{}", said.stderr);
@@ -77,7 +77,7 @@ fn a_server_with_keys_accepts_callers_with_a_key() {
     let viewer = with_key(&["keys", "create", "reader", "--role", "viewer", "--expires", "2w"]).ended_with(0);
     let viewer = viewer.stdout.trim().to_owned();
     place.windrow_with_key(&server, &viewer, &["jobs", "list"]).ended_with(0);
-    let said = place.windrow_with_key(&server, &viewer, &["jobs", "clean-up"]).ended_with(1);
+    let said = place.windrow_with_key(&server, &viewer, &["jobs", "clean-up", "--yes"]).ended_with(1);
     assert!(said.stderr.contains("admin"), "{}", said.stderr);
     assert!(with_key(&["keys", "list"]).ended_with(0).stdout.contains("reader"));
     assert!(with_key(&["keys", "revoke", "reader"]).ended_with(0).stdout.contains("is revoked"));

@@ -147,9 +147,9 @@ fn a_secret_is_set_listed_replaced_and_deleted() {
     assert_eq!((listed["secrets"].as_array().unwrap().len(), &listed["secrets"][0]["set_by"]), (1, &json!("tester")));
     assert!(!listed.to_string().contains("another value"));
     place.windrow(&["secrets", "set", "A", "value on the command line"]).ended_with(2);
-    place.windrow(&["secrets", "delete", "A"]).ended_with(0);
-    let said = place.windrow(&["secrets", "delete", "A"]).ended_with(1);
-    assert!(said.stderr.contains("secret \"A\" not found"), "{}", said.stderr);
+    place.windrow(&["secrets", "delete", "A", "--yes"]).ended_with(0);
+    let said = place.windrow(&["secrets", "delete", "A", "--yes"]).ended_with(1);
+    assert!(said.stderr.contains("there is no secret A"), "{}", said.stderr);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn webhooks_are_managed_on_the_command_line_and_the_secret_is_shown_once() {
 
     place.windrow(&["webhooks", "pause", hook]).ended_with(0);
     assert_eq!(server.get("/api/v1/webhooks").json()["webhooks"][0]["state"], "paused");
-    place.windrow(&["webhooks", "delete", hook]).ended_with(0);
+    place.windrow(&["webhooks", "delete", hook, "--yes"]).ended_with(0);
     server.get(&format!("/api/v1/webhooks/{hook}")).with_status(404);
     receiver.answers(&[500]);
     let gone = server.post_json("/api/v1/webhooks", &json!({ "url": receiver.url })).with_status(201).json();

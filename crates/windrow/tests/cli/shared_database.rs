@@ -110,7 +110,7 @@ fn what_is_in_use_is_not_moved_and_nothing_is_moved_over_it(url: String) {
     let run = place.start(&["run", "job.yaml"]);
     wait_until("three answers", || endpoint.answered() >= 3);
     let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
-    assert!(said.stderr.contains("works on .windrow/windrow.db"), "{}", said.stderr);
+    assert!(said.stderr.contains("is using .windrow/windrow.db"), "{}", said.stderr);
     endpoint.open_gate();
     run.finish().ended_with(0);
     place.windrow(&["migrate-store", "--to", &url]).ended_with(0);

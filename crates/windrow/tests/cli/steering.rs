@@ -81,7 +81,7 @@ fn retry_calls_only_failed_items() {
     assert_eq!((&result["items"]["total"], &result["items"]["succeeded"]), (&2.into(), &2.into()));
     assert_eq!((&result["run"]["mode"], endpoint.calls()), (&"fail_retry".into(), 22));
     let nothing = place.windrow(&["jobs", "retry", "counted"]).ended_with(0);
-    assert!(nothing.stderr.contains("nothing to retry"), "{}", nothing.stderr);
+    assert!(nothing.stderr.contains("Nothing to retry"), "{}", nothing.stderr);
     assert_eq!(endpoint.calls(), 22);
 }
 
@@ -100,9 +100,9 @@ fn prune_deletes_only_jobs_past_their_retention() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 2);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
-    let kept = place.windrow(&["jobs", "clean-up", "--json"]).ended_with(0).json();
+    let kept = place.windrow(&["jobs", "clean-up", "--yes", "--json"]).ended_with(0).json();
     assert_eq!((&kept["jobs"], &kept["items"]), (&0.into(), &0.into()));
-    let deleted = place.windrow(&["jobs", "clean-up", "--completed", "0", "--json"]).ended_with(0).json();
+    let deleted = place.windrow(&["jobs", "prune", "--completed", "0", "--yes", "--json"]).ended_with(0).json();
     assert_eq!((&deleted["jobs"], &deleted["items"]), (&1.into(), &3.into()));
     let list = place.windrow(&["jobs", "list", "--json"]).ended_with(0).json();
     assert_eq!(list["jobs"].as_array().unwrap().len(), 0);

@@ -108,7 +108,7 @@ impl Feeder {
                     }
                     broken.sort_unstable();
                     for (place, why) in &broken {
-                        eprintln!("line {} of the input is left out: {why}", batch[*place].0);
+                        output::say(&format!("warning: line {} of the input is skipped: {why}", batch[*place].0));
                     }
                     broken.iter().rev().for_each(|(place, _)| drop(batch.remove(*place)));
                 }
