@@ -98,7 +98,7 @@ fn graph(modules: &[(Vec<String>, Vec<Vec<String>>)], room: &[String]) -> Graph 
 fn cycle(mut graph: Graph) -> Graph {
     while let Some(leaf) = graph.iter().find(|(_, uses)| uses.is_empty()).map(|(name, _)| name.clone()) {
         graph.remove(&leaf);
-        graph.values_mut().for_each(|uses| drop(uses.remove(&leaf)));
+        graph.values_mut().for_each(|uses| _ = uses.remove(&leaf));
     }
     graph
 }
