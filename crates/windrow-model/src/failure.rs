@@ -44,6 +44,13 @@ pub struct Failure {
     pub detail: Option<Json>,
 }
 
+impl ErrorClass {
+    /// The endpoint failed or was busy; the same call may succeed later.
+    pub fn is_transient(self) -> bool {
+        matches!(self, ErrorClass::Network | ErrorClass::Timeout | ErrorClass::RateLimited | ErrorClass::Server)
+    }
+}
+
 impl Failure {
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         Self { class, message: message.into(), retry_after_ms: None, detail: None }

@@ -12,7 +12,7 @@ use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Done, Halt, Journal, Program, RunsOn, SourcePage, StepNo, WorkItem};
-use windrow_model::{ErrorClass, Failure, Json};
+use windrow_model::{Failure, Json};
 
 use super::change_record::{self, ChangeRecord};
 use super::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way};
@@ -145,7 +145,7 @@ impl Operation {
         let mut pause = Look::new();
         for _ in 1..LOOKS {
             match self.handler.read(target).await {
-                Err(failure) if is_passing(failure.class) => pause.wait().await,
+                Err(failure) if failure.class.is_transient() => pause.wait().await,
                 read => return read,
             }
         }
@@ -156,7 +156,7 @@ impl Operation {
         let mut pause = Look::new();
         for _ in 1..LOOKS {
             match self.handler.validate(target, &change.after).await {
-                Err(failure) if is_passing(failure.class) => pause.wait().await,
+                Err(failure) if failure.class.is_transient() => pause.wait().await,
                 validated => return validated,
             }
         }
@@ -326,10 +326,6 @@ fn note(journal: &dyn Journal, target: &Target, kind: &'static str, input: Value
     let key = ContentKey::of(&[&target.key().0, kind.as_bytes()]);
     let intent = intent(key, kind, &Call { name: String::new(), input });
     journal.whole(intent, done(&output));
-}
-
-fn is_passing(class: ErrorClass) -> bool {
-    matches!(class, ErrorClass::Network | ErrorClass::Timeout | ErrorClass::Server | ErrorClass::RateLimited)
 }
 
 #[async_trait]

@@ -1,25 +1,25 @@
-//! What is done when a resource asks to slow down, whether or not limits are configured: it is left
-//! alone for as long as it asked, then fewer calls are made, and with every success a few more.
+//! Reacts to a rate-limited call, whether or not limits are configured: calls pause as long as `Retry-After` says, then
+//! concurrency and rates are reduced, and grow again with every success.
 
 use windrow_model::limit::Hold;
+use windrow_model::retry::Backoff;
 
-const FIRST_MS: i64 = 500;
-const LONGEST_MS: i64 = 30_000;
+const BACKOFF: Backoff = Backoff { first_ms: 500, max_ms: 30_000 };
 const SHARE_AFTER: f64 = 0.7;
 const LEAST_SHARE: f64 = 0.1;
 const SHARE_REGAINED: f64 = 0.01;
-/// A width that no longer holds anything back.
+/// A width that limits nothing any more.
 const WIDE: f64 = 1_000.0;
 
 #[derive(Debug)]
 pub struct Brake {
     /// The part of the configured rates that is used.
     pub share: f64,
-    /// Calls at a time, after it was asked to slow down.
+    /// Concurrent calls, after a call was rate limited.
     width: Option<f64>,
     paused_until: i64,
     asked: bool,
-    /// When it was applied last: an answer to a call made before that is about the old pace.
+    /// When it was applied last: the response to an earlier call is about the old rate.
     applied_at: i64,
     /// Applications since the last success.
     applied: u32,
@@ -40,7 +40,7 @@ impl Brake {
         self.width.map(|width| width as i64)
     }
 
-    /// A call made at `made_at`, with `under_way` at a time, was turned away. `chance` is uniform in 0..1.
+    /// A call made at `made_at`, with `under_way` concurrent calls, was rate limited. `chance` is uniform in 0..1.
     pub fn apply(&mut self, retry_after_ms: Option<i64>, made_at: i64, under_way: i64, now: i64, chance: f64) {
         let asked = retry_after_ms.filter(|ms| *ms > 0);
         if made_at >= self.applied_at {
@@ -50,16 +50,15 @@ impl Brake {
             self.applied_at = now;
             self.applied += 1;
         }
-        let own = FIRST_MS.saturating_mul(1 << self.applied.saturating_sub(1).min(20)).min(LONGEST_MS);
-        let base = asked.unwrap_or(own);
-        // A little later than asked, and not every node at the same moment.
+        let base = asked.unwrap_or_else(|| BACKOFF.after(self.applied.saturating_sub(1)).as_millis() as i64);
+        // With jitter, so that not all nodes resume at the same moment.
         let until = now + base + ((base as f64 * 0.1).min(1_000.0) * chance).ceil() as i64;
         if until > self.paused_until {
             (self.paused_until, self.asked) = (until, asked.is_some());
         }
     }
 
-    /// Also without having been asked to slow down, a failing server may say when to come back.
+    /// A failing server may send `Retry-After`, too.
     pub fn pause_until(&mut self, until: i64) {
         if until > self.paused_until {
             (self.paused_until, self.asked) = (until, true);

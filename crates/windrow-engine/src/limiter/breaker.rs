@@ -1,12 +1,12 @@
-//! The circuit breaker of one resource. Failures in a row open it; after a while one call is let
-//! through to find out, and its end closes the circuit or opens it for longer.
+//! The circuit breaker of one resource. Consecutive failures open it; after a pause one call probes the resource, and its
+//! result closes the circuit or opens it for longer.
 
 use windrow_model::limit::Hold;
+use windrow_model::retry::Backoff;
 
-/// Failures in a row that open the circuit.
+/// Consecutive failures that open the circuit.
 pub const TRIPS_AT: i64 = 10;
-const FIRST_MS: i64 = 1_000;
-const LONGEST_MS: i64 = 60_000;
+const BACKOFF: Backoff = Backoff { first_ms: 1_000, max_ms: 60_000 };
 
 #[derive(Debug, Default)]
 pub struct Breaker {
@@ -50,7 +50,7 @@ impl Breaker {
         is_probe
     }
 
-    /// Any answer shows that it works, also one to a call made before the circuit opened.
+    /// Any response shows that it works, even to a call made before the circuit opened.
     pub fn succeeded(&mut self) {
         *self = Self::default();
     }
@@ -61,7 +61,7 @@ impl Breaker {
         // A call made before the circuit opened says nothing new.
         let opens = is_probe || (self.circuit == Circuit::Closed && self.failures >= TRIPS_AT);
         if opens {
-            let base = FIRST_MS.saturating_mul(1 << self.opened.min(20)).min(LONGEST_MS);
+            let base = BACKOFF.after(self.opened).as_millis() as i64;
             self.opened += 1;
             self.circuit = Circuit::Open { until: now + base + (base as f64 * 0.2 * chance) as i64 };
         }
@@ -78,6 +78,8 @@ impl Breaker {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FIRST_MS: i64 = BACKOFF.first_ms as i64;
 
     fn tripped(now: i64) -> Breaker {
         let mut breaker = Breaker::default();

@@ -74,11 +74,9 @@ pub enum Decision {
 impl RetryPolicy {
     /// Configuration and permission errors are not retried; transient errors are.
     pub fn reaction(&self, class: ErrorClass) -> Reaction {
-        use ErrorClass::*;
-        self.classes.get(&class).copied().unwrap_or(match class {
-            Network | Timeout | RateLimited | Server | Lost => Reaction::Retry,
-            Quota | Auth | InvalidRequest | ContentFilter | InvalidOutput | Handler => Reaction::Fail,
-        })
+        let retried = class.is_transient() || class == ErrorClass::Lost;
+        let default = if retried { Reaction::Retry } else { Reaction::Fail };
+        self.classes.get(&class).copied().unwrap_or(default)
     }
 
     /// `chance` is uniform in 0..1.

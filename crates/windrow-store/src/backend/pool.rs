@@ -4,9 +4,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tokio::sync::oneshot;
+use windrow_model::retry::Backoff;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::CommitMeter;
@@ -15,8 +16,7 @@ use crate::backend::{self, Connection};
 
 /// How often a transaction that met another one is run again.
 const AGAIN: u32 = 30;
-const FIRST_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+const BACKOFF: Backoff = Backoff { first_ms: 1, max_ms: 100 };
 
 pub(crate) type Connect = dyn Fn() -> backend::Result<Connection> + Send + Sync;
 type Work = Box<dyn FnOnce(&mut Lane) + Send>;
@@ -81,7 +81,7 @@ fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
 
 impl Lane {
     fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
-        let (mut conflicts, mut pause, mut reconnected) = (0, FIRST_PAUSE, false);
+        let (mut conflicts, mut reconnected) = (0, false);
         loop {
             let began = Instant::now();
             match self.once(verb) {
@@ -90,9 +90,8 @@ impl Lane {
                     return Ok(done);
                 }
                 Err(Failed::Before(Fault::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
+                    std::thread::sleep(BACKOFF.after(conflicts));
                     conflicts += 1;
-                    std::thread::sleep(pause);
-                    pause = (pause * 2).min(LONGEST_PAUSE);
                 }
                 Err(Failed::Before(Fault::Database(error))) if error.is_lost() && !reconnected => {
                     tracing::warn!(%error, "the connection to the database is lost; trying again on another");

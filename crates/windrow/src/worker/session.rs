@@ -7,6 +7,7 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use windrow_engine::{WorkerPool, WorkerPoolParts};
 use windrow_model::Clock;
+use windrow_model::retry::Backoff;
 use windrow_model::workload::Workload;
 use windrow_wire::grpc::{Assignment, v1};
 
@@ -19,8 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the server keeps a request for items open.
 const WAIT: Duration = Duration::from_secs(20);
 /// Backoff while the server is unreachable.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
-const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+const BACKOFF: Backoff = Backoff { first_ms: 100, max_ms: 3_000 };
 
 /// What a worker offers.
 pub struct Terms {
@@ -37,7 +37,8 @@ pub struct WorkerSession {
     backend: Arc<ServerBackend>,
     pool: WorkerPool,
     programs: Programs,
-    pause: Duration,
+    /// Consecutive failures to reach the server.
+    failures: u32,
 }
 
 impl WorkerSession {
@@ -48,15 +49,15 @@ impl WorkerSession {
         workloads: Vec<Arc<dyn Workload>>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self> {
-        let mut pause = FIRST_PAUSE;
+        let mut failures = 0;
         let registered = loop {
             match register(&link, &terms).await {
                 Ok(registered) => break registered,
                 Err(status) => {
                     judge(&link, &status)?;
                     eprintln!("{} is unreachable ({}); retrying", link.url, status.message());
-                    tokio::time::sleep(pause).await;
-                    pause = longer(pause);
+                    tokio::time::sleep(BACKOFF.after(failures)).await;
+                    failures += 1;
                 }
             }
         };
@@ -73,7 +74,7 @@ impl WorkerSession {
             shared_limits: None,
         })
         .reporting_waits();
-        Ok(Self { link, terms, backend, pool, programs: Programs::new(workloads), pause: FIRST_PAUSE })
+        Ok(Self { link, terms, backend, pool, programs: Programs::new(workloads), failures: 0 })
     }
 
     pub fn id(&self) -> String {
@@ -108,7 +109,7 @@ impl WorkerSession {
     }
 
     async fn enqueue(&mut self, items: Vec<v1::Item>) -> Result<()> {
-        self.pause = FIRST_PAUSE;
+        self.failures = 0;
         for item in items {
             let assignment = Assignment::try_from(item).map_err(|bad| {
                 Error::new(
@@ -156,8 +157,8 @@ impl WorkerSession {
         }
         judge(&self.link, &status)?;
         tracing::warn!(url = self.link.url, %status, "server unreachable, retrying");
-        tokio::time::sleep(self.pause).await;
-        self.pause = longer(self.pause);
+        tokio::time::sleep(BACKOFF.after(self.failures)).await;
+        self.failures += 1;
         Ok(())
     }
 
@@ -212,8 +213,4 @@ fn check_version(server: &str) -> Result<()> {
     }
     let what = format!("the server has version {server}, this worker {own}");
     Err(Error::new(what, "use the same version; another one may read a job definition differently"))
-}
-
-fn longer(pause: Duration) -> Duration {
-    (pause * 2).min(LONGEST_PAUSE)
 }

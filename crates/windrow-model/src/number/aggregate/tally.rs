@@ -4,14 +4,11 @@
 use std::collections::BTreeMap;
 
 use crate::failure::ErrorClass;
-use crate::number::aggregate::Aggregates;
-use crate::number::aggregate::LEVEL;
-use crate::number::aggregate::Percentiles;
-use crate::number::aggregate::ScoreSummary;
 use crate::number::aggregate::agreement::Agreements;
 use crate::number::aggregate::cluster::Clustered;
 use crate::number::aggregate::interval::wilson;
 use crate::number::aggregate::trials::Trials;
+use crate::number::aggregate::{Aggregates, LEVEL, Percentiles, ScoreSummary};
 use crate::state::ItemState;
 use crate::step::{ContentKey, Usage, Verdict, is_own_column};
 

@@ -4,12 +4,9 @@
 use crate::counters::Counters;
 use crate::number::aggregate::{Aggregates, Interval, PassAt, ScoreSummary, share_interval, student, wilson};
 use crate::number::compare;
-use crate::number::gate::Bound;
-use crate::number::gate::Comparison;
-use crate::number::gate::Gate;
-use crate::number::gate::Quality;
 use crate::number::gate::measure::{Measure, Metric, RunMeasure};
 use crate::number::gate::quantity::Unit;
+use crate::number::gate::{Bound, Comparison, Gate, Quality};
 
 crate::vocabulary! {
     /// What became of a gate.

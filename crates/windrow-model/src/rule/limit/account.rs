@@ -4,10 +4,9 @@
 use std::collections::BTreeMap;
 
 use crate::ids::SessionId;
-use crate::rule::limit::Hold;
-use crate::rule::limit::Limits;
 use crate::rule::limit::bucket::{Bucket, Rate};
 use crate::rule::limit::shared::{Answer, Ask};
+use crate::rule::limit::{Hold, Limits};
 use crate::time::Time;
 
 /// Who was told to wait is expected to ask again within this time after.

@@ -77,7 +77,7 @@ impl Response {
         let retry_after_ms = failure.retry_after_ms;
         match failure.class {
             ErrorClass::RateLimited => Response::RateLimited { retry_after_ms },
-            ErrorClass::Network | ErrorClass::Timeout | ErrorClass::Server => Response::Troubled { retry_after_ms },
+            class if class.is_transient() => Response::Troubled { retry_after_ms },
             // A rejected request is no sign of a failing provider.
             _ => Response::Ok { tokens: None },
         }

@@ -6,8 +6,7 @@ use async_trait::async_trait;
 
 use crate::error::Result;
 use crate::ids::SessionId;
-use crate::rule::limit::Hold;
-use crate::rule::limit::Limits;
+use crate::rule::limit::{Hold, Limits};
 use crate::time::Time;
 
 #[async_trait]
