@@ -41,7 +41,7 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     let source = Connection::Sqlite(sqlite::open_reader(from)?);
     let address = Address::parse(to)?;
     address.migrate()?;
-    let target = address.connect_writer().map_err(failure::Fault::from)?;
+    let target = address.connect_writer().map_err(failure::StoreFailure::from)?;
     Ok(run(&source, &target, progress)?)
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use windrow_model::bell::Bell;
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::failure::Fault;
+use crate::backend::failure::StoreFailure;
 use crate::backend::mysql;
 use crate::backend::postgres;
 use crate::backend::{self, Connection};
@@ -39,7 +39,7 @@ impl Address {
     /// The same, for work on it.
     pub fn make_ready(&self) -> Result<()> {
         self.migrate()?;
-        let conn = self.connect_reader().map_err(Fault::from)?;
+        let conn = self.connect_reader().map_err(StoreFailure::from)?;
         Ok(transfer::refuse_half(&conn)?)
     }
 

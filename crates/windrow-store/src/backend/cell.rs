@@ -37,8 +37,8 @@ pub(crate) trait FromCell: Sized {
 }
 
 pub(super) fn read<T: FromCell>(cell: Cell, column: usize) -> Result<T> {
-    let strange = || Error::Strange { column, why: format!("{cell:?} is no {}", std::any::type_name::<T>()) };
-    T::from_cell(cell).ok_or_else(strange)
+    let decode_error = || Error::Decode { column, why: format!("{cell:?} is no {}", std::any::type_name::<T>()) };
+    T::from_cell(cell).ok_or_else(decode_error)
 }
 
 macro_rules! integers {

@@ -15,7 +15,7 @@ pub(crate) enum Error {
     /// One row was asked for, and there is none.
     NoRows,
     /// Not what we wrote there.
-    Strange {
+    Decode {
         column: usize,
         why: String,
     },
@@ -32,7 +32,7 @@ impl Error {
     /// Whether trying again later may help.
     pub fn is_passing(&self) -> bool {
         match self {
-            Error::NoRows | Error::Strange { .. } => false,
+            Error::NoRows | Error::Decode { .. } => false,
             Error::Sqlite(error) => is_passing(error),
             Error::Overtaken | Error::Postgres(_) | Error::MySql(_) => {
                 self.is_conflict() || self.is_lost() || self.is_refused()
@@ -79,7 +79,7 @@ impl std::fmt::Display for Error {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Error::NoRows => f.write_str("a row that must be there is missing"),
-            Error::Strange { column, why } => write!(f, "column {column}: {why}"),
+            Error::Decode { column, why } => write!(f, "column {column}: {why}"),
             Error::Overtaken => f.write_str("another changed the same rows meanwhile"),
             Error::Sqlite(error) => error.fmt(f),
             Error::Postgres(error) => match error.as_db_error() {

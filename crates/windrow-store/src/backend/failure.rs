@@ -7,43 +7,43 @@ use windrow_model::store::StoreError;
 use crate::backend;
 
 #[derive(Debug)]
-pub(crate) enum Fault {
+pub(crate) enum StoreFailure {
     Refused(StoreError),
     Database(backend::Error),
 }
 
-pub(crate) type Result<T> = std::result::Result<T, Fault>;
+pub(crate) type Result<T> = std::result::Result<T, StoreFailure>;
 
-impl From<StoreError> for Fault {
+impl From<StoreError> for StoreFailure {
     fn from(refusal: StoreError) -> Self {
-        Fault::Refused(refusal)
+        StoreFailure::Refused(refusal)
     }
 }
 
-impl From<Forbidden> for Fault {
+impl From<Forbidden> for StoreFailure {
     fn from(refusal: Forbidden) -> Self {
-        Fault::Refused(refusal.into())
+        StoreFailure::Refused(refusal.into())
     }
 }
 
-impl From<backend::Error> for Fault {
+impl From<backend::Error> for StoreFailure {
     fn from(error: backend::Error) -> Self {
-        Fault::Database(error)
+        StoreFailure::Database(error)
     }
 }
 
-impl From<rusqlite::Error> for Fault {
+impl From<rusqlite::Error> for StoreFailure {
     fn from(error: rusqlite::Error) -> Self {
-        Fault::Database(error.into())
+        StoreFailure::Database(error.into())
     }
 }
 
-impl From<Fault> for StoreError {
-    fn from(fault: Fault) -> Self {
+impl From<StoreFailure> for StoreError {
+    fn from(fault: StoreFailure) -> Self {
         match fault {
-            Fault::Refused(refusal) => refusal,
-            Fault::Database(error) if error.is_passing() => StoreError::Unavailable(error.to_string()),
-            Fault::Database(error) => StoreError::Corrupt(error.to_string()),
+            StoreFailure::Refused(refusal) => refusal,
+            StoreFailure::Database(error) if error.is_passing() => StoreError::Unavailable(error.to_string()),
+            StoreFailure::Database(error) => StoreError::Corrupt(error.to_string()),
         }
     }
 }

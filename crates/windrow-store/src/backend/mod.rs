@@ -29,11 +29,11 @@ pub(crate) use error::{Error, OptionalExtension, Result};
 #[cfg(test)]
 pub(crate) use hold::hold_many;
 pub(crate) use params::{Bound, Params, named_params, params, params_from_iter};
-pub(crate) use pool::{Connect, Lanes};
+pub(crate) use pool::{Connect, ConnectionPool};
 pub(crate) use row::Row;
 pub(crate) use statement::Statement;
 pub(crate) use text::{Change, ForRows, Lookup, NewRows, Source, Sql, Text};
-pub(crate) use translate::{Place, Translated, fill, translate};
+pub(crate) use translate::{BindParam, Translated, fill, translate};
 
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),

@@ -11,7 +11,7 @@ use windrow_model::retry::Backoff;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::CommitMeter;
-use crate::backend::failure::{self, Fault};
+use crate::backend::failure::{self, StoreFailure};
 use crate::backend::{self, Connection};
 
 /// How often a transaction that met another one is run again.
@@ -19,14 +19,14 @@ const AGAIN: u32 = 30;
 const BACKOFF: Backoff = Backoff { first_ms: 1, max_ms: 100 };
 
 pub(crate) type Connect = dyn Fn() -> backend::Result<Connection> + Send + Sync;
-type Work = Box<dyn FnOnce(&mut Lane) + Send>;
+type Work = Box<dyn FnOnce(&mut PooledConnection) + Send>;
 
 /// A few threads for one kind of work.
-pub(crate) struct Lanes {
+pub(crate) struct ConnectionPool {
     queue: mpsc::Sender<Work>,
 }
 
-pub(crate) struct Lane {
+pub(crate) struct PooledConnection {
     connect: Arc<Connect>,
     conn: Option<Connection>,
     /// How its transactions begin.
@@ -34,7 +34,7 @@ pub(crate) struct Lane {
     meter: Arc<CommitMeter>,
 }
 
-impl Lanes {
+impl ConnectionPool {
     /// The threads end when this is dropped and what waits is done.
     pub fn start(
         name: &str,
@@ -47,12 +47,13 @@ impl Lanes {
         let waiting = Arc::new(Mutex::new(waiting));
         for _ in 0..lanes {
             let waiting = Arc::clone(&waiting);
-            let mut lane = Lane { connect: Arc::clone(connect), conn: None, begin, meter: Arc::clone(meter) };
+            let mut pooled =
+                PooledConnection { connect: Arc::clone(connect), conn: None, begin, meter: Arc::clone(meter) };
             std::thread::Builder::new()
                 .name(name.to_owned())
                 .spawn(move || {
                     while let Some(work) = next(&waiting) {
-                        work(&mut lane);
+                        work(&mut pooled);
                     }
                 })
                 .map_err(|error| StoreError::Unavailable(format!("cannot start a thread: {error}")))?;
@@ -67,8 +68,8 @@ impl Lanes {
     {
         let gone = || StoreError::Unavailable("the threads of the database have ended".into());
         let (reply, answer) = oneshot::channel();
-        let work: Work = Box::new(move |lane| {
-            let _ = reply.send(lane.run(&verb));
+        let work: Work = Box::new(move |pooled| {
+            let _ = reply.send(pooled.run(&verb));
         });
         self.queue.send(work).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
@@ -79,7 +80,7 @@ fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
     waiting.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
 }
 
-impl Lane {
+impl PooledConnection {
     fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
         let (mut conflicts, mut reconnected) = (0, false);
         loop {
@@ -89,11 +90,11 @@ impl Lane {
                     self.meter.record(began.elapsed());
                     return Ok(done);
                 }
-                Err(Failed::Before(Fault::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
+                Err(Failed::Before(StoreFailure::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
                     std::thread::sleep(BACKOFF.after(conflicts));
                     conflicts += 1;
                 }
-                Err(Failed::Before(Fault::Database(error))) if error.is_lost() && !reconnected => {
+                Err(Failed::Before(StoreFailure::Database(error))) if error.is_lost() && !reconnected => {
                     tracing::warn!(%error, "the connection to the database is lost; trying again on another");
                     reconnected = true;
                 }
@@ -113,7 +114,7 @@ impl Lane {
         self.meter.sent(conn.take_sent());
         // Whatever state a failed statement left it in: a new one costs little, a wrong one much.
         let unsure = match &outcome {
-            Err(Failed::Before(Fault::Database(error))) => error.is_lost(),
+            Err(Failed::Before(StoreFailure::Database(error))) => error.is_lost(),
             Err(Failed::Committing(_)) => true,
             _ => false,
         };
@@ -126,7 +127,7 @@ impl Lane {
 
 enum Failed {
     /// Nothing of it has happened.
-    Before(Fault),
+    Before(StoreFailure),
     /// It may or may not have happened.
     Committing(backend::Error),
 }

@@ -33,7 +33,7 @@ fn of_sqlite(value: ValueRef<'_>, column: usize) -> Result<Cell<'_>> {
         ValueRef::Integer(int) => Cell::Int(int),
         ValueRef::Real(real) => Cell::Real(real),
         ValueRef::Text(text) => {
-            Cell::Text(std::str::from_utf8(text).map_err(|error| Error::Strange { column, why: error.to_string() })?)
+            Cell::Text(std::str::from_utf8(text).map_err(|error| Error::Decode { column, why: error.to_string() })?)
         }
         ValueRef::Blob(blob) => Cell::Blob(blob),
     })

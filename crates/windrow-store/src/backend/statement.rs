@@ -88,7 +88,7 @@ fn bind(stmt: &mut rusqlite::Statement, bound: Bound) -> Result<()> {
         Bound::Named(values) => {
             for (name, value) in values {
                 let place = stmt.parameter_index(name)?;
-                let unknown = || Error::Strange { column: 0, why: format!("the statement has no {name}") };
+                let unknown = || Error::Decode { column: 0, why: format!("the statement has no {name}") };
                 stmt.raw_bind_parameter(place.ok_or_else(unknown)?, value.cell())?;
             }
         }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use super::{Dialect, Place, fill};
+use super::{BindParam, Dialect, fill};
 
 /// What can be prepared.
 pub(crate) trait Text {
@@ -61,7 +61,7 @@ pub(crate) struct Source<'a> {
     pub dialect: Dialect,
     /// A table `u` of the values.
     pub table: String,
-    pub column: &'a dyn Fn(&Place) -> String,
+    pub column: &'a dyn Fn(&BindParam) -> String,
 }
 
 impl Source<'_> {

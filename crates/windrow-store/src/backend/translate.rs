@@ -8,7 +8,7 @@ const RESERVED: [&str; 5] = ["cursor", "key", "rank", "rows", "schema"];
 
 /// A placeholder: the value of this number, or of this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Place {
+pub(crate) enum BindParam {
     Number(usize),
     Name(String),
 }
@@ -17,7 +17,7 @@ pub(crate) enum Place {
 pub(crate) struct Translated {
     pub sql: String,
     /// What to bind, in order.
-    pub places: Vec<Place>,
+    pub places: Vec<BindParam>,
 }
 
 /// With the placeholders of a server. PostgreSQL binds a value once, MySQL wherever it occurs.
@@ -39,7 +39,7 @@ pub(crate) fn translate(sql: &str, dialect: Dialect) -> Translated {
 }
 
 /// The text with every placeholder replaced.
-pub(crate) fn fill(sql: &str, dialect: Dialect, written: &dyn Fn(&Place) -> String) -> String {
+pub(crate) fn fill(sql: &str, dialect: Dialect, written: &dyn Fn(&BindParam) -> String) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let (mut rest, mut bare) = (sql, 0);
     while let Some(at) = rest.find(['?', ':', '\'']) {
@@ -55,12 +55,12 @@ pub(crate) fn fill(sql: &str, dialect: Dialect, written: &dyn Fn(&Place) -> Stri
             "?" => {
                 let (digits, tail) = split_while(tail, |c| c.is_ascii_digit());
                 bare += 1;
-                out.push_str(&written(&Place::Number(digits.parse().unwrap_or(bare))));
+                out.push_str(&written(&BindParam::Number(digits.parse().unwrap_or(bare))));
                 tail
             }
             _ => {
                 let (name, tail) = split_while(tail, is_of_name);
-                out.push_str(&written(&Place::Name(format!(":{name}"))));
+                out.push_str(&written(&BindParam::Name(format!(":{name}"))));
                 tail
             }
         };
@@ -106,14 +106,14 @@ mod tests {
     fn a_value_used_twice_is_bound_once() {
         let found = translate("UPDATE t SET a = ?2 WHERE id = ?1 AND a <> ?2 AND b = 'why?'", Dialect::Postgres);
         assert_eq!(found.sql, "UPDATE t SET a = $1 WHERE id = $2 AND a <> $1 AND b = 'why?'");
-        assert_eq!(found.places, [Place::Number(2), Place::Number(1)]);
+        assert_eq!(found.places, [BindParam::Number(2), BindParam::Number(1)]);
     }
 
     #[test]
     fn mysql_binds_a_value_wherever_it_stands() {
         let found = translate("UPDATE t SET rank = ?2 WHERE at = :id AND b = 'a key?' AND rank <> ?2", Dialect::MySql);
         assert_eq!(found.sql, "UPDATE t SET `rank` = ? WHERE at = ? AND b = 'a key?' AND `rank` <> ?");
-        assert_eq!(found.places, [Place::Number(2), Place::Name(":id".into()), Place::Number(2)]);
+        assert_eq!(found.places, [BindParam::Number(2), BindParam::Name(":id".into()), BindParam::Number(2)]);
     }
 
     #[test]

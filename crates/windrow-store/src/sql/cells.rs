@@ -36,37 +36,37 @@ impl<'r> Cells<'r> {
         self.next += 1;
         match self.row.cell(self.next - 1)? {
             Cell::Text(text) => Ok(text),
-            other => Err(self.strange(format!("{other:?} is no text"))),
+            other => Err(self.decode_error(format!("{other:?} is no text"))),
         }
     }
 
     /// What is stored as the text it is written as.
     pub fn text_as<T: FromStr<Err: std::fmt::Display>>(&mut self) -> Result<T> {
-        self.text()?.parse().map_err(|error: T::Err| self.strange(error.to_string()))
+        self.text()?.parse().map_err(|error: T::Err| self.decode_error(error.to_string()))
     }
 
     /// A state stored as a code.
     pub fn coded<W: Word>(&mut self) -> Result<W> {
         let code = self.get()?;
-        codes::word(code).ok_or_else(|| self.strange(format!("no word has code {code}")))
+        codes::word(code).ok_or_else(|| self.decode_error(format!("no word has code {code}")))
     }
 
     pub fn maybe_coded<W: Word>(&mut self) -> Result<Option<W>> {
         let Some(code) = self.get::<Option<i64>>()? else { return Ok(None) };
-        codes::word(code).map(Some).ok_or_else(|| self.strange(format!("no word has code {code}")))
+        codes::word(code).map(Some).ok_or_else(|| self.decode_error(format!("no word has code {code}")))
     }
 
     /// A state stored as its word.
     pub fn word<W: Word>(&mut self) -> Result<W> {
         let text: String = self.get()?;
         let found = W::ALL.iter().copied().find(|word| word.as_str() == text);
-        found.ok_or_else(|| self.strange(format!("unknown word {text:?}")))
+        found.ok_or_else(|| self.decode_error(format!("unknown word {text:?}")))
     }
 
     pub fn maybe_word<W: Word>(&mut self) -> Result<Option<W>> {
         let Some(text) = self.get::<Option<String>>()? else { return Ok(None) };
         let found = W::ALL.iter().copied().find(|word| word.as_str() == text);
-        found.map(Some).ok_or_else(|| self.strange(format!("unknown word {text:?}")))
+        found.map(Some).ok_or_else(|| self.decode_error(format!("unknown word {text:?}")))
     }
 
     pub fn time(&mut self) -> Result<Time> {
@@ -87,12 +87,12 @@ impl<'r> Cells<'r> {
 
     /// A value stored as its JSON.
     pub fn parsed<T>(&mut self, parse: fn(&Json) -> serde_json::Result<T>) -> Result<T> {
-        parse(&self.json()?).map_err(|error| self.strange(error.to_string()))
+        parse(&self.json()?).map_err(|error| self.decode_error(error.to_string()))
     }
 
     pub fn maybe_parsed<T>(&mut self, parse: fn(&Json) -> serde_json::Result<T>) -> Result<Option<T>> {
         let Some(json) = self.maybe_json()? else { return Ok(None) };
-        parse(&json).map(Some).map_err(|error| self.strange(error.to_string()))
+        parse(&json).map(Some).map_err(|error| self.decode_error(error.to_string()))
     }
 
     pub fn key(&mut self) -> Result<ContentKey> {
@@ -105,7 +105,7 @@ impl<'r> Cells<'r> {
 
     pub fn priority(&mut self) -> Result<Priority> {
         let value = self.get()?;
-        Priority::new(value).ok_or_else(|| self.strange(format!("priority {value}")))
+        Priority::new(value).ok_or_else(|| self.decode_error(format!("priority {value}")))
     }
 
     /// In the order of the columns of `runs`.
@@ -134,7 +134,7 @@ impl<'r> Cells<'r> {
     }
 
     /// Not what we wrote there.
-    pub fn strange(&self, why: String) -> Error {
-        Error::Strange { column: self.next - 1, why }
+    pub fn decode_error(&self, why: String) -> Error {
+        Error::Decode { column: self.next - 1, why }
     }
 }

@@ -6,19 +6,19 @@ use crate::backend::Connection;
 use crate::backend::failure::Result;
 
 /// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-pub(crate) const RESOURCES: i64 = 0;
+const RESOURCES: i64 = 0;
 /// One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// Secrets are sealed anew as a whole.
 pub(crate) const SECRETS: i64 = 65;
 
-pub(crate) fn stripe(tx: &Connection, stripe: i64) -> Result<()> {
-    Ok(tx.lock("stripes", [stripe])?)
+pub(crate) fn named(tx: &Connection, lock: i64) -> Result<()> {
+    Ok(tx.lock("stripes", [lock])?)
 }
 
 /// Nobody takes or frees a resource meanwhile, if any of these has one.
 pub(crate) fn resources<'a>(tx: &Connection, mut of: impl Iterator<Item = &'a Option<String>>) -> Result<()> {
-    if of.any(Option::is_some) { stripe(tx, RESOURCES) } else { Ok(()) }
+    if of.any(Option::is_some) { named(tx, RESOURCES) } else { Ok(()) }
 }
 
 /// FNV-1a: the same on every node and in every version.
@@ -37,7 +37,7 @@ pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<()> {
 }
 
 /// What a query finds, read once more when its rows are held: they may have changed while we waited for them.
-pub(crate) fn steady<T>(
+pub(crate) fn lock_and_recheck<T>(
     tx: &Connection,
     table: &str,
     read: impl Fn() -> Result<Vec<T>>,

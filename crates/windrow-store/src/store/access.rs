@@ -15,7 +15,7 @@ impl AccessStore for SqlStore {
     }
 
     async fn has_keys(&self) -> Result<bool> {
-        self.glance("has_keys", access::has_keys).await
+        self.read_inline("has_keys", access::has_keys).await
     }
 
     async fn keys(&self) -> Result<Vec<ApiKey>> {
@@ -23,7 +23,7 @@ impl AccessStore for SqlStore {
     }
 
     async fn key(&self, id: KeyId) -> Result<Option<ApiKey>> {
-        self.glance("key", move |conn| access::find(conn, id)).await
+        self.read_inline("key", move |conn| access::find(conn, id)).await
     }
 
     async fn revoke_key(&self, id: KeyId, now: Time) -> Result<ApiKey> {

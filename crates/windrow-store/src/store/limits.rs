@@ -38,7 +38,7 @@ impl SqlStore {
     }
 
     pub(crate) async fn limit_authority(&self) -> Result<Authority> {
-        self.glance("limit_authority", limit_authority::authority).await
+        self.read_inline("limit_authority", limit_authority::authority).await
     }
 
     /// Follows the authority before it, unless another has done so already. Returns the one that holds.

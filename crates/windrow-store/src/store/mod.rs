@@ -33,14 +33,14 @@ use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use crate::backend::failure;
-use crate::backend::sqlite::{self, Footing, Readers, Writer};
-use crate::backend::{Address, CommitMeter, Connect, Connection, Lanes};
+use crate::backend::sqlite::{self, FailureScope, Readers, Writer};
+use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool};
 use crate::meters::Meters;
 use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
 use crate::sql::table::{items, jobs, journal, runs, shared, steps};
-use crate::sql::verb::lookout::Lookout;
+use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
     schedules, sessions, submit, waits,
@@ -53,18 +53,18 @@ const READERS: usize = 4;
 /// A store in an SQL database. Dropping the embedded one finishes what is waiting, copies the write-ahead
 /// log back and closes the file.
 pub struct SqlStore {
-    place: Place,
+    backend: Backend,
     meters: Meters,
     bell: Option<Arc<dyn Bell>>,
-    lookout: Arc<Lookout>,
+    bookmarks: Arc<ScanBookmarks>,
 }
 
 /// Where its verbs run.
-enum Place {
+enum Backend {
     /// One thread writes a file, a few connections read it. The writer goes last and leaves no log behind.
     File { readers: Readers, writer: Writer },
     /// Connections to a server, some that write and some that read, so that neither waits for the other.
-    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter>, reading: Arc<CommitMeter> },
+    Server { writers: ConnectionPool, readers: ConnectionPool, meter: Arc<CommitMeter>, reading: Arc<CommitMeter> },
 }
 
 impl SqlStore {
@@ -72,11 +72,11 @@ impl SqlStore {
     pub fn open(path: &Path) -> Result<Self> {
         let writer = Writer::start(sqlite::open_writer(path)?)?;
         Ok(Self {
-            place: Place::File { writer, readers: Readers::new(path.to_owned()) },
+            backend: Backend::File { writer, readers: Readers::new(path.to_owned()) },
             meters: Meters::default(),
             bell: None,
             // What is gone is gone at once.
-            lookout: Arc::new(Lookout::marking_after(Duration::MAX)),
+            bookmarks: Arc::new(ScanBookmarks::bookmark_after(Duration::MAX)),
         })
     }
 
@@ -90,12 +90,12 @@ impl SqlStore {
         let meter = Arc::new(CommitMeter::default());
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
-        let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let writers = ConnectionPool::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
         let (begin, bell, reading) = (address.begin_reading(), address.bell()?, Arc::default());
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
-        let readers = Lanes::start("windrow-reads", READERS, begin, &connect, &reading)?;
-        let place = Place::Server { writers, readers, meter, reading };
-        Ok(Self { place, meters: Meters::default(), bell, lookout: Arc::default() })
+        let readers = ConnectionPool::start("windrow-reads", READERS, begin, &connect, &reading)?;
+        let backend = Backend::Server { writers, readers, meter, reading };
+        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default() })
     }
 
     /// With a bell, where the database has none of its own.
@@ -103,9 +103,9 @@ impl SqlStore {
         Self { bell: Some(self.bell.unwrap_or(bell)), ..self }
     }
 
-    /// With another idea of how long a look at a queue may take before it leaves a mark (`lookout.rs`).
+    /// With another idea of how long a look at a queue may take before it leaves a mark (`scan_bookmarks.rs`).
     pub fn with_patience(self, long: Duration) -> Self {
-        Self { lookout: Arc::new(Lookout::marking_after(long)), ..self }
+        Self { bookmarks: Arc::new(ScanBookmarks::bookmark_after(long)), ..self }
     }
 
     /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.
@@ -115,17 +115,17 @@ impl SqlStore {
 
     /// Transactions so far; far fewer than verbs when many arrive at once.
     pub fn commits(&self) -> u64 {
-        match &self.place {
-            Place::File { writer, .. } => writer.commits(),
-            Place::Server { meter, .. } => meter.commits(),
+        match &self.backend {
+            Backend::File { writer, .. } => writer.commits(),
+            Backend::Server { meter, .. } => meter.commits(),
         }
     }
 
     /// Statements sent to a server so far, with those that begin and end transactions. None are sent to a file.
     pub fn statements(&self) -> u64 {
-        match &self.place {
-            Place::File { .. } => 0,
-            Place::Server { meter, reading, .. } => meter.statements() + reading.statements(),
+        match &self.backend {
+            Backend::File { .. } => 0,
+            Backend::Server { meter, reading, .. } => meter.statements() + reading.statements(),
         }
     }
 
@@ -135,9 +135,9 @@ impl SqlStore {
     }
 
     fn slowest_commit_ms(&self) -> i64 {
-        match &self.place {
-            Place::File { writer, .. } => writer.slowest_ms(),
-            Place::Server { meter, .. } => meter.slowest_ms(),
+        match &self.backend {
+            Backend::File { writer, .. } => writer.slowest_ms(),
+            Backend::Server { meter, .. } => meter.slowest_ms(),
         }
     }
 
@@ -146,9 +146,9 @@ impl SqlStore {
         name: &'static str,
         verb: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.place {
-            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Savepoint, verb)).await,
-            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        match &self.backend {
+            Backend::File { writer, .. } => self.meters.timed(name, writer.write(FailureScope::Savepoint, verb)).await,
+            Backend::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
         }
     }
 
@@ -175,9 +175,9 @@ impl SqlStore {
         name: &'static str,
         verb: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.place {
-            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Group, verb)).await,
-            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        match &self.backend {
+            Backend::File { writer, .. } => self.meters.timed(name, writer.write(FailureScope::Group, verb)).await,
+            Backend::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
         }
     }
 
@@ -186,33 +186,33 @@ impl SqlStore {
         name: &'static str,
         query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.place {
-            Place::File { readers, .. } => self.meters.timed(name, readers.read(query)).await,
-            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        match &self.backend {
+            Backend::File { readers, .. } => self.meters.timed(name, readers.read(query)).await,
+            Backend::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
     }
 
     /// For numbers over every row.
-    async fn walk<T: Send + 'static>(
+    async fn read_background<T: Send + 'static>(
         &self,
         name: &'static str,
         query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.place {
-            Place::File { readers, .. } => self.meters.timed(name, readers.walk(query)).await,
-            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        match &self.backend {
+            Backend::File { readers, .. } => self.meters.timed(name, readers.read_background(query)).await,
+            Backend::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
     }
 
     /// For look-ups by key and single pages of an index.
-    async fn glance<T: Send + 'static>(
+    async fn read_inline<T: Send + 'static>(
         &self,
         name: &'static str,
         query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
     ) -> Result<T> {
-        match &self.place {
-            Place::File { readers, .. } => self.meters.timed(name, async { readers.glance(query) }).await,
-            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        match &self.backend {
+            Backend::File { readers, .. } => self.meters.timed(name, async { readers.read_inline(query) }).await,
+            Backend::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
     }
 }
@@ -268,16 +268,16 @@ impl Queue for SqlStore {
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
-        let lookout = Arc::clone(&self.lookout);
-        self.write_hot("claim", move |tx| claim::claim(tx, &lookout, &claim, now)).await
+        let bookmarks = Arc::clone(&self.bookmarks);
+        self.write_hot("claim", move |tx| claim::claim(tx, &bookmarks, &claim, now)).await
     }
 
     async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
-        self.glance("history", move |conn| steps::history(conn, attempt)).await
+        self.read_inline("history", move |conn| steps::history(conn, attempt)).await
     }
 
     async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
-        self.glance("shared_step", move |conn| shared::shared_step(conn, run, key)).await
+        self.read_inline("shared_step", move |conn| shared::shared_step(conn, run, key)).await
     }
 
     async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
@@ -291,15 +291,15 @@ impl Queue for SqlStore {
     }
 
     async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-        let lookout = Arc::clone(&self.lookout);
-        let done = self.write_hot("archive", move |tx| archive::archive(tx, &lookout, ticket, limit, now)).await?;
+        let bookmarks = Arc::clone(&self.bookmarks);
+        let done = self.write_hot("archive", move |tx| archive::archive(tx, &bookmarks, ticket, limit, now)).await?;
         self.ring();
         Ok(done)
     }
 
     async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
-        let lookout = Arc::clone(&self.lookout);
-        self.write("reap", move |tx| reap::reap(tx, &lookout, limit, now)).await
+        let bookmarks = Arc::clone(&self.bookmarks);
+        self.write("reap", move |tx| reap::reap(tx, &bookmarks, limit, now)).await
     }
 
     async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
@@ -359,11 +359,11 @@ impl Queue for SqlStore {
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-        self.glance("outbox", move |conn| journal::outbox(conn, after, limit)).await
+        self.read_inline("outbox", move |conn| journal::outbox(conn, after, limit)).await
     }
 
     async fn outbox_reach(&self) -> Result<OutboxReach> {
-        self.glance("outbox_reach", journal::reach).await
+        self.read_inline("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
@@ -383,7 +383,7 @@ impl Queue for SqlStore {
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {
-        self.glance("job", move |conn| jobs::job(conn, id)).await
+        self.read_inline("job", move |conn| jobs::job(conn, id)).await
     }
 
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
@@ -391,24 +391,24 @@ impl Queue for SqlStore {
     }
 
     async fn run(&self, id: RunId) -> Result<Run> {
-        self.glance("run", move |conn| runs::run(conn, id)).await
+        self.read_inline("run", move |conn| runs::run(conn, id)).await
     }
 
     async fn spec(&self, hash: &str) -> Result<Json> {
         let hash = hash.to_owned();
-        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
+        self.read_inline("spec", move |conn| jobs::spec(conn, &hash)).await
     }
 
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
-        self.glance("outline", move |conn| Ok(items::outlines(conn, &[id])?.remove(0))).await
+        self.read_inline("outline", move |conn| Ok(items::outlines(conn, &[id])?.remove(0))).await
     }
 
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
-        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+        self.read_inline("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
     }
 
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
+        self.read_background("aggregates", move |conn| aggregates::aggregates(conn, run)).await
     }
 
     async fn recount(&self, run: RunId) -> Result<Counters> {
@@ -420,18 +420,18 @@ impl Queue for SqlStore {
 impl Reads for SqlStore {
     async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
         let (workspace, name) = (workspace.to_owned(), name.to_owned());
-        self.glance("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
+        self.read_inline("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
     }
 
     async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
         match filter.is_every_job() {
-            true => self.glance("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+            true => self.read_inline("jobs", move |conn| jobs::jobs(conn, &filter)).await,
             false => self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await,
         }
     }
 
     async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        self.glance("runs", move |conn| runs::runs(conn, job)).await
+        self.read_inline("runs", move |conn| runs::runs(conn, job)).await
     }
 
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
@@ -441,12 +441,12 @@ impl Reads for SqlStore {
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
         match query.condition.is_some() || query.sort.is_some() {
             true => self.read("search_items", move |conn| item_search::search_items(conn, &query)).await,
-            false => self.glance("search_items", move |conn| item_search::search_items(conn, &query)).await,
+            false => self.read_inline("search_items", move |conn| item_search::search_items(conn, &query)).await,
         }
     }
 
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        self.glance("item", move |conn| Ok(items::details(conn, &[id])?.remove(0))).await
+        self.read_inline("item", move |conn| Ok(items::details(conn, &[id])?.remove(0))).await
     }
 
     async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
@@ -458,15 +458,15 @@ impl Reads for SqlStore {
     }
 
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-        self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
+        self.read_inline("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
-        self.walk("stats", move |conn| stats::stats(conn, &extent)).await
+        self.read_background("stats", move |conn| stats::stats(conn, &extent)).await
     }
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
-        self.walk("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
+        self.read_background("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
     }
 
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {

@@ -8,7 +8,7 @@ use mysql::consts::CapabilityFlags;
 use mysql::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::failure::Fault;
+use crate::backend::failure::StoreFailure;
 use crate::backend::mysql::Link;
 use crate::backend::mysql::link;
 use crate::backend::mysql::migrate;
@@ -114,7 +114,7 @@ impl Address {
             }
             other => other,
         };
-        migrate::migrate(&conn.map_err(Fault::from)?)
+        migrate::migrate(&conn.map_err(StoreFailure::from)?)
     }
 
     fn create_database(&self) -> backend::Result<()> {

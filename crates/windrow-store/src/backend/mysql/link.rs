@@ -12,7 +12,9 @@ use mysql::{Conn, Params, Statement, Value};
 use crate::backend::mysql::cells;
 use crate::backend::mysql::set;
 use crate::backend::mysql::set::Kind;
-use crate::backend::{Bound, Cell, Dialect, Error, ForRows, Lookup, Place, Result, Row, Source, Translated, translate};
+use crate::backend::{
+    BindParam, Bound, Cell, Dialect, Error, ForRows, Lookup, Result, Row, Source, Translated, translate,
+};
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
 pub(super) const STATEMENTS: usize = 512;
@@ -28,7 +30,7 @@ pub(crate) struct Link {
 
 pub(crate) struct Prepared {
     statement: Statement,
-    places: Vec<Place>,
+    places: Vec<BindParam>,
     /// It changes rows that are there already, which the server counts twice.
     upserts: bool,
 }
@@ -62,7 +64,7 @@ impl Link {
     }
 
     /// What is prepared under this name, made if it is not there.
-    fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<Place>)) -> Result<Arc<Prepared>> {
+    fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<BindParam>)) -> Result<Arc<Prepared>> {
         if let Some(known) = self.prepared.borrow_mut().get(name) {
             return Ok(Arc::clone(known));
         }
@@ -133,7 +135,7 @@ impl Link {
 
     pub fn prepare_set(&self, statement: &(impl ForRows + ?Sized), kinds: &[Kind]) -> Result<Arc<Prepared>> {
         self.keep(&format!("{kinds:?} {}", statement.on(Dialect::MySql)), || {
-            let column = |place: &Place| set::column(kinds, place);
+            let column = |place: &BindParam| set::column(kinds, place);
             let source = Source { dialect: Dialect::MySql, table: set::source(kinds), column: &column };
             (statement.for_set(&source), Vec::new())
         })
@@ -160,19 +162,21 @@ fn positional(values: Vec<Value>) -> Params {
     if values.is_empty() { Params::Empty } else { Params::Positional(values) }
 }
 
-fn of_row(row: &[Cell], place: &Place) -> Result<Value> {
+fn of_row(row: &[Cell], place: &BindParam) -> Result<Value> {
     match place {
-        Place::Number(n) => cells::value(row.get(n - 1).copied().unwrap_or(Cell::Null)),
-        Place::Name(name) => Err(Error::Strange { column: 0, why: format!("a row has no {name}") }),
+        BindParam::Number(n) => cells::value(row.get(n - 1).copied().unwrap_or(Cell::Null)),
+        BindParam::Name(name) => Err(Error::Decode { column: 0, why: format!("a row has no {name}") }),
     }
 }
 
 impl Prepared {
     fn values(&self, bound: Bound) -> Result<Vec<Value>> {
-        let missing = |place: &Place| Error::Strange { column: 0, why: format!("nothing is bound to {place:?}") };
-        let value = |place: &Place| match (place, &bound) {
-            (Place::Number(n), Bound::Numbered(values)) => values.get(n - 1).map(|value| cells::value(value.cell())),
-            (Place::Name(name), Bound::Named(values)) => {
+        let missing = |place: &BindParam| Error::Decode { column: 0, why: format!("nothing is bound to {place:?}") };
+        let value = |place: &BindParam| match (place, &bound) {
+            (BindParam::Number(n), Bound::Numbered(values)) => {
+                values.get(n - 1).map(|value| cells::value(value.cell()))
+            }
+            (BindParam::Name(name), Bound::Named(values)) => {
                 values.iter().find(|(known, _)| known == name).map(|(_, value)| cells::value(value.cell()))
             }
             _ => None,

@@ -1,7 +1,7 @@
 //! The rows of a set as MySQL and MariaDB take them: one JSON text that the server reads as a table, because that is the
 //! only table of values that both write in the same way. New rows are listed in the statement instead.
 
-use crate::backend::{Cell, Place};
+use crate::backend::{BindParam, Cell};
 
 /// What is in a column of the rows, as far as the server must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,11 +29,11 @@ fn kind(cell: Cell) -> Option<Kind> {
 }
 
 /// The value of this number. In JSON a blob is written in hexadecimal digits.
-pub(crate) fn column(kinds: &[Kind], place: &Place) -> String {
+pub(crate) fn column(kinds: &[Kind], place: &BindParam) -> String {
     match place {
-        Place::Number(n) if kinds[n - 1] == Kind::Blob => format!("UNHEX(u.p{n})"),
-        Place::Number(n) => format!("u.p{n}"),
-        Place::Name(name) => unreachable!("rows have no names: {name}"),
+        BindParam::Number(n) if kinds[n - 1] == Kind::Blob => format!("UNHEX(u.p{n})"),
+        BindParam::Number(n) => format!("u.p{n}"),
+        BindParam::Name(name) => unreachable!("rows have no names: {name}"),
     }
 }
 

@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::failure::Fault;
+use crate::backend::failure::StoreFailure;
 use crate::backend::postgres::Link;
 use crate::backend::postgres::migrate;
 use crate::backend::{self, Connection};
@@ -84,7 +84,7 @@ impl Address {
 
     /// Brings the schema up to date; whoever comes second waits for the first.
     pub fn migrate(&self) -> Result<()> {
-        migrate::migrate(&self.connect().map_err(Fault::from)?, &self.schema)
+        migrate::migrate(&self.connect().map_err(StoreFailure::from)?, &self.schema)
     }
 }
 

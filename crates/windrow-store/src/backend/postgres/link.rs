@@ -13,7 +13,7 @@ use postgres::{Client, Row, Statement};
 use crate::backend::postgres::cells::Arg;
 use crate::backend::postgres::set::{self, Column};
 use crate::backend::{
-    Bound, Cell, Dialect, Error, ForRows, Lookup, Place, Result, Row as AnyRow, Source, Translated, translate,
+    BindParam, Bound, Cell, Dialect, Error, ForRows, Lookup, Result, Row as AnyRow, Source, Translated, translate,
 };
 
 /// Search builds texts without end; the least recently used are dropped.
@@ -27,7 +27,7 @@ pub(crate) struct Link {
 
 pub(crate) struct Prepared {
     statement: Statement,
-    places: Vec<Place>,
+    places: Vec<BindParam>,
     /// Of the values of one row, where there are many.
     types: Vec<Type>,
 }
@@ -130,7 +130,7 @@ impl Link {
             return Ok(Arc::clone(known));
         }
         let one = self.prepare(&sql)?;
-        let column = |place: &Place| {
+        let column = |place: &BindParam| {
             let number = one.places.iter().position(|known| known == place).map_or(0, |at| at + 1);
             format!("u.p{number}")
         };
@@ -147,10 +147,10 @@ impl Prepared {
     }
 
     fn args<'a>(&self, bound: Bound<'a>) -> Result<Vec<Arg<'a>>> {
-        let missing = |place: &Place| Error::Strange { column: 0, why: format!("nothing is bound to {place:?}") };
-        let arg = |place: &Place| match (place, &bound) {
-            (Place::Number(n), Bound::Numbered(values)) => values.get(n - 1).map(|value| Arg(value.cell())),
-            (Place::Name(name), Bound::Named(values)) => {
+        let missing = |place: &BindParam| Error::Decode { column: 0, why: format!("nothing is bound to {place:?}") };
+        let arg = |place: &BindParam| match (place, &bound) {
+            (BindParam::Number(n), Bound::Numbered(values)) => values.get(n - 1).map(|value| Arg(value.cell())),
+            (BindParam::Name(name), Bound::Named(values)) => {
                 values.iter().find(|(known, _)| known == name).map(|(_, value)| Arg(value.cell()))
             }
             _ => None,

@@ -18,9 +18,9 @@ pub(super) const MIGRATIONS: &[&str] = &[
 const LOCK: i32 = 7769;
 
 pub(super) fn migrate(conn: &Connection, schema: &str) -> Result<()> {
-    conn.perform("BEGIN").map_err(failure::Fault::from)?;
+    conn.perform("BEGIN").map_err(failure::StoreFailure::from)?;
     let done = apply(conn, schema);
-    conn.perform(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).map_err(failure::Fault::from)?;
+    conn.perform(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).map_err(failure::StoreFailure::from)?;
     Ok(done?)
 }
 

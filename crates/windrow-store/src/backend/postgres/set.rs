@@ -3,7 +3,7 @@
 
 use postgres::types::Type;
 
-use crate::backend::{Cell, Place};
+use crate::backend::{BindParam, Cell};
 
 /// The set as a table; `n` numbers its rows.
 pub(super) fn source(types: &[Type]) -> String {
@@ -21,10 +21,10 @@ pub(super) enum Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    pub fn gather<const N: usize>(ty: &Type, place: &Place, rows: &'a [[Cell<'a>; N]]) -> Self {
+    pub fn gather<const N: usize>(ty: &Type, place: &BindParam, rows: &'a [[Cell<'a>; N]]) -> Self {
         let cells = rows.iter().map(|row| match place {
-            Place::Number(n) => row.get(n - 1).copied().unwrap_or(Cell::Null),
-            Place::Name(_) => Cell::Null,
+            BindParam::Number(n) => row.get(n - 1).copied().unwrap_or(Cell::Null),
+            BindParam::Name(_) => Cell::Null,
         });
         match *ty {
             Type::FLOAT8 => Column::Reals(cells.map(real).collect()),

@@ -11,4 +11,4 @@ mod writer;
 pub(crate) use connection::{open_reader, open_writer};
 pub use copy::copy;
 pub(crate) use readers::Readers;
-pub(crate) use writer::{Footing, Writer};
+pub(crate) use writer::{FailureScope, Writer};

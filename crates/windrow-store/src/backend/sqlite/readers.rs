@@ -1,7 +1,7 @@
 //! Connections that only read. Each read sees one moment of the database, however many statements it takes.
 //!
 //! A read of any length runs where blocking is allowed, a few at a time. A walk passes every row of a job for
-//! numbers that people look at; it steps back behind all other work. A glance is a look-up by key or one
+//! numbers that people look at; it steps back behind all other work. A read_inline is a look-up by key or one
 //! page of an index: some tens of microseconds, less than another thread would take to wake up for it. It
 //! is done on the spot, on connections of its own, and never waits for the long reads.
 
@@ -24,7 +24,7 @@ pub(crate) struct Readers {
     path: PathBuf,
     places: Semaphore,
     idle: Idle,
-    /// As many as threads that glance at the same time.
+    /// As many as threads that read_inline at the same time.
     at_hand: Idle,
 }
 
@@ -59,7 +59,7 @@ impl Readers {
         Ok(found?)
     }
 
-    pub async fn walk<T, F>(&self, query: F) -> Result<T>
+    pub async fn read_background<T, F>(&self, query: F) -> Result<T>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> failure::Result<T> + Send + 'static,
@@ -79,7 +79,7 @@ impl Readers {
         Ok(found?)
     }
 
-    pub fn glance<T>(&self, query: impl Fn(&Connection) -> failure::Result<T>) -> Result<T> {
+    pub fn read_inline<T>(&self, query: impl Fn(&Connection) -> failure::Result<T>) -> Result<T> {
         let (conn, found) = read_once(self.at_hand.take(), &self.path, query)?;
         self.at_hand.put(conn);
         Ok(found?)
@@ -130,8 +130,8 @@ mod tests {
         drop(connection::open_writer(&path).unwrap());
         let readers = Readers::new(path);
         let priority = |_: &Connection| Ok(getpriority_process(None).unwrap());
-        let usual = readers.glance(priority).unwrap();
-        assert_eq!(readers.walk(priority).await.unwrap(), (usual + STEP_BACK).min(19));
+        let usual = readers.read_inline(priority).unwrap();
+        assert_eq!(readers.read_background(priority).await.unwrap(), (usual + STEP_BACK).min(19));
         assert_eq!(readers.read(priority).await.unwrap(), usual);
     }
 }

@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::Connection;
-use crate::backend::failure::{self, Fault};
+use crate::backend::failure::{self, StoreFailure};
 use crate::backend::sqlite::pulse::Pulse;
 
 /// Verbs that share a commit, at most; bounds the transaction and the wait of the first in it.
@@ -26,13 +26,13 @@ pub(crate) struct Writer {
 trait Request: Send {
     /// Runs the verb; false if it failed.
     fn run(&mut self, tx: &Connection) -> bool;
-    fn footing(&self) -> Footing;
+    fn scope(&self) -> FailureScope;
     fn answer(self: Box<Self>, committed: Result<()>);
 }
 
 /// What happens when a verb fails after it has written something.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Footing {
+pub(crate) enum FailureScope {
     /// It is undone alone. Costs a copy of every page it touches.
     Savepoint,
     /// The whole group is undone and asked to try again. For the verbs of the hot path, which check
@@ -41,7 +41,7 @@ pub(crate) enum Footing {
 }
 
 struct Pending<T, F> {
-    footing: Footing,
+    scope: FailureScope,
     verb: F,
     result: Option<Result<T>>,
     reply: oneshot::Sender<Result<T>>,
@@ -59,8 +59,8 @@ impl<T: Send, F: Fn(&Connection) -> failure::Result<T> + Send> Request for Pendi
         succeeded
     }
 
-    fn footing(&self) -> Footing {
-        self.footing
+    fn scope(&self) -> FailureScope {
+        self.scope
     }
 
     fn answer(self: Box<Self>, committed: Result<()>) {
@@ -92,14 +92,14 @@ impl Writer {
         self.pulse.slowest_ms()
     }
 
-    pub async fn write<T, F>(&self, footing: Footing, verb: F) -> Result<T>
+    pub async fn write<T, F>(&self, scope: FailureScope, verb: F) -> Result<T>
     where
         T: Send + 'static,
         F: Fn(&Connection) -> failure::Result<T> + Send + 'static,
     {
         let gone = || StoreError::Unavailable("the writer thread has ended".into());
         let (reply, answer) = oneshot::channel();
-        let request = Box::new(Pending { footing, verb, result: None, reply });
+        let request = Box::new(Pending { scope, verb, result: None, reply });
         self.queue.as_ref().ok_or_else(gone)?.send(request).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
@@ -140,7 +140,7 @@ fn run_group(conn: &Connection, group: &mut [Box<dyn Request>]) -> failure::Resu
         return perform(conn, if succeeded { "COMMIT" } else { "ROLLBACK" });
     }
     for request in group {
-        if request.footing() == Footing::Group {
+        if request.scope() == FailureScope::Group {
             let before = file(conn).total_changes();
             // Some errors (a full disk) end the transaction by themselves; what follows would run outside any.
             if !request.run(conn) && (file(conn).is_autocommit() || file(conn).total_changes() != before) {
@@ -170,7 +170,7 @@ fn perform(conn: &Connection, sql: &str) -> failure::Result<()> {
 }
 
 /// Whatever kept the group from committing, none of its verbs has happened.
-fn unavailable(fault: Fault) -> StoreError {
+fn unavailable(fault: StoreFailure) -> StoreError {
     match StoreError::from(fault) {
         StoreError::Unavailable(why) | StoreError::Corrupt(why) => StoreError::Unavailable(why),
         other => StoreError::Unavailable(other.to_string()),

@@ -66,7 +66,7 @@ pub(crate) fn clean_up(tx: &Connection, retention: Retention, limit: usize, now:
 fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>> {
     let kept = params![retention.completed_ms, retention.failed_ms, now.0];
     let read = || Ok(ids(tx, &DOOMED, kept)?.into_iter().map(JobId).collect());
-    lock::steady(tx, "jobs", read, |job| job.0)
+    lock::lock_and_recheck(tx, "jobs", read, |job| job.0)
 }
 
 pub(crate) fn ids(tx: &Connection, sql: &(impl Text + ?Sized), params: impl backend::Params) -> Result<Vec<i64>> {

@@ -43,7 +43,7 @@ pub(crate) const OLD: &str = "SELECT id FROM deliveries WHERE webhook_id = ?1 AN
 pub(crate) fn claim(tx: &Connection, limit: usize, now: Time) -> Result<Vec<(Hook, Delivery)>> {
     let mut claimed = Vec::new();
     let ready = |hook: &Hook| hook.state == HookState::Active && hook.rests_until <= now;
-    let hooks = lock::steady(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
+    let hooks = lock::lock_and_recheck(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
     for hook in hooks.into_iter().rev().filter(ready) {
         if claimed.len() == limit {
             break;

@@ -34,7 +34,7 @@ pub(crate) fn is_behind(conn: &Connection) -> Result<bool> {
 pub(crate) fn fan_out(tx: &Connection, limit: usize, now: Time) -> Result<bool> {
     let newest = journal::newest(tx)?;
     let mut more = false;
-    let hooks = lock::steady(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
+    let hooks = lock::lock_and_recheck(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
     for hook in hooks.iter().filter(|hook| hook.state != HookState::Disabled && hook.cursor < newest) {
         // A slow endpoint reads no further; the outbox keeps what it has not read.
         if pending(tx, hook)? >= MAX_PENDING {

@@ -22,7 +22,7 @@ pub(crate) static PUT: NewRows = NewRows::new(
 .or_replace("workspace, name", &["key_id", "nonce", "sealed", "actor", "set_at"]);
 
 pub(crate) fn put(tx: &Connection, secret: &SealedSecret) -> failure::Result<bool> {
-    lock::stripe(tx, lock::SECRETS)?;
+    lock::named(tx, lock::SECRETS)?;
     let known = find(tx, &secret.workspace, &secret.name)?.is_some();
     tx.prepare_cached(&PUT)?.execute(params![
         secret.workspace,
@@ -92,7 +92,7 @@ pub(crate) fn keys(conn: &Connection) -> failure::Result<Vec<(String, i64)>> {
 }
 
 pub(crate) fn reseal(tx: &Connection, resealed: &[Resealed]) -> failure::Result<bool> {
-    lock::stripe(tx, lock::SECRETS)?;
+    lock::named(tx, lock::SECRETS)?;
     // Looked at before anything is written, so that a refusal leaves nothing behind.
     for Resealed { old_nonce, new } in resealed {
         if find(tx, &new.workspace, &new.name)?.is_none_or(|found| found.nonce != *old_nonce) {

@@ -2,7 +2,7 @@
 
 use crate::backend::mysql::Address;
 use crate::backend::mysql::set::{self, Kind};
-use crate::backend::{Connection, Dialect, Place, Source, Value, params_from_iter};
+use crate::backend::{BindParam, Connection, Dialect, Source, Value, params_from_iter};
 use crate::services::{unique, url};
 use crate::sql::plans::hot::{self, Hot};
 use crate::sql::read::recount;
@@ -59,7 +59,7 @@ fn faults_of_set(conn: &Connection, hot: Hot) -> Vec<String> {
     };
     let row: Vec<String> = hot.values.iter().map(number).collect();
     let document = Value::Text(format!("[[{}]]", row.join(",")));
-    let column = |place: &Place| set::column(&kinds, place);
+    let column = |place: &BindParam| set::column(&kinds, place);
     let source = Source { dialect: MYSQL, table: set::source(&kinds), column: &column };
     let sql = hot.set.map(|set| set.for_set(&source)).unwrap_or_default();
     faults(&Hot { may_sort: true, sql: sql.clone(), ..hot }, &plan_of(conn, &sql, &[document]))

@@ -42,7 +42,7 @@ fn faults(conn: &Connection, hot: &Hot, name: &str) -> Vec<String> {
 
 /// Statements that only PostgreSQL is asked.
 fn of_postgres() -> Vec<Hot> {
-    let holding = hold_many("attempts", attempts::THIN);
+    let holding = hold_many("attempts", attempts::HEAD);
     let of = |name, sql: &str, index| Hot {
         name,
         sql: sql.to_owned(),

@@ -65,7 +65,7 @@ impl Tries {
 
 /// What a worker's verbs need to know of an attempt.
 #[derive(Clone)]
-pub(crate) struct Thin {
+pub(crate) struct AttemptHead {
     pub id: AttemptId,
     pub run: RunId,
     pub wave: i64,
@@ -79,7 +79,7 @@ pub(crate) struct Thin {
     pub due_at: Time,
 }
 
-impl Thin {
+impl AttemptHead {
     /// Run and fence are those of the lease; the state may have moved on.
     pub fn is_of(&self, lease: Lease) -> bool {
         self.run == lease.run && self.fence == lease.fence
@@ -92,20 +92,20 @@ impl Thin {
     }
 }
 
-pub(crate) const THIN: &str =
+pub(crate) const HEAD: &str =
     "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at";
-pub(crate) static READ: Lookup = Lookup::new(THIN, "attempts", "id = ?1", "");
+pub(crate) static READ: Lookup = Lookup::new(HEAD, "attempts", "id = ?1", "");
 
 /// Those that exist, and nobody else writes to them until the transaction ends.
-pub(crate) fn held(tx: &Connection, ids: impl Iterator<Item = AttemptId>) -> Result<HashMap<AttemptId, Thin>> {
+pub(crate) fn held(tx: &Connection, ids: impl Iterator<Item = AttemptId>) -> Result<HashMap<AttemptId, AttemptHead>> {
     let mut held = HashMap::new();
     let mut keep = |row: &Row| {
-        let thin = thin_from(row)?;
-        held.insert(thin.id, thin);
+        let head = head_from(row)?;
+        held.insert(head.id, head);
         Ok(())
     };
     if tx.is_shared() {
-        tx.hold("attempts", THIN, ids.map(|id| id.0), keep)?;
+        tx.hold("attempts", HEAD, ids.map(|id| id.0), keep)?;
     } else {
         let ids: Vec<[Cell; 1]> = ids.map(|id| [Cell::Int(id.0)]).collect();
         tx.query_many(&READ, &ids, |_, row| keep(row))?;
@@ -113,10 +113,10 @@ pub(crate) fn held(tx: &Connection, ids: impl Iterator<Item = AttemptId>) -> Res
     Ok(held)
 }
 
-/// From the columns of [`THIN`].
-pub(crate) fn thin_from(row: &Row) -> backend::Result<Thin> {
+/// From the columns of [`HEAD`].
+pub(crate) fn head_from(row: &Row) -> backend::Result<AttemptHead> {
     let mut c = Cells::of(row);
-    Ok(Thin {
+    Ok(AttemptHead {
         id: AttemptId(c.get()?),
         run: RunId(c.get()?),
         wave: c.get()?,

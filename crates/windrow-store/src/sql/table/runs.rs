@@ -101,7 +101,7 @@ pub(crate) fn check_ticket(tx: &Connection, ticket: Ticket) -> Result<Run> {
 
 /// The run as a coordinator sees it who does much before it writes to it. It is not held meanwhile, since claims and
 /// reports need it too: the ticket must be checked when the rest is done, and undoes all if it has become stale.
-pub(crate) fn foresee(tx: &Connection, ticket: Ticket) -> Result<Run> {
+pub(crate) fn read_unlocked(tx: &Connection, ticket: Ticket) -> Result<Run> {
     valid(run(tx, ticket.run)?, ticket)
 }
 

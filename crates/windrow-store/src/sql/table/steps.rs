@@ -16,7 +16,7 @@ use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Row};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
-use crate::sql::table::attempts::Thin;
+use crate::sql::table::attempts::AttemptHead;
 use crate::sql::verb::report::Batch;
 
 pub(crate) static INSERT: NewRows = NewRows::new(
@@ -55,7 +55,7 @@ pub(crate) static NEWEST: Sql =
     Sql::new(|_| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));
 
 /// A step that exists already stays as it is: the same write may arrive twice.
-pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, write: &'tx StepWrite) -> Result<()> {
+pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, write: &'tx StepWrite) -> Result<()> {
     let id = |no: &u32| StepId::new(attempt.id, *no);
     let (id, changed, result, shared) = match write {
         StepWrite::Begin { no, intent } => {

@@ -55,7 +55,7 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
     if waiting(tx, now)?.is_empty() {
         return Ok(Vec::new());
     }
-    lock::stripe(tx, lock::ADMISSION)?;
+    lock::named(tx, lock::ADMISSION)?;
     let mut places = admission.slots;
     let limited = admission.quota != Quota::default();
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };

@@ -20,8 +20,8 @@ use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::runs;
 use crate::sql::table::scores::{self, Part};
-use crate::sql::verb::lookout::{Lookout, Queue};
 use crate::sql::verb::rollout;
+use crate::sql::verb::scan_bookmarks::{Queue, ScanBookmarks};
 
 pub(crate) static LOGGED: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
@@ -68,9 +68,15 @@ struct Logged {
     usage: Usage,
 }
 
-pub(crate) fn archive(tx: &Connection, lookout: &Lookout, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
-    let run = runs::foresee(tx, ticket)?;
-    let page = logged(tx, lookout, &run, limit)?;
+pub(crate) fn archive(
+    tx: &Connection,
+    bookmarks: &ScanBookmarks,
+    ticket: Ticket,
+    limit: usize,
+    now: Time,
+) -> Result<Archived> {
+    let run = runs::read_unlocked(tx, ticket)?;
+    let page = logged(tx, bookmarks, &run, limit)?;
     let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
     let changed = match tx.is_shared() {
         // Others may have handed in meanwhile, also with a lower number.
@@ -99,9 +105,9 @@ pub(crate) fn archive(tx: &Connection, lookout: &Lookout, ticket: Ticket, limit:
     Ok(Archived { items: page.len() as i64, more: page.len() == limit })
 }
 
-fn logged(tx: &Connection, lookout: &Lookout, run: &Run, limit: usize) -> Result<Vec<Logged>> {
-    let look = lookout.look(Queue::HandedIn { run: run.id });
-    let from = look.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
+fn logged(tx: &Connection, bookmarks: &ScanBookmarks, run: &Run, limit: usize) -> Result<Vec<Logged>> {
+    let scan = bookmarks.scan(Queue::HandedIn { run: run.id });
+    let from = scan.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
     let mut stmt = tx.prepare_cached(&LOGGED)?;
     let found = stmt.query_map(params![run.id.0, from, limit as i64], |row| {
         let mut c = Cells::of(row);
@@ -114,7 +120,7 @@ fn logged(tx: &Connection, lookout: &Lookout, run: &Run, limit: usize) -> Result
         })
     })?;
     let found = found.collect::<backend::Result<Vec<Logged>>>()?;
-    look.found(found.first().map(|first| (0, (first.id.0, 0))).into_iter().collect());
+    scan.found(found.first().map(|first| (0, (first.id.0, 0))).into_iter().collect());
     Ok(found)
 }
 
@@ -122,8 +128,9 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
     let mut settled = Vec::with_capacity(page.len());
     let mut rows: Vec<Vec<[Cell; 9]>> = vec![Vec::new(); ItemEvent::ALL.len()];
     for attempt in page {
-        let strange = || StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome));
-        let event = ItemEvent::of(attempt.outcome).ok_or_else(strange)?;
+        let decode_error =
+            || StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome));
+        let event = ItemEvent::of(attempt.outcome).ok_or_else(decode_error)?;
         rows[code(event) as usize].push(snapshot(attempt, now));
         settled.push(ArchivedItem {
             id: attempt.id.item(),

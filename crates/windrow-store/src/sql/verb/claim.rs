@@ -22,7 +22,7 @@ use crate::sql::codes::{goal_code, guard, in_states, keyed_guard};
 use crate::sql::lock;
 use crate::sql::table::attempts::Tries;
 use crate::sql::table::runs;
-use crate::sql::verb::lookout::{self, Lookout};
+use crate::sql::verb::scan_bookmarks::{self, ScanBookmarks};
 use crate::sql::verb::sessions;
 
 /// What was done longer ago than a lease and [`OVERDUE_MS`] is not read over.
@@ -74,14 +74,14 @@ struct Ready {
     tries: Tries,
 }
 
-pub(crate) fn claim(tx: &Connection, lookout: &Lookout, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
+pub(crate) fn claim(tx: &Connection, bookmarks: &ScanBookmarks, claim: &Claim, now: Time) -> Result<Vec<Claimed>> {
     sessions::live_session(tx, claim.session)?;
     let run = if tx.skips_locked() { runs::run(tx, claim.run)? } else { runs::locked(tx, claim.run)? };
     let want = claim.want.min(free_places(tx, &run, claim.want, 0, now)?);
     if want == 0 {
         return Ok(Vec::new());
     }
-    let mut queue = Queue::open(tx, lookout, (run.id, run.stage.wave), now, want)?;
+    let mut queue = Queue::open(tx, bookmarks, (run.id, run.stage.wave), now, want)?;
     let (mut taken, mut held) = (Vec::with_capacity(want), HashSet::new());
     while taken.len() < want {
         let Some(next) = queue.pop()? else { break };
@@ -175,9 +175,15 @@ struct Level {
 }
 
 impl<'tx> Queue<'tx> {
-    fn open(tx: &'tx Connection, lookout: &Lookout, (run, wave): (RunId, i64), now: Time, page: usize) -> Result<Self> {
-        let look = lookout.look(lookout::Queue::Waiting { run, wave });
-        let levels = match &look.from {
+    fn open(
+        tx: &'tx Connection,
+        bookmarks: &ScanBookmarks,
+        (run, wave): (RunId, i64),
+        now: Time,
+        page: usize,
+    ) -> Result<Self> {
+        let scan = bookmarks.scan(scan_bookmarks::Queue::Waiting { run, wave });
+        let levels = match &scan.from {
             Some(heads) => heads.iter().filter_map(|(level, head)| Level::at(*level, *head)).collect(),
             None => Level::all(tx, (run, wave))?,
         };
@@ -185,9 +191,9 @@ impl<'tx> Queue<'tx> {
         queue.fill()?;
         // Whoever waited for a resource returns to his old place, which must be seen at once.
         if queue.ready().any(|next| next.resource.is_some()) {
-            look.bar();
+            scan.disable();
         } else {
-            look.found(queue.levels.iter().filter_map(Level::head).collect());
+            scan.found(queue.levels.iter().filter_map(Level::head).collect());
         }
         Ok(queue)
     }

@@ -13,7 +13,7 @@ use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
-use crate::sql::table::attempts::Thin;
+use crate::sql::table::attempts::AttemptHead;
 use crate::sql::table::scores;
 use crate::sql::table::shared;
 use crate::sql::table::steps;
@@ -39,7 +39,7 @@ pub(crate) struct Deferred<'a> {
 
 impl<'a> Deferred<'a> {
     /// What there is of the steps of these attempts, which are held.
-    pub fn read(tx: &Connection, held: &HashMap<AttemptId, Thin>, reports: &[Report]) -> Result<Self> {
+    pub fn read(tx: &Connection, held: &HashMap<AttemptId, AttemptHead>, reports: &[Report]) -> Result<Self> {
         let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| held.get(&attempt_of(report)));
         lock::resources(tx, freed.map(|attempt| &attempt.resource))?;
         let moved: HashSet<AttemptId> = reports.iter().filter(|report| settles(report)).map(attempt_of).collect();

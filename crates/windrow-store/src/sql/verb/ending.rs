@@ -14,7 +14,7 @@ use crate::backend::Dialect;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, params};
 use crate::sql::codes::{code, goal_code, keyed_guard};
-use crate::sql::table::attempts::{self, Thin, Tries};
+use crate::sql::table::attempts::{self, AttemptHead, Tries};
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::scores::{self, Part};
 use crate::sql::verb::report::Batch;
@@ -43,7 +43,7 @@ pub(crate) static PARTIAL: Change = Change::written("attempts", |d| {
 pub(crate) static TRIED: Change = Change::update("items", "tries = ?3", "id = ?1 AND tries = ?2");
 pub(crate) static SHOW_PART: Change = Change::update("items", "archived = ?2, archived_part = ?3", "id = ?1");
 
-pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Ending) -> Result<()> {
+pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, ending: &'tx Ending) -> Result<()> {
     match ending {
         Ending::None => Ok(()),
         Ending::Partial { scores } => show_part(batch, attempt, scores),
@@ -66,9 +66,9 @@ pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Endi
 pub(crate) struct Gathered<'a> {
     released: Vec<[Cell<'a>; 6]>,
     lost: Vec<[Cell<'a>; 6]>,
-    abandoned: Vec<(Thin, String)>,
+    abandoned: Vec<(AttemptHead, String)>,
     given_back: Vec<[Cell<'a>; 3]>,
-    next: Vec<(Thin, Tries, Time)>,
+    next: Vec<(AttemptHead, Tries, Time)>,
     warnings: Vec<NewLog>,
     freed: Vec<String>,
 }
@@ -84,7 +84,8 @@ impl Gathered<'_> {
         expect_rows(tx.execute_many(&GIVE_BACK, &given_back)?, given_back.len(), "attempts given back")?;
         let queued: Vec<[Cell; 9]> =
             next.iter().map(|(last, tries, due_at)| last.next(*tries, *due_at).row()).collect();
-        let tried = |last: &Thin| [last.id.item().0, last.id.no().into(), (last.id.no() + 1).into()].map(Cell::Int);
+        let tried =
+            |last: &AttemptHead| [last.id.item().0, last.id.no().into(), (last.id.no() + 1).into()].map(Cell::Int);
         let tried: Vec<[Cell; 3]> = next.iter().map(|(last, ..)| tried(last)).collect();
         expect_rows(tx.execute_many(&attempts::QUEUE, &queued)?, queued.len(), "next tries")?;
         expect_rows(tx.execute_many(&TRIED, &tried)?, tried.len(), "tries of items")?;
@@ -108,7 +109,7 @@ impl<'a> HandedIn<'a> {
     }
 }
 
-fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) -> Result<()> {
+fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, result: &HandedIn<'tx>) -> Result<()> {
     let row = logged_row(batch.now, attempt, result);
     batch.deferred.handed_in.push(row);
     batch.ended(attempt, AttemptEvent::HandIn, Some(result.outcome));
@@ -122,14 +123,14 @@ fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) 
 }
 
 /// Its worker disappeared once too often.
-pub(crate) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+pub(crate) fn abandon(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
     let losses = attempt.tries.losses + 1;
     batch.endings.abandoned.push((attempt.clone(), format!("its worker disappeared {losses} times")));
     clean_up_after(batch, attempt);
     Ok(())
 }
 
-fn logged_row<'a>(now: Time, attempt: &Thin, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
+fn logged_row<'a>(now: Time, attempt: &AttemptHead, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
     [
         Cell::Int(attempt.id.0),
         Cell::Int(attempt.fence),
@@ -145,7 +146,7 @@ fn logged_row<'a>(now: Time, attempt: &Thin, result: &HandedIn<'a>) -> [Cell<'a>
 }
 
 /// The worker goes on; the snapshot shows what there is.
-fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) -> Result<()> {
+fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, scores: &'tx [Score]) -> Result<()> {
     let tx = batch.tx;
     batch.flush()?;
     let changed = tx.prepare_cached(&PARTIAL)?.execute(params![attempt.id.0, attempt.fence])?;
@@ -159,7 +160,7 @@ fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) 
     Ok(())
 }
 
-fn release<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, failure: &'tx Failure, not_before: Time) -> Result<()> {
+fn release<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, failure: &'tx Failure, not_before: Time) -> Result<()> {
     let row = over_row(batch.now, attempt, Outcome::Retried, (failure.class, &failure.message));
     batch.endings.released.push(row);
     batch.ended(attempt, AttemptEvent::Retry, Some(Outcome::Retried));
@@ -173,7 +174,7 @@ fn release<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, failure: &'tx Failure, n
 }
 
 /// Its worker disappeared; the next try starts at once.
-pub(crate) fn lose(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+pub(crate) fn lose(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
     const WHY: &str = "its worker disappeared";
     batch.endings.lost.push(over_row(batch.now, attempt, Outcome::Lost, (ErrorClass::Lost, WHY)));
     let tries = Tries { losses: attempt.tries.losses + 1, ..attempt.tries };
@@ -181,12 +182,12 @@ pub(crate) fn lose(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     warn(batch, attempt, "item_lost", WHY.to_owned())
 }
 
-fn over_row<'a>(now: Time, attempt: &Thin, outcome: Outcome, error: (ErrorClass, &'a str)) -> [Cell<'a>; 6] {
+fn over_row<'a>(now: Time, attempt: &AttemptHead, outcome: Outcome, error: (ErrorClass, &'a str)) -> [Cell<'a>; 6] {
     let [id, fence, outcome, now] = [attempt.id.0, attempt.fence, code(outcome), now.0].map(Cell::Int);
     [id, fence, outcome, now, Cell::Int(code(error.0)), Cell::Text(error.1)]
 }
 
-fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
+fn try_again(batch: &mut Batch, last: &AttemptHead, tries: Tries, due_at: Time) -> Result<()> {
     batch.endings.next.push((last.clone(), tries, due_at));
     let moved = batch.moved(last.run)?;
     moved.running -= 1;
@@ -196,7 +197,7 @@ fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Resu
     Ok(())
 }
 
-fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+fn give_back(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
     batch.endings.given_back.push([attempt.id.0, attempt.fence, batch.now.0].map(Cell::Int));
     batch.ended(attempt, AttemptEvent::Release, attempt.outcome);
     let moved = batch.moved(attempt.run)?;
@@ -207,12 +208,12 @@ fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
 }
 
 /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
-fn clean_up_after(batch: &mut Batch, attempt: &Thin) {
+fn clean_up_after(batch: &mut Batch, attempt: &AttemptHead) {
     batch.endings.freed.extend(attempt.resource.clone());
     batch.deferred.mark_unknown(attempt.id);
 }
 
-fn warn(batch: &mut Batch, attempt: &Thin, event: &str, message: String) -> Result<()> {
+fn warn(batch: &mut Batch, attempt: &AttemptHead, event: &str, message: String) -> Result<()> {
     let (job, run, item) = (batch.job_of(attempt.run)?, attempt.run, Some(attempt.id.item()));
     batch.endings.warnings.push(Note { job, run, item, level: LogLevel::Warn, event, message }.into());
     Ok(())

@@ -28,7 +28,7 @@ pub(crate) static BY_KEY: Lookup =
     Lookup::new("id, state, tries, run_id, ordinal", "items", "job_id = ?1 AND key = ?2", "");
 
 pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
-    let run = runs::foresee(tx, page.ticket)?;
+    let run = runs::read_unlocked(tx, page.ticket)?;
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
         return Ok(Planned { done: run.planned, ..Default::default() });
     }

@@ -13,8 +13,8 @@ use crate::sql::lock;
 use crate::sql::table::attempts;
 use crate::sql::verb::deferred::Deferred;
 use crate::sql::verb::ending;
-use crate::sql::verb::lookout::{Lookout, Queue};
 use crate::sql::verb::report::Batch;
+use crate::sql::verb::scan_bookmarks::{Queue, ScanBookmarks};
 
 /// One range of leases per live run: the index that counts a run's leases also orders them by their
 /// end, and a second one in order of time alone would be one more to keep on every claim.
@@ -27,14 +27,14 @@ pub(crate) static EXPIRED: Sql = Sql::new(|d| {
     )
 });
 
-pub(crate) fn reap(tx: &Connection, lookout: &Lookout, limit: usize, now: Time) -> Result<Reaped> {
-    let look = lookout.look(Queue::Leased);
-    let from = look.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
+pub(crate) fn reap(tx: &Connection, bookmarks: &ScanBookmarks, limit: usize, now: Time) -> Result<Reaped> {
+    let scan = bookmarks.scan(Queue::Leased);
+    let from = scan.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
     let mut stmt = tx.prepare_cached(&EXPIRED)?;
     let found = stmt.query_map(params![from, now.0, limit as i64], |row| row.get(0).map(AttemptId))?;
     let expired: Vec<AttemptId> = found.collect::<backend::Result<_>>()?;
     // All that is left ends later, by the clocks of all nodes.
-    look.found(if expired.len() < limit { vec![(0, (now.0 - OVERDUE_MS, 0))] } else { Vec::new() });
+    scan.found(if expired.len() < limit { vec![(0, (now.0 - OVERDUE_MS, 0))] } else { Vec::new() });
     let held = attempts::held(tx, expired.iter().copied())?;
     lock::resources(tx, held.values().map(|attempt| &attempt.resource))?;
     let mut batch = Batch::open(tx, Deferred::of_moved(tx, expired.clone())?, now);

@@ -16,7 +16,7 @@ use crate::backend::Connection;
 use crate::backend::failure::Result;
 use crate::sql::cells::Cells;
 use crate::sql::codes::goal;
-use crate::sql::table::attempts::{self, Thin};
+use crate::sql::table::attempts::{self, AttemptHead};
 use crate::sql::table::journal;
 use crate::sql::table::runs;
 use crate::sql::table::steps;
@@ -32,7 +32,7 @@ pub(crate) struct Batch<'tx> {
     pub deferred: Deferred<'tx>,
     pub endings: ending::Gathered<'tx>,
     /// Attempts as they stand after what was gathered; those that are held from the start as well.
-    pub known: HashMap<AttemptId, Thin>,
+    pub known: HashMap<AttemptId, AttemptHead>,
     runs: BTreeMap<RunId, RunFacts>,
 }
 
@@ -105,8 +105,8 @@ impl<'tx> Batch<'tx> {
     }
 
     /// Another report may be about the attempt before its ending is written.
-    pub fn ended(&mut self, attempt: &Thin, event: AttemptEvent, outcome: Option<Outcome>) {
-        self.known.insert(attempt.id, Thin { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
+    pub fn ended(&mut self, attempt: &AttemptHead, event: AttemptEvent, outcome: Option<Outcome>) {
+        self.known.insert(attempt.id, AttemptHead { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
     }
 
     fn receive(&mut self, report: &'tx Report) -> Result<Receipt> {
@@ -198,7 +198,7 @@ impl<'tx> Batch<'tx> {
 }
 
 /// The answer to the first delivery was lost, and this is the second.
-fn ended_so(attempt: &Thin, ending: &Ending) -> bool {
+fn ended_so(attempt: &AttemptHead, ending: &Ending) -> bool {
     use AttemptState::*;
     match ending {
         Ending::HandIn { outcome, .. } => {

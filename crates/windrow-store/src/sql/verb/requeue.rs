@@ -19,7 +19,7 @@ use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, in_states};
-use crate::sql::table::attempts::{self, NextTry, Thin, Tries};
+use crate::sql::table::attempts::{self, AttemptHead, NextTry, Tries};
 use crate::sql::table::items::{is_not_good, not_good};
 use crate::sql::table::journal;
 use crate::sql::table::runs;
@@ -174,11 +174,11 @@ fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Resu
 }
 
 /// An item's own priority and resource are those of its last try.
-fn last_tries(tx: &Connection, page: &[Known]) -> Result<HashMap<ItemId, Thin>> {
+fn last_tries(tx: &Connection, page: &[Known]) -> Result<HashMap<ItemId, AttemptHead>> {
     let ids: Vec<[Cell; 1]> = page.iter().map(|item| [Cell::Int(AttemptId::new(item.id, item.tries).0)]).collect();
     let mut found = HashMap::new();
     tx.query_many(&attempts::READ, &ids, |n, row| {
-        found.insert(page[n].id, attempts::thin_from(row)?);
+        found.insert(page[n].id, attempts::head_from(row)?);
         Ok(())
     })?;
     Ok(found)

@@ -157,7 +157,7 @@ fn held_runs(tx: &Connection, id: SessionId) -> Result<Vec<RunId>> {
         let mut stmt = tx.prepare_cached(HELD_RUNS)?;
         Ok(stmt.query_map([id.0], |row| row.get(0).map(RunId))?.collect::<backend::Result<_>>()?)
     };
-    lock::steady(tx, "runs", read, |run| run.0)
+    lock::lock_and_recheck(tx, "runs", read, |run| run.0)
 }
 
 pub(crate) fn sessions(conn: &Connection) -> Result<Vec<Session>> {

@@ -24,7 +24,7 @@ pub(crate) fn submit(tx: &Connection, s: &Submission, now: Time) -> Result<Submi
         return Ok(first);
     }
     let find = || Ok(jobs::find_job(tx, &s.workspace, &s.name)?.into_iter().collect());
-    let (job, no) = match lock::steady(tx, "jobs", find, |job: &Job| job.id.0)?.pop() {
+    let (job, no) = match lock::lock_and_recheck(tx, "jobs", find, |job: &Job| job.id.0)?.pop() {
         Some(job) => (job.id, restart_job(tx, job, s, now)?),
         None => (start_job(tx, s, now)?, 1),
     };

@@ -9,7 +9,6 @@ use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, OptionalExtension, params};
 use crate::sql::codes::{goal_code, guard, keyed_guard};
-use crate::sql::lock;
 
 pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|_| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
@@ -22,17 +21,17 @@ pub(crate) static UNBLOCK: Change = Change::written("attempts", |d| {
     [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
 
-/// Whether anybody waits for a resource, asked beside the row of [`lock::RESOURCES`].
+/// Whether an attempt waits for a resource, asked beside a row that always exists.
 pub(crate) static AWAITED: Lookup = Lookup::written(|_| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
     let awaited = format!("EXISTS (SELECT 1 FROM attempts a WHERE a.{guard} AND a.resource = ?1)");
-    ["s.id".into(), "stripes s".into(), format!("s.id = ?2 AND {awaited}"), String::new()]
+    ["s.last".into(), "sequences s".into(), format!("s.name = 'items' AND {awaited}"), String::new()]
 });
 
 /// Whoever frees one holds them all (`lock::resources`).
 pub(crate) fn free(tx: &Connection, resources: &[String]) -> Result<()> {
     let mut awaited = Vec::new();
-    let asked = resources.iter().map(|resource| [Cell::Text(resource), Cell::Int(lock::RESOURCES)]);
+    let asked = resources.iter().map(|resource| [Cell::Text(resource)]);
     tx.query_many(&AWAITED, &asked.collect::<Vec<_>>(), |n, _| {
         awaited.push(n);
         Ok(())
