@@ -34,7 +34,7 @@ pub(crate) struct Batch<'tx> {
     /// Writes that go out together; `None` where each is made at once.
     pub deferred: Option<Deferred<'tx>>,
     pub endings: ending::Gathered<'tx>,
-    /// Attempts as they stand after what was gathered; those that are held from the start as well.
+    /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
     pub known: HashMap<AttemptId, Thin>,
     runs: BTreeMap<RunId, RunFacts>,
 }
@@ -107,7 +107,7 @@ impl<'tx> Batch<'tx> {
         }
     }
 
-    /// Nobody else writes to these attempts from now on.
+    /// Locks the attempts of the reports and reads what is known of them.
     fn hold(&mut self, reports: &[Report]) -> Result<()> {
         self.known = attempts::held(self.tx, reports.iter().map(|report| report.lease.attempt))?;
         self.deferred = Some(Deferred::read(self.tx, &self.known, reports)?);

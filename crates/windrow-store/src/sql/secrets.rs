@@ -6,7 +6,7 @@ use windrow_model::store::{Result, StoreError};
 
 use super::SqlStore;
 use super::cells::Cells;
-use super::db::{self, Connection, OptionalExtension, Row, params};
+use super::db::{self, Cell, Connection, OptionalExtension, Row, params};
 use super::{fault, lock};
 
 const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_at FROM secrets";
@@ -118,17 +118,24 @@ pub(crate) fn keys(conn: &Connection) -> fault::Result<Vec<(String, i64)>> {
     Ok(found.collect::<db::Result<_>>()?)
 }
 
-fn reseal(tx: &Connection, resealed: &[Resealed]) -> fault::Result<bool> {
+fn reseal<'tx>(tx: &Connection, resealed: &'tx [Resealed]) -> fault::Result<bool> {
     lock::stripe(tx, lock::SECRETS)?;
     // Looked at before anything is written, so that a refusal leaves nothing behind.
-    for Resealed { old_nonce, new } in resealed {
-        if find(tx, &new.workspace, &new.name)?.is_none_or(|found| found.nonce != *old_nonce) {
-            return Ok(false);
-        }
+    let name = |of: &'tx Resealed| [Cell::Text(&of.new.workspace), Cell::Text(&of.new.name)];
+    let names: Vec<[Cell; 2]> = resealed.iter().map(name).collect();
+    let mut unchanged = 0;
+    tx.query_many("SELECT nonce FROM secrets WHERE workspace = ?1 AND name = ?2", &names, |n, row| {
+        unchanged += usize::from(row.get::<Vec<u8>>(0)? == resealed[n].old_nonce);
+        Ok(())
+    })?;
+    if unchanged < resealed.len() {
+        return Ok(false);
     }
+    let row = |of: &'tx Resealed| {
+        let ([workspace, name], new) = (name(of), &of.new);
+        [workspace, name, Cell::Text(&new.key_id), Cell::Blob(&new.nonce), Cell::Blob(&new.sealed)]
+    };
     let sql = "UPDATE secrets SET key_id = ?3, nonce = ?4, sealed = ?5 WHERE workspace = ?1 AND name = ?2";
-    for Resealed { new, .. } in resealed {
-        tx.prepare_cached(sql)?.execute(params![new.workspace, new.name, new.key_id, new.nonce, new.sealed])?;
-    }
+    tx.execute_many(sql, &resealed.iter().map(row).collect::<Vec<_>>())?;
     Ok(true)
 }

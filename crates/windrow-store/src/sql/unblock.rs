@@ -19,7 +19,7 @@ pub(crate) static UNBLOCK: Sql = Sql::new(|| {
     format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
 });
 
-/// Whether anybody waits for a resource, asked beside the row of [`lock::RESOURCES`].
+/// Whether an attempt waits for the resource. A row of `stripes` carries the answer, so that this can be asked about a set.
 static AWAITED: Sql = Sql::new(|| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
     format!(

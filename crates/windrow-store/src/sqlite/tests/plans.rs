@@ -105,7 +105,6 @@ fn every_hot_statement_is_served_by_an_index() {
         ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
         ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
-        ("next due", deliveries::FIRST_AT.into(), "deliveries_pending (webhook_id=?)"),
         ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
         ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
         ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
@@ -153,6 +152,8 @@ fn statements_over_live_runs_touch_no_run_that_is_over() {
         );
         assert!(plan.contains("SEARCH a USING") && plan.contains("attempts_running (run_id=?"), "{plan}");
     }
+    let next = plan_of(&conn, deliveries::FIRST_AT);
+    assert!(next.starts_with("SCAN w") && next.contains("deliveries_pending (webhook_id=?)"), "{next}");
     let held = plan_of(&conn, sessions::HELD_RUNS);
     assert!(held.contains("SEARCH runs USING INDEX runs_coordinated (coordinator=?)"), "{held}");
 }
