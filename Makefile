@@ -1,28 +1,29 @@
-# The menu. Each entry does its own set-up on a machine with Rust, git, make and Python 3.
-# Tests need PostgreSQL, MariaDB and Redis, which scripts/services installs and starts.
+# Run `make` for a list of targets. Each target installs what it needs; you need Rust, git, make and Python 3.
+# Tests need PostgreSQL, MariaDB, Redis and ClickHouse, which scripts/services installs and starts.
 
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve nextest python-env promtool chromium
+.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium
 
 menu:
-	@echo "make demo          evaluate a small dataset end to end, against a model endpoint on this machine"
-	@echo "make demo-ops      change 200 connectors in waves, kill it half way, go on, take it back"
-	@echo "make demo-ingest   pull 50,000 records from an API, kill it twice, go on at the page"
-	@echo "make test          all tests: unit, conformance, simulation, command line, torture"
-	@echo "make check         formatting, lints, generated docs and the built web UI up to date"
+	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
+	@echo "make demo-ops      change 200 connectors in waves, kill the process, resume, roll back"
+	@echo "make demo-ingest   pull 50,000 records from an API, kill the process twice, resume at the page"
+	@echo "make test          run all tests: unit, conformance, simulation, command line, torture"
+	@echo "make quick         the tests that need no server, root, browser or network; under two minutes once built"
+	@echo "make check         check formatting, lints, generated docs and the built web UI"
 	@echo "make docs          write the generated docs"
-	@echo "make ui            build the web UI into ui/dist, which is committed; needs Node"
-	@echo "make sim SEEDS=n   n seeds of the engine's simulation (now $(SEEDS))"
-	@echo "make torture       three nodes under 100 faults each on PostgreSQL and MariaDB; needs root, 10 minutes"
-	@echo "make bench-queues  the walk on PostgreSQL and MariaDB beside graphile-worker and BullMQ"
-	@echo "make bench-aged    claims and archiving with 10,000 and with 10,000,000 finished items; half an hour, 20 GB"
-	@echo "make bench-serve   the server under readers that hardly read, and under 10,000 requests a second"
-	@echo "make bench-ops     bulk operations per second over a local service"
-	@echo "make bench-ingest  records per second and memory against dlt (PyPI) on the same source; writes docs/benchmarks.md"
-	@echo "make torture-ingest  a million records, killed 20 times on the way, into every database"
-	@echo "make bench         throughput, memory, restart; writes docs/benchmarks.md and target/bench.json"
+	@echo "make ui            build the web UI into ui/dist (committed); needs Node"
+	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
+	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
+	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
+	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
+	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
+	@echo "make bench-ops     measure bulk operations per second against a local service"
+	@echo "make bench-ingest  compare records per second and memory with dlt (PyPI) on the same source; writes docs/benchmarks.md"
+	@echo "make torture-ingest  ingest a million records into every database and kill the process 20 times"
+	@echo "make bench         measure throughput, memory and restart; writes docs/benchmarks.md and target/bench.json"
 
 demo:
 	cargo build --locked -p windrow
@@ -39,10 +40,14 @@ demo-ingest:
 test: nextest python-env promtool chromium
 	@scripts/services run cargo nextest run --workspace --locked
 
+quick: nextest
+	@cargo nextest run --workspace --locked --profile quick
+
 check: nextest
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
+	scripts/deny
 	scripts/ui check
 
 docs: nextest

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""`make demo`: runs the examples against the bundled model endpoint, then says what to try.
+"""`make demo`: runs two examples against the bundled mock model, then suggests what to try next.
 
-The files in examples/ name port 8099. Where something else listens there, copies with a free port
-are used instead.
+The files in examples/ use port 8099. If that port is taken, the demo runs copies with a free port.
 """
 
 import os
@@ -34,8 +33,8 @@ def start_endpoint():
     return server, server.stdout.readline().strip()
 
 
-def lay_out(url):
-    """A fresh copy, so that the demo starts from nothing every time."""
+def copy_examples(url):
+    """Copies the examples, so that every demo starts with an empty data directory."""
     shutil.rmtree(WORK, ignore_errors=True)
     shutil.copytree(ROOT / "examples", WORK)
     for job in WORK.glob("*/*.yaml"):
@@ -49,13 +48,13 @@ def windrow(*arguments):
     environment.pop("WINDROW_DATA", None)
     status = subprocess.run([WINDROW, *arguments], cwd=WORK, env=environment).returncode
     if status != 0:
-        sys.exit(f"windrow ended with {status}")
+        sys.exit(f"windrow exited with {status}")
 
 
 def main():
     server, url = start_endpoint()
     try:
-        lay_out(url)
+        copy_examples(url)
         windrow("run", "capitals/capitals.yaml")
         windrow("run", "support-chat/support-chat.yaml")
         windrow("run", "capitals/capitals.yaml")
@@ -64,18 +63,18 @@ def main():
         server.terminate()
         server.wait()
     print(f"""
-The third command made no call: every result was taken over from the first run.
+The third command made no calls: it reused every result of the first run.
 
-To go on by hand:
+To continue by hand:
 
   export PATH="{WINDROW.parent}:$PATH"
   export OPENAI_API_KEY=none-needed
-  windrow mock-model &                          the endpoint of the demo
+  windrow mock model &                          start the mock model
   cd examples/capitals
-  windrow run capitals.yaml                     press Ctrl-C, or kill -9 it; then run it again
-  windrow jobs items capitals                   every row, its state and its cost
+  windrow run capitals.yaml                     press Ctrl-C or use kill -9, then run the same command again
+  windrow jobs items capitals                   all rows with status, scores and cost
   windrow jobs item capitals 23                 one row: attempts, steps, scores
-  windrow jobs logs capitals                    what happened, and who did it
+  windrow jobs logs capitals                    events of the job
   windrow --help
 """)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`make demo-ingest`: pulls 50,000 records from the bundled API while requests fail, kills the process twice,
-goes on at the page, and brings only what is new when the source has grown."""
+"""`make demo-ingest`: pulls 50,000 records from the bundled mock API while requests fail, kills the process twice, resumes
+at the last committed page, and fetches only new records after the source has grown."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def windrow(*arguments):
     print(f"\n$ windrow {' '.join(arguments)}", flush=True)
     status = subprocess.run([WINDROW, *arguments], cwd=WORK).returncode
     if status != 0:
-        sys.exit(f"windrow ended with {status}")
+        sys.exit(f"windrow exited with {status}")
 
 
 def stats(origin):
@@ -57,7 +57,7 @@ def main():
         killed_after(origin, 30)
         windrow("run", "ingest-orders.yaml")
         rows = sqlite3.connect(WORK / "orders.db").execute("SELECT count(*), count(DISTINCT id) FROM ingest_orders")
-        print(f"\nrows, different ids: {rows.fetchone()}; {stats(origin)['pages']} pages fetched for {RECORDS // PAGE}")
+        print(f"\n(rows, distinct ids): {rows.fetchone()}; {stats(origin)['pages']} pages fetched, {RECORDS // PAGE} needed")
         urllib.request.urlopen(urllib.request.Request(f"{origin}/_grow/{RECORDS + 700}", method="POST"))
         windrow("run", "ingest-orders.yaml")
         windrow("ingest", "lineage", "ingest-orders", "--batches", "2")

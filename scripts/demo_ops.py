@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`make demo-ops`: changes 200 connectors of the bundled Kafka Connect stand-in in waves while calls fail,
-kills the process half way, goes on, and takes everything back."""
+"""`make demo-ops`: changes 200 connectors of the bundled mock Kafka Connect in waves while calls fail, kills the process,
+resumes, and rolls everything back."""
 
 import json
 import os
@@ -23,7 +23,7 @@ def windrow(*arguments):
     print(f"\n$ windrow {' '.join(arguments)}", flush=True)
     status = subprocess.run([WINDROW, *arguments], cwd=WORK).returncode
     if status != 0:
-        sys.exit(f"windrow ended with {status}")
+        sys.exit(f"windrow exited with {status}")
 
 
 def calls(origin):
@@ -42,7 +42,7 @@ def main():
         job = (ROOT / "examples" / "bulk-config" / "bulk-config.yaml").read_text()
         (WORK / "bulk-config.yaml").write_text(job.replace("http://127.0.0.1:8083", origin))
         windrow("plan", "bulk-config.yaml", "--limit", "3")
-        print("\n$ windrow run bulk-config.yaml     (killed with SIGKILL half way)", flush=True)
+        print("\n$ windrow run bulk-config.yaml     (killed with SIGKILL)", flush=True)
         run = subprocess.Popen([WINDROW, "run", "bulk-config.yaml"], cwd=WORK)
         while calls(origin) < 100 and run.poll() is None:
             time.sleep(0.01)

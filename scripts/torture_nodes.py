@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Three nodes share one run on a server's database while nodes are killed, stopped for longer than their leases last and
-cut off from the network, and the database and Redis are killed and restarted. Nothing may be lost, archived twice or
-paid for twice, and no limit exceeded. Needs root: every node lives in a network namespace of its own.
+"""Three nodes share one run on PostgreSQL or MariaDB. Meanwhile nodes are killed, paused for longer than their leases and
+disconnected from the network, and the database and Redis are killed and restarted. No item may be lost, archived twice or
+paid for twice, and no limit exceeded. Needs root: every node runs in its own network namespace.
 
   scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--seed N] [--windrow PROGRAM]
 """
@@ -23,15 +23,15 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NODES = 3
-# Of the run, and of the credential over all nodes.
+# Concurrency of the run, and of the credential across all nodes.
 CONCURRENCY = 24
 LIMIT = 20
 LEASE_S = 2
-# Items at work on one node, at most.
+# Worker slots per node.
 WORKERS = 16
-# A stop or cut of this length outlives every lease.
+# A pause or disconnect of this length outlasts every lease.
 AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
-# How long the run should last, by the number of faults.
+# Duration of the run per fault.
 PACE_S = 2.5
 
 
@@ -44,7 +44,7 @@ def main():
     options.add_argument("--windrow", default=ROOT / "target" / "debug" / "windrow", type=pathlib.Path)
     args = options.parse_args()
     if os.getuid() != 0 or not shutil.which("ip"):
-        sys.exit("torture_nodes: network namespaces need root and the program `ip` (Debian: apt-get install iproute2)")
+        sys.exit("torture_nodes: network namespaces need root and `ip` (Debian: apt-get install iproute2)")
     print(f"replay with --seed {args.seed}", flush=True)
     asyncio.run(torture(args))
 
@@ -73,7 +73,7 @@ async def torture(args):
         print(f"{tally.total()} faults: {dict(tally)}", flush=True)
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
-            sys.exit(f"the run was over ({state}) before all faults had happened; give it more items")
+            sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
         await asyncio.wait_for(watch, 600)
         endpoint.server.close()
         check(database, endpoint, args.items)
@@ -102,7 +102,7 @@ async def fault(kind, chance, nodes, database):
 
 
 class Place:
-    """An address that every namespace reaches, and where the files are."""
+    """The host address that every namespace can reach, and the directory of all files."""
 
     def __init__(self, args, home, undo):
         self.home, self.program = home, args.windrow
@@ -134,7 +134,7 @@ class Database:
         self.services("crash", self.store)
 
     def rows(self, sql):
-        """Asked by its own client, not by ours."""
+        """Queries with the database's own client, so that the check does not depend on Windrow."""
         if self.store == "postgres":
             command = ["psql", "-h", self.host, "-p", self.port, "-U", "windrow", "-d", "postgres", "-At", "-F", "\t",
                        "-c", f"SET search_path TO windrow", "-c", sql]
@@ -192,7 +192,7 @@ class Node:
 
 
 class Endpoint:
-    """A model that answers in its own time, and remembers who asked what and how many at once."""
+    """A mock model with latency. It counts calls by question, and the highest number of concurrent calls."""
 
     def __init__(self, host, items, latency, chance):
         self.host, self.latency, self.chance = host, latency, chance
@@ -213,7 +213,7 @@ class Endpoint:
                 self.open += 1
                 self.most = max(self.most, self.open)
                 try:
-                    # Whoever goes away does not wait for the answer.
+                    # Stop waiting when the client disconnects.
                     gone = asyncio.ensure_future(reader.read(1))
                     done, _ = await asyncio.wait([gone], timeout=self.chance.uniform(0.5, 1.5) * self.latency)
                     if done:
@@ -244,11 +244,11 @@ def submit(node, endpoint, items):
             node.ask("POST", "/api/v1/jobs", job.encode())
             return
         time.sleep(0.2)
-    sys.exit(f"the job was not taken: {node.ask('POST', '/api/v1/jobs', job.encode())}")
+    sys.exit(f"the job was rejected: {node.ask('POST', '/api/v1/jobs', job.encode())}")
 
 
 async def until_over(place, database, nodes):
-    """A node that gave up is started again, as a supervisor does."""
+    """Waits for the end of the run. Restarts nodes that exited, as a supervisor does."""
     while True:
         await asyncio.sleep(0.5)
         for node in nodes:
@@ -263,33 +263,33 @@ async def until_over(place, database, nodes):
 def check(database, endpoint, items):
     one = database.number
     found = {
-        "state of the run": database.rows("SELECT state FROM runs")[0][0],
+        "run state": database.rows("SELECT state FROM runs")[0][0],
         "items that succeeded": one("SELECT count(*) FROM items WHERE state = 1 AND archived IS NOT NULL"),
         "attempts archived as a success": one("SELECT count(*) FROM attempts WHERE outcome = 0"),
-        "items with one": one("SELECT count(DISTINCT id >> 10) FROM attempts WHERE outcome = 0"),
-        "attempts that are not over": one("SELECT count(*) FROM attempts WHERE state <> 4"),
+        "items with an archived success": one("SELECT count(DISTINCT id >> 10) FROM attempts WHERE outcome = 0"),
+        "unfinished attempts": one("SELECT count(*) FROM attempts WHERE state <> 4"),
         "scores": one("SELECT count(*) FROM scores WHERE part = 0"),
-        "items whose call was paid twice": one(
+        "items paid for twice": one(
             "SELECT count(*) FROM (SELECT id >> 30 FROM steps WHERE state = 1 AND kind = 'target' GROUP BY id >> 30 HAVING count(*) > 1) AS twice"),
         "counters": [int(n) for n in database.rows("SELECT total, queued, running, succeeded, failed, cancelled, skipped FROM runs")[0]],
     }
     wanted = {
-        "state of the run": "completed", "items that succeeded": items, "attempts archived as a success": items,
-        "items with one": items, "attempts that are not over": 0, "scores": items, "items whose call was paid twice": 0,
+        "run state": "completed", "items that succeeded": items, "attempts archived as a success": items,
+        "items with an archived success": items, "unfinished attempts": 0, "scores": items, "items paid for twice": 0,
         "counters": [items, 0, 0, items, 0, 0, 0],
     }
     calls, steps = endpoint.calls.total(), one("SELECT count(*) FROM steps WHERE kind = 'target' AND reused_from IS NULL")
     lost = one("SELECT count(*) FROM attempts WHERE outcome = 5")
-    print(f"{calls} calls for {items} items ({calls - items} of them repeated after a loss), at most {endpoint.most} at once "
-          f"of {LIMIT}; {lost} tries were lost", flush=True)
-    wrong = [f"{name}: {found[name]}, not {value}" for name, value in wanted.items() if found[name] != value]
+    print(f"{calls} calls for {items} items ({calls - items} repeated after a loss), at most {endpoint.most} of {LIMIT} at once; "
+          f"{lost} attempts were lost", flush=True)
+    wrong = [f"{name}: {found[name]}, expected {value}" for name, value in wanted.items() if found[name] != value]
     if calls > steps:
-        wrong.append(f"{calls} calls, and only {steps} of them were put on record before they were made")
+        wrong.append(f"{calls} calls, but only {steps} were recorded before the call")
     if endpoint.most > LIMIT:
-        wrong.append(f"{endpoint.most} calls at once, {LIMIT} allowed")
+        wrong.append(f"{endpoint.most} concurrent calls, limit {LIMIT}")
     if wrong:
         sys.exit("torture_nodes: " + "\n".join(wrong))
-    print("nothing lost, nothing twice, counters equal a recount")
+    print("passed: no item lost, none archived or paid for twice, counters match a recount")
 
 
 def ip(*words):

@@ -25,18 +25,18 @@ PAGE = 1_000
 REPEATS = 3
 
 MEANING = {
-    "dlt.records_per_s": "records/s by dlt {dlt}: REST client, parquet loader; the best of {repeats}",
+    "dlt.records_per_s": "records/s by dlt {dlt}: REST client, parquet loader; best of {repeats}",
     "dlt.peak_mb": "its peak memory, MB",
-    "dlt.pages_again_after_kill": "pages it fetched again when it was killed half way, of {pages}",
-    "parquet.records_per_s": "records/s by `windrow run` into Parquet files; the best of {repeats}",
-    "parquet.over_dlt": "one over the other; at least 3",
+    "dlt.pages_again_after_kill": "pages fetched again after a kill half way, of {pages}",
+    "parquet.records_per_s": "records/s by `windrow run` into Parquet files; best of {repeats}",
+    "parquet.over_dlt": "ratio to dlt; at least 3",
     "parquet.peak_mb": "its peak memory, MB; at most 150",
-    "parquet.peak_mb_tenth": "the same with a tenth of the records",
-    "sqlite.records_per_s": "records/s by `windrow run` into a table in SQLite, upserted by key; the best of {repeats}",
-    "sqlite.over_dlt": "over dlt's into Parquet files; at least 3",
+    "parquet.peak_mb_tenth": "peak memory with a tenth of the records, MB",
+    "sqlite.records_per_s": "records/s by `windrow run` into a SQLite table, upserted by key; best of {repeats}",
+    "sqlite.over_dlt": "ratio to dlt into Parquet files; at least 3",
     "sqlite.peak_mb": "its peak memory, MB; at most 150",
-    "sqlite.peak_mb_tenth": "the same with a tenth of the records",
-    "sqlite.pages_again_after_kill": "pages fetched again when it was killed half way, of {pages}",
+    "sqlite.peak_mb_tenth": "peak memory with a tenth of the records, MB",
+    "sqlite.pages_again_after_kill": "pages fetched again after a kill half way, of {pages}",
 }
 
 
@@ -193,8 +193,8 @@ def main():
     print(shown)
     if records == FULL:
         write_section(
-            f"Written by `make bench-ingest`: {records:,} records in token pages of {PAGE:,} from `windrow mock-source`, "
-            "which shares the two cores with whoever reads it. Every pass is checked: each record is there exactly once.\n\n"
+            f"`make bench-ingest` writes this section: {records:,} records in token pages of {PAGE:,} from `windrow mock source`, "
+            "which shares the two cores with its reader. Every pass is verified: each record was written exactly once.\n\n"
             + shown
         )
 

@@ -1,6 +1,6 @@
-"""The same records by dlt: its REST client over token pages, its parquet loader into a folder.
+"""The same records with dlt: its REST client with token pagination, its Parquet loader into a directory.
 
-usage: dlt_side.py URL FOLDER
+usage: dlt_side.py URL DIRECTORY
 """
 
 import sys

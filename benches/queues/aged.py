@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What a claim, a report and an archived item cost when 10,000 items are finished and when 10,000,000 are, on PostgreSQL
-and MariaDB; and on PostgreSQL while somebody keeps an old transaction open. `make bench-aged`.
+"""Measures the cost of a claim, a report and an archived item with 10,000 and with 10,000,000 finished items, on PostgreSQL
+and MariaDB; and on PostgreSQL with an old open transaction. `make bench-aged`.
 
-  FINISHED=10000000     how many there are in the end
-  aged.py postgres      only on one of them
+  FINISHED=10000000     number of finished items at the end
+  aged.py postgres      one database only
 """
 
 import json
@@ -16,14 +16,14 @@ from run import ROOT, walk
 FEW = 10_000
 MANY = int(os.environ.get("FINISHED", "10000000"))
 JOB = 10_000
-# Above the numbers of what was walked before.
+# Above the ids of the items that were executed before.
 BASE = 1_000_000
 ROUNDS = 3
 FREE_ITEMS = 100_000
-# What is read over is bounded if the second is not slower than the first by as much as it is longer.
+# Scans are bounded if the longer run is not slower in proportion to its length.
 HELD_ITEMS = [100_000, 400_000]
 
-# Finished items as a walk leaves them, in jobs of 10,000; `n` is the number of the item.
+# Finished items as a run leaves them, in jobs of 10,000; `n` is the number of the item.
 FILL = [
     "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, max_losses, "
     "fresh, planned, created_at, ended_at) SELECT {job}, {job}, 'old', 1, 'submit', 'succeeded', 'x', 5, 0, '', 50, 3, 0, 1, 0, 1 "
@@ -40,7 +40,7 @@ FILL = [
 
 
 class Server:
-    """How one of them is spoken to by its own client."""
+    """Runs SQL with the database's own client."""
 
     def __init__(self, name, url, words):
         self.name, self.url, self.words = name, url, words
@@ -51,7 +51,7 @@ class Server:
             end = min(start + step, last)
             print(f"  {self.name}: {end - start:,} more finished items …", file=sys.stderr)
             numbers = self.words["numbers"].format(first=start, last=end - 1)
-            # Numbers that no walk here reaches: what is new comes behind the old, as it does in life.
+            # Ids below those of later runs: new rows follow the old ones, as in production.
             job = f"(-1000000 - n {self.words['div']} {JOB})"
             words = {**self.words, "numbers": numbers, "per_job": JOB, "job": job}
             self.sql("; ".join(statement.format(**words) for statement in FILL))
@@ -63,7 +63,7 @@ class Server:
         subprocess.run(command, input=text.encode(), stdout=subprocess.DEVNULL, check=True)
 
     def costs(self):
-        """The best of a few rounds, verb by verb."""
+        """The best of a few rounds for each store call."""
         best = {}
         for _ in range(ROUNDS):
             for name, value in walk(f"{self.name}_verbs", **{self.name: self.url}).items():
@@ -100,7 +100,7 @@ def mariadb():
 
 
 def held_open(server):
-    """The walk of a run, free and while a transaction that began before it stays open."""
+    """Measures a run without and with an older open transaction."""
     figures = {"postgres.items_per_s_free": walked(server, "free", FREE_ITEMS)}
     for items in HELD_ITEMS:
         keeper = subprocess.Popen(["psql", "-q", server.url.split("?")[0]], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

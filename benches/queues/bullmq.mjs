@@ -1,4 +1,4 @@
-// BullMQ on Redis: so many jobs that do nothing, added in bulk, from the first added to the last completed.
+// BullMQ on Redis: no-op jobs, added in bulk; measured from the first add to the last completion.
 import { Queue, Worker } from "bullmq";
 
 const [url, count] = [process.argv[2], Number(process.argv[3])];

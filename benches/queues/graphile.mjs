@@ -1,6 +1,6 @@
-// graphile-worker: so many jobs that do nothing, from an empty queue to an empty queue. `batched` is its best
-// configuration: jobs are fetched and completed in batches by a local queue; `default` is what one gets without
-// saying anything. Adding the jobs is part of the time, as it is for Windrow, and uses its own bulk function.
+// graphile-worker: no-op jobs, from an empty queue to an empty queue. `batched` is its best configuration: a local queue
+// fetches and completes jobs in batches. `default` is the default configuration. The time includes adding the jobs, as for
+// Windrow, with graphile-worker's bulk function.
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { run, makeWorkerUtils } from "graphile-worker";
@@ -35,7 +35,7 @@ const runner = await run({
   taskList: { noop: async () => { done += 1; } },
 });
 while (done < count) await sleep(5);
-// Done is when the queue says so.
+// Finished when the queue is empty.
 for (;;) {
   const left = (await pool.query("SELECT count(*)::int AS n FROM graphile_worker._private_jobs")).rows[0].n;
   if (left === 0) break;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Items that do nothing, through Windrow's complete walk on PostgreSQL and MariaDB with all history kept, and through
-graphile-worker (PostgreSQL) and BullMQ (Redis), one after the other on this machine. `make bench-queues`.
+"""Measures no-op items through Windrow on PostgreSQL and MariaDB, with full history, and through graphile-worker (PostgreSQL)
+and BullMQ (Redis), one after the other on this machine. `make bench-queues`.
 
-  ITEMS=100000      how many
+  ITEMS=100000      number of items
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ITEMS = int(os.environ.get("ITEMS", "100000"))
-# Without batching graphile-worker does one at a time; fewer are enough.
+# Without batching graphile-worker processes one job at a time; fewer are enough.
 FEW = max(ITEMS // 10, 1)
 
 
@@ -23,7 +23,7 @@ def main():
         if name not in os.environ:
             sys.exit(f"{name} is not set: run this by `make bench-queues`, which starts the servers")
     if not (HERE / "node_modules").is_dir():
-        subprocess.run(["npm", "ci", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
+        subprocess.run(["npm", "install", "--silent", "--no-audit", "--no-fund"], cwd=HERE, check=True)
     postgres, redis = os.environ["WINDROW_TEST_POSTGRES"], os.environ["WINDROW_TEST_REDIS"]
     figures = {}
     for turn in range(2):
@@ -38,11 +38,11 @@ def main():
     for name, without, theirs_without in compared:
         ours, theirs = figures[f"postgres.items_per_s{without}"], figures[f"{name}.items_per_s{theirs_without}"]
         label = name + (", when all is queued" if without else "")
-        print(f"Windrow on PostgreSQL does {ours / theirs:5.2f} × {label} ({ours:,.0f} against {theirs:,.0f} items/s)")
+        print(f"Windrow on PostgreSQL: {ours / theirs:5.2f} × {label} ({ours:,.0f} vs. {theirs:,.0f} items/s)")
 
 
 def measured(postgres, redis):
-    """One turn of all, so that a slower minute of the machine meets all of them alike."""
+    """One round of all systems, so that a slow minute of the machine affects all of them."""
     yield ask(["node", "graphile.mjs", postgres, "batched", str(ITEMS)])
     yield windrow("postgres_100k")
     yield ask(["node", "graphile.mjs", postgres, "default", str(FEW)])
@@ -51,7 +51,7 @@ def measured(postgres, redis):
 
 
 def windrow(piece):
-    """In tables of its own."""
+    """Uses its own tables."""
     fresh = f"bench_{os.getpid()}_{windrow.count}"
     windrow.count += 1
     postgres = f"{os.environ['WINDROW_TEST_POSTGRES']}?sslmode=disable&schema={fresh}"

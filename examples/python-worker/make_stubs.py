@@ -1,4 +1,4 @@
-"""Makes stubs/ from proto/: python make_stubs.py [folder]"""
+"""Generates stubs/ from proto/: python make_stubs.py [directory]"""
 
 import sys
 from pathlib import Path

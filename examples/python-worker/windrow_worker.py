@@ -10,9 +10,9 @@
 
     worker.run("http://127.0.0.1:7373")
 
-The server keeps the books. A step is announced before it is made and recorded after it; a step that was
-made before, by whichever worker, is answered with its result instead. So this process may be killed
-anywhere: its items go to others, and nothing that was finished is done again.
+The server stores all state. The worker records each step before and after it. If any worker has finished the step
+before, the server returns the recorded result instead. This process can be killed at any time: the server requeues its
+items, and finished steps are not repeated.
 """
 
 import json
@@ -33,12 +33,12 @@ from windrow.v1 import worker_pb2_grpc  # noqa: E402
 
 MAX_MESSAGE = 64 << 20
 WAIT_MS = 2_000
-#: Errors of an evaluator that are worth another try of the item; all others are the verdict `error`.
-PASSING = {"network", "timeout", "rate_limited", "server"}
+#: Error classes for which the item is retried. With any other error of an evaluator the verdict is `error`.
+RETRYABLE = {"network", "timeout", "rate_limited", "server"}
 
 
 class Failure(Exception):
-    """Says how something failed, so that the job's retry policy can decide."""
+    """A failure with an error class, which the job's retry policy uses."""
 
     def __init__(self, kind, message, retry_after_ms=None):
         super().__init__(message)
@@ -46,14 +46,14 @@ class Failure(Exception):
 
 
 class Stopped(Exception):
-    """The run is ending, or the item is somebody else's."""
+    """The run is ending, or the lease of the item has expired."""
 
 
 class Worker:
-    def __init__(self, *capabilities, places=8):
-        self.capabilities, self.places = capabilities, places
-        self.answer, self.judges = None, {}
-        self.definitions, self.books, self.stopping = {}, {}, threading.Event()
+    def __init__(self, *capabilities, slots=8):
+        self.capabilities, self.slots = capabilities, slots
+        self.answer, self.evaluators = None, {}
+        self.definitions, self.journals, self.stopping = {}, {}, threading.Event()
 
     def target(self, function):
         """`function(row, config)` returns a text, or {"content": …, "usage": {"tokens_in": …}}."""
@@ -64,36 +64,36 @@ class Worker:
         """`function(output, row, config)` returns a bool, a number, or {"value": …, "pass": …, "reason": …}."""
 
         def register(function):
-            self.judges[name] = function
+            self.evaluators[name] = function
             return function
 
         return register
 
     def run(self, server, api_key=None, name=None):
-        """Works until SIGTERM or Ctrl-C; what runs then is finished and handed in."""
+        """Runs until SIGTERM or Ctrl-C, then finishes and reports the running items."""
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: self.stopping.set())
         self.server = Server(server, api_key)
         self.register(name or socket.gethostname())
-        threading.Thread(target=self.beat, daemon=True).start()
-        with ThreadPoolExecutor(self.places) as pool:
+        threading.Thread(target=self.heartbeat, daemon=True).start()
+        with ThreadPoolExecutor(self.slots) as pool:
             while not self.stopping.is_set():
                 for item in self.lease():
-                    book = Book(self.server, item)
-                    self.books[item.lease.attempt] = book
-                    pool.submit(self.work, book)
+                    journal = Journal(self.server, item)
+                    self.journals[item.lease.attempt] = journal
+                    pool.submit(self.execute, journal)
         self.server.call("Goodbye", pb.GoodbyeRequest(session=self.session))
 
     def register(self, name):
         self.name = name
         registered = self.server.call("Register", pb.RegisterRequest(
             name=name, host=socket.gethostname(), pid=os.getpid(), version="python-1",
-            capabilities=self.capabilities, places=self.places))
-        self.session, self.beat_s = registered.session, registered.beat_ms / 1000
-        print(f"{self.session} works: {self.places} item(s) at a time", flush=True)
+            capabilities=self.capabilities, places=self.slots))
+        self.session, self.heartbeat_s = registered.session, registered.beat_ms / 1000
+        print(f"worker {self.session} registered with {self.slots} slots", flush=True)
 
     def lease(self):
-        free = self.places - len(self.books)
+        free = self.slots - len(self.journals)
         if free <= 0:
             time.sleep(0.01)
             return []
@@ -103,54 +103,54 @@ class Worker:
         except grpc.RpcError as error:
             if error.code() != grpc.StatusCode.NOT_FOUND:
                 raise
-            self.register(self.name)  # the server had given this session up
+            self.register(self.name)  # the server has expired this session
             return []
 
-    def beat(self):
-        """Leases live as long as this goes on. One that takes longer than its job allows is let go."""
+    def heartbeat(self):
+        """Renews the leases, except those of items that exceeded their timeout."""
         while True:
-            time.sleep(self.beat_s)
-            books = [book for book in list(self.books.values()) if not book.is_overdue()]
-            request = pb.HeartbeatRequest(session=self.session, leases=[book.item.lease for book in books])
+            time.sleep(self.heartbeat_s)
+            journals = [journal for journal in list(self.journals.values()) if not journal.is_overdue()]
+            request = pb.HeartbeatRequest(session=self.session, leases=[journal.item.lease for journal in journals])
             try:
-                standing = self.server.call("Heartbeat", request).leases
+                statuses = self.server.call("Heartbeat", request).leases
             except grpc.RpcError as error:
-                print(f"no heartbeat: {error.details()}", file=sys.stderr)
+                print(f"heartbeat failed: {error.details()}", file=sys.stderr)
                 continue
-            for book, lease in zip(books, standing):
-                book.stopped = not lease.alive or lease.stop
+            for journal, lease in zip(journals, statuses):
+                journal.stopped = not lease.alive or lease.stop
 
-    def work(self, book):
+    def execute(self, journal):
         try:
-            self.do(book)
+            self.execute_item(journal)
         except Stopped:
-            book.report(give_back=pb.GiveBack())
+            journal.report(give_back=pb.GiveBack())
         except Exception as error:
-            book.report(failed=as_failure(error))
+            journal.report(failed=as_failure(error))
         finally:
-            del self.books[book.item.lease.attempt]
+            del self.journals[journal.item.lease.attempt]
 
-    def do(self, book):
-        """One row: the target answers, then each evaluator of the job file judges."""
-        definition, row = self.definition(book.item.definition), json.loads(book.item.input_json)
+    def execute_item(self, journal):
+        """Executes one item: calls the target, then each evaluator of the job file."""
+        definition, row = self.definition(journal.item.definition), json.loads(journal.item.input_json)
         config = definition["target"]["config"]
-        answer = book.step("target", "", {"row": row, "config": config}, lambda: answered(self.answer(row, config)))
-        scores = [self.score(book, evaluator, answer, row) for evaluator in definition["evaluators"]]
-        book.hand_in(scores, answer.get("latency_ms", 0))
+        answer = journal.step("target", "", {"row": row, "config": config}, lambda: as_answer(self.answer(row, config)))
+        scores = [self.score(journal, evaluator, answer, row) for evaluator in definition["evaluators"]]
+        journal.complete(scores, answer.get("latency_ms", 0))
 
-    def score(self, book, evaluator, answer, row):
+    def score(self, journal, evaluator, answer, row):
         name, config = evaluator["name"], evaluator["config"]
-        seen = {"output": answer["content"], "row": row, "config": config}
+        inputs = {"output": answer["content"], "row": row, "config": config}
 
         def judge():
-            if name not in self.judges:
+            if name not in self.evaluators:
                 raise Failure("handler", f"this worker has no evaluator {name!r}")
-            return found(self.judges[name](answer["content"], row, config)), {}
+            return as_finding(self.evaluators[name](answer["content"], row, config)), {}
 
         try:
-            finding = book.step("evaluator", name, seen, judge)
+            finding = journal.step("evaluator", name, inputs, judge)
         except Failure as failure:
-            if failure.kind in PASSING:
+            if failure.kind in RETRYABLE:
                 raise
             finding = {"verdict": "error", "value": None, "reason": str(failure)}
         return pb.Score(name=name, verdict=finding["verdict"], value=finding["value"], reason=finding["reason"])
@@ -162,8 +162,8 @@ class Worker:
         return self.definitions[key]
 
 
-class Book:
-    """The records of one item. Every entry carries the item's lease."""
+class Journal:
+    """Records the steps of one item under its lease."""
 
     def __init__(self, server, item):
         self.server, self.item, self.next = server, item, item.next_step
@@ -173,7 +173,7 @@ class Book:
         return time.monotonic() - self.began > self.item.timeout_ms / 1000
 
     def step(self, kind, name, determined_by, make):
-        """Makes a step, unless it was made before. `make` returns its output and what it used up."""
+        """Returns the recorded output of a step, or calls `make`, which returns an output and its usage."""
         if self.stopped:
             raise Stopped
         no, self.next = self.next, self.next + 1
@@ -194,7 +194,7 @@ class Book:
         self.add(usage)
         return output
 
-    def hand_in(self, scores, latency_ms):
+    def complete(self, scores, latency_ms):
         self.report(hand_in=pb.HandIn(outcome="succeeded", scores=scores, usage=self.used, latency_ms=latency_ms))
 
     def report(self, steps=(), **ending):
@@ -210,7 +210,7 @@ class Book:
 
 
 class Server:
-    """The connection. A server that is away is waited for; every call may be repeated without harm."""
+    """The connection. Retries while the server is unreachable; every call is idempotent."""
 
     def __init__(self, url, api_key=None):
         size = [("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)]
@@ -238,18 +238,18 @@ def finish(no, **result):
     return pb.StepWrite(no=no, finish=pb.StepFinish(result=pb.StepResult(**result)))
 
 
-def answered(said):
-    """What a target returned, in the shape that all targets' answers have."""
-    answer = {"content": said} if isinstance(said, str) else dict(said)
+def as_answer(returned):
+    """Converts the return value of a target into an answer and its usage."""
+    answer = {"content": returned} if isinstance(returned, str) else dict(returned)
     return answer, answer.pop("usage", {})
 
 
-def found(said):
-    """What an evaluator returned, as a verdict with a value and a reason."""
-    said = said if isinstance(said, dict) else {"value": float(said)}
-    value = said.get("value", float(said.get("pass", False)))
-    passed = said.get("pass", value >= 0.5)
-    return {"verdict": "pass" if passed else "fail", "value": value, "reason": said.get("reason", "")}
+def as_finding(returned):
+    """Converts the return value of an evaluator into a verdict, a value and a reason."""
+    returned = returned if isinstance(returned, dict) else {"value": float(returned)}
+    value = returned.get("value", float(returned.get("pass", False)))
+    passed = returned.get("pass", value >= 0.5)
+    return {"verdict": "pass" if passed else "fail", "value": value, "reason": returned.get("reason", "")}
 
 
 def as_failure(error):

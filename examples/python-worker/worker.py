@@ -1,4 +1,4 @@
-"""The example: a target that looks capitals up, and an evaluator that compares letters.
+"""Example worker: a target that looks up capitals, and an evaluator that compares strings.
 
     python worker.py http://127.0.0.1:7373
 """
@@ -36,7 +36,7 @@ def similarity(output, row, config):
 
 
 def log_call(*call):
-    """Every call that would cost money, for whoever counts them."""
+    """Appends each call to the file named by CALLS, so that tests can count the calls."""
     if path := os.environ.get("CALLS"):
         with open(path, "a") as calls:
             print(*call, file=calls)

@@ -1,4 +1,4 @@
-/** Every page there is: a new one is a folder under `pages/` and a line here. */
+/** All pages. To add one, create a directory under `pages/` and add a line here. */
 import type { Component } from 'svelte'
 import Nodes from './pages/nodes/Nodes.svelte'
 
@@ -10,5 +10,5 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [{ path: '/nodes', title: 'Nodes', component: Nodes }]
 
-/** What `/` shows. */
+/** The page at `/`. */
 export const HOME = '/nodes'

@@ -10,7 +10,7 @@ use windrow_model::bell::Bell;
 use windrow_model::limit::Wait;
 use windrow_model::limit::shared::SharedLimits;
 use windrow_model::record::{OutboxEvent, Run, Session};
-use windrow_model::store::{Store, StoreError};
+use windrow_model::store::{Queue, StoreError};
 use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
@@ -24,7 +24,7 @@ use crate::{clean_up, limiter, reap, relay, remote, schedule, watchdog};
 
 /// What an engine is built from.
 pub struct Parts {
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn Queue>,
     pub workloads: Vec<Arc<dyn Workload>>,
     pub clock: Arc<dyn Clock>,
     pub seed: u64,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{Notify, broadcast};
 use windrow_model::record::{Job, OutboxEvent, Run};
-use windrow_model::store::Store;
+use windrow_model::store::Queue;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{RunId, SessionId, Ticket};
 
@@ -52,7 +52,7 @@ pub type Board = BTreeMap<RunId, Arc<Work>>;
 
 pub struct Node {
     bench: Arc<Bench>,
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn Queue>,
     pub settings: Settings,
     pub session: SessionId,
     pub workloads: BTreeMap<&'static str, Arc<dyn Workload>>,
@@ -79,7 +79,7 @@ pub struct Node {
 
 pub struct NodeParts {
     pub bench: Arc<Bench>,
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn Queue>,
     pub settings: Settings,
     pub session: SessionId,
     pub workloads: Vec<Arc<dyn Workload>>,

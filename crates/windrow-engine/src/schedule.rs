@@ -8,7 +8,7 @@ use windrow_model::Time;
 use windrow_model::cron::Timetable;
 use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::state::Mode;
-use windrow_model::store::{NewLog, Store, StoreError};
+use windrow_model::store::{NewLog, Queue, StoreError};
 
 use crate::node::Node;
 use crate::submit::{Request, submit};
@@ -50,7 +50,7 @@ pub async fn start_due(node: Arc<Node>) {
 
 /// What there is to do now, under the definition of its last run. Whoever asks
 /// for the same job and time gets the same run.
-pub async fn request(store: &dyn Store, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
+pub async fn request(store: &dyn Queue, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
     let last = store.run(job.latest_run).await?;
     let mut request = Request::of_run(store, job, &last, Mode::scheduled(&job.kind), actor).await?;
     request.idempotency_key = Some(key(job, at));

@@ -4,7 +4,7 @@ use windrow_model::priority::Priority;
 use windrow_model::record::{Job, Labels, Run, RunLimits};
 use windrow_model::rollout::Rollout;
 use windrow_model::state::Mode;
-use windrow_model::store::{Result, Selection, Store, Submission, Submitted};
+use windrow_model::store::{Queue, Result, Selection, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
 
 /// What somebody asks for; the ids are minted here.
@@ -29,7 +29,7 @@ pub struct Request {
 
 impl Request {
     /// Another run of a job, with the definition and the limits of an earlier one.
-    pub async fn of_run(store: &dyn Store, job: &Job, run: &Run, mode: Mode, actor: String) -> Result<Self> {
+    pub async fn of_run(store: &dyn Queue, job: &Job, run: &Run, mode: Mode, actor: String) -> Result<Self> {
         Ok(Self {
             workspace: job.workspace.clone(),
             name: job.name.clone(),
@@ -51,7 +51,7 @@ impl Request {
     }
 }
 
-pub async fn submit(store: &dyn Store, request: Request, chance: u64, now: Time) -> Result<Submitted> {
+pub async fn submit(store: &dyn Queue, request: Request, chance: u64, now: Time) -> Result<Submitted> {
     store.submit(submission(request, chance, now), now).await
 }
 

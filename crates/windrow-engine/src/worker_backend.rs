@@ -7,12 +7,12 @@ use windrow_model::limit::Wait;
 use windrow_model::record::Step;
 use windrow_model::state::RunEvent;
 use windrow_model::step::ContentKey;
-use windrow_model::store::{Receipt, Renewal, Report, Result, Store};
+use windrow_model::store::{Queue, Receipt, Renewal, Report, Result};
 use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::{Lease, SessionId, Time};
 
 pub struct StoreBackend {
-    pub store: Arc<dyn Store>,
+    pub store: Arc<dyn Queue>,
     pub session: SessionId,
     pub lease_ms: i64,
 }

@@ -414,8 +414,9 @@ impl Default for Retention {
     }
 }
 
+/// Every change of jobs, runs and items, and the reads that an engine bases its decisions on.
 #[async_trait]
-pub trait Store: Send + Sync {
+pub trait Queue: Send + Sync {
     // sessions: one life of one process
     async fn open_session(&self, session: Session) -> Result<()>;
     /// Shows that the session lives; renews all runs it coordinates and returns them as they stand.
@@ -502,30 +503,37 @@ pub trait Store: Send + Sync {
     /// is left.
     async fn sweep_jobs(&self, limit: usize) -> Result<i64>;
 
-    // reads
+    // reads of an engine
     async fn job(&self, id: JobId) -> Result<Job>;
-    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>>;
-    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>>;
     /// Scheduled jobs whose time has come and that are not running, the longest overdue first.
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>>;
     async fn run(&self, id: RunId) -> Result<Run>;
-    async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
     async fn spec(&self, hash: &str) -> Result<Json>;
+    /// As `item`, without its steps: one that reads pages may have a million.
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
+    /// The newest steps of one attempt, newest first.
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// The counters as a count of the rows says they should be.
+    async fn recount(&self, run: RunId) -> Result<Counters>;
+}
+
+/// What people ask: lists, results, statistics and diagnoses.
+#[async_trait]
+pub trait Reads: Send + Sync {
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>>;
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>>;
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>>;
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>>;
     /// By any condition, in any order.
     async fn search_items(&self, query: ItemQuery) -> Result<ItemPage>;
     async fn item(&self, id: ItemId) -> Result<ItemDetail>;
-    /// As `item`, without its steps: one that reads pages may have a million.
-    async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
     /// As `item`, of each of these, in their order.
     async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     /// As `outline`, of each of these, in their order.
     async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
-    /// The newest steps of one attempt, newest first.
-    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;
-    async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// Over all the job's items as they stand, whichever run made them what they are.
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
     /// What the run made of its items, also where a later run has redone them; by item.
@@ -534,11 +542,14 @@ pub trait Store: Send + Sync {
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>>;
     /// Two runs row by row, also of different jobs; lists at most `limit` rows that flipped either way.
     async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison>;
-    /// The counters as a count of the rows says they should be.
-    async fn recount(&self, run: RunId) -> Result<Counters>;
     /// The facts behind "why is this run not progressing?".
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis>;
     /// How everything that is live stands, and what has gone on for too long (I10).
     /// Of one workspace, or of all.
     async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot>;
 }
+
+/// Both ports, for callers that change and ask.
+pub trait Store: Queue + Reads {}
+
+impl<T: Queue + Reads + ?Sized> Store for T {}

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use windrow_model::store::{Result, StoreError};
 
-use crate::server::Address;
-use crate::sql::db::{self, Cell, Connection, OptionalExtension, Value, params_from_iter};
-use crate::sql::fault;
-use crate::sqlite;
+use crate::backend::Address;
+use crate::backend::failure;
+use crate::backend::sqlite;
+use crate::backend::{self, Cell, Connection, OptionalExtension, Value, params_from_iter};
 
 /// The row of `sequences` that marks a database into which something is being moved.
 const MARK: &str = "transfer";
@@ -40,12 +40,12 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     let source = Connection::Sqlite(sqlite::open_reader(from)?);
     let address = Address::parse(to)?;
     address.migrate()?;
-    let target = address.connect_writer().map_err(fault::Fault::from)?;
+    let target = address.connect_writer().map_err(failure::Fault::from)?;
     Ok(run(&source, &target, progress)?)
 }
 
 /// Refuses a database into which something is being moved, or was until it was interrupted.
-pub(crate) fn refuse_half(conn: &Connection) -> fault::Result<()> {
+pub(crate) fn refuse_half(conn: &Connection) -> failure::Result<()> {
     match is_marked(conn)? {
         false => Ok(()),
         true => Err(StoreError::Unavailable(
@@ -55,12 +55,12 @@ pub(crate) fn refuse_half(conn: &Connection) -> fault::Result<()> {
     }
 }
 
-fn is_marked(conn: &Connection) -> fault::Result<bool> {
+fn is_marked(conn: &Connection) -> failure::Result<bool> {
     let found = conn.prepare_cached("SELECT last FROM sequences WHERE name = ?1")?.query_row([MARK], |_| Ok(()));
     Ok(found.optional()?.is_some())
 }
 
-fn run(source: &Connection, target: &Connection, progress: &mut dyn FnMut(&str, u64)) -> fault::Result<Vec<Moved>> {
+fn run(source: &Connection, target: &Connection, progress: &mut dyn FnMut(&str, u64)) -> failure::Result<Vec<Moved>> {
     // One moment of the file, whatever is written to it meanwhile.
     source.perform("BEGIN")?;
     let tables = tables(source)?;
@@ -86,21 +86,21 @@ fn run(source: &Connection, target: &Connection, progress: &mut dyn FnMut(&str, 
     Ok(moved)
 }
 
-fn tables(source: &Connection) -> fault::Result<Vec<Table>> {
+fn tables(source: &Connection) -> failure::Result<Vec<Table>> {
     let mut stmt = source.prepare_cached(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid",
     )?;
-    let names: Vec<String> = stmt.query_map((), |row| row.get(0))?.collect::<db::Result<_>>()?;
+    let names: Vec<String> = stmt.query_map((), |row| row.get(0))?.collect::<backend::Result<_>>()?;
     let table = |name: String| {
         let mut stmt = source.prepare_cached("SELECT name FROM pragma_table_info(?1)")?;
-        let columns = stmt.query_map([name.as_str()], |row| row.get(0))?.collect::<db::Result<_>>()?;
+        let columns = stmt.query_map([name.as_str()], |row| row.get(0))?.collect::<backend::Result<_>>()?;
         Ok(Table { name, columns })
     };
     names.into_iter().map(table).collect()
 }
 
 /// Leaves a mark; the database must be empty, but for what an interrupted transfer left.
-fn make_room(target: &Connection, tables: &[Table]) -> fault::Result<()> {
+fn make_room(target: &Connection, tables: &[Table]) -> failure::Result<()> {
     let ours = is_marked(target)?;
     for Table { name, .. } in tables {
         if name == "sequences" {
@@ -152,11 +152,11 @@ fn copy(
     target: &Connection,
     table: &Table,
     progress: &mut dyn FnMut(&str, u64),
-) -> fault::Result<Digest> {
+) -> failure::Result<Digest> {
     let width = table.columns.len();
     let most = if table.name == "sequences" { 1 } else { ROWS.min(VALUES / width) };
     let (mut values, mut bytes, mut all) = (Vec::with_capacity(most * width), 0, (0_u64, 0_u64));
-    let send = |values: &mut Vec<Value>| -> fault::Result<()> {
+    let send = |values: &mut Vec<Value>| -> failure::Result<()> {
         if !values.is_empty() {
             let sql = table.write(values.len() / width);
             target.prepare_cached(&sql)?.execute(params_from_iter(values))?;
@@ -164,8 +164,8 @@ fn copy(
         }
         Ok(())
     };
-    source.prepare_cached(&table.read())?.walk((), |row| -> fault::Result<_> {
-        let cells: Vec<Cell> = (0..width).map(|column| row.cell(column)).collect::<db::Result<_>>()?;
+    source.prepare_cached(&table.read())?.walk((), |row| -> failure::Result<_> {
+        let cells: Vec<Cell> = (0..width).map(|column| row.cell(column)).collect::<backend::Result<_>>()?;
         all = (all.0 + 1, all.1.wrapping_add(hash(&cells)));
         bytes += cells.iter().map(size).sum::<usize>();
         values.extend(cells.into_iter().map(Value::from));
@@ -181,10 +181,11 @@ fn copy(
     Ok(all)
 }
 
-fn digest(conn: &Connection, table: &Table) -> fault::Result<Digest> {
+fn digest(conn: &Connection, table: &Table) -> failure::Result<Digest> {
     let mut all = (0_u64, 0_u64);
-    conn.prepare_cached(&table.read())?.walk((), |row| -> fault::Result<_> {
-        let cells: Vec<Cell> = (0..table.columns.len()).map(|column| row.cell(column)).collect::<db::Result<_>>()?;
+    conn.prepare_cached(&table.read())?.walk((), |row| -> failure::Result<_> {
+        let cells: Vec<Cell> =
+            (0..table.columns.len()).map(|column| row.cell(column)).collect::<backend::Result<_>>()?;
         all = (all.0 + 1, all.1.wrapping_add(hash(&cells)));
         Ok(ControlFlow::Continue(()))
     })?;
@@ -215,14 +216,14 @@ fn size(cell: &Cell) -> usize {
 }
 
 /// Rows that PostgreSQL numbers itself go on behind those that came with their numbers; others do so by themselves.
-fn number_on(target: &Connection) -> fault::Result<()> {
+fn number_on(target: &Connection) -> failure::Result<()> {
     if !matches!(target, Connection::Postgres(_)) {
         return Ok(());
     }
     let numbered = "SELECT CAST(table_name AS TEXT) FROM information_schema.columns \
                     WHERE table_schema = current_schema() AND is_identity = 'YES'";
     let tables: Vec<String> =
-        target.prepare_cached(numbered)?.query_map((), |row| row.get(0))?.collect::<db::Result<_>>()?;
+        target.prepare_cached(numbered)?.query_map((), |row| row.get(0))?.collect::<backend::Result<_>>()?;
     for table in tables {
         target.perform(&format!(
             "SELECT setval(pg_get_serial_sequence('{table}', 'id'), coalesce(max(id), 0) + 1, false) FROM {table}"

@@ -1,4 +1,4 @@
-//! Keys, the caller, and the audit log, as they are shown.
+//! Representations of API keys, the caller and the audit log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,20 +8,20 @@ use windrow_model::audit::AuditEntry;
 
 use crate::Timestamp;
 
-/// A key, without its secret.
+/// An API key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeyView {
     pub id: String,
     pub name: String,
     pub role: Role,
-    /// Null: all.
+    /// Null for all workspaces.
     pub workspace: Option<String>,
     pub state: KeyState,
     pub created_by: String,
     pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
-    /// To the minute.
+    /// Last use, to the minute.
     pub used_at: Option<Timestamp>,
 }
 
@@ -48,7 +48,7 @@ pub struct KeyList {
     pub keys: Vec<KeyView>,
 }
 
-/// A new key: the only time that its secret is shown.
+/// A new API key. The secret is returned only here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CreatedKey {
     /// Send it as `Authorization: Bearer …`.
@@ -56,18 +56,18 @@ pub struct CreatedKey {
     pub key: KeyView,
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CallerView {
     pub actor: String,
     pub role: Role,
-    /// Null: all.
+    /// Null for all workspaces.
     pub workspace: Option<String>,
-    /// Whether a key let it in; without keys the server is its machine's own.
+    /// True if the caller sent an API key; without keys the server accepts local callers only.
     pub with_key: bool,
 }
 
-/// One change, or an attempt at one.
+/// A change, or an attempted change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditLine {
     pub id: i64,
@@ -75,13 +75,13 @@ pub struct AuditLine {
     pub actor: String,
     /// `http`, `grpc` or `cli`.
     pub via: String,
-    /// Where somebody acted who was confined to it.
+    /// The caller's workspace, if the caller is restricted to one.
     pub workspace: Option<String>,
     pub operation: String,
     pub resource: String,
     pub address: Option<String>,
     pub request: Option<String>,
-    /// `done`, `refused`, `failed`, or `unknown` where the process ended before the change did.
+    /// `done`, `refused`, `failed`, or `unknown` if the process ended before the change.
     pub outcome: String,
     pub detail: String,
 }
@@ -109,6 +109,6 @@ impl From<&AuditEntry> for AuditLine {
 pub struct AuditList {
     /// Newest first.
     pub entries: Vec<AuditLine>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Cursor for `before` to get the next page; null on the last page.
     pub next: Option<i64>,
 }

@@ -1,4 +1,4 @@
-//! Alerts as they are shown (T12).
+//! Representation of alerts (T12).
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -8,23 +8,23 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AlertList {
-    /// Raised and not cleared, oldest first.
+    /// Raised and not yet cleared, oldest first.
     pub active: Vec<AlertView>,
-    /// Newest first, active ones included.
+    /// Newest first, including active alerts.
     pub recent: Vec<AlertView>,
-    /// `before` of the next page of `recent`; null on the last one.
+    /// Cursor for `before` to get the next page of `recent`; null on the last page.
     pub next: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct AlertView {
     pub id: String,
-    /// The rule that raised it.
+    /// The rule that raised the alert.
     pub rule: String,
     pub severity: Severity,
     pub job: Option<String>,
     pub run: Option<String>,
-    /// What was measured when it was raised.
+    /// The measured value when the alert was raised.
     pub value: f64,
     pub threshold: f64,
     pub message: String,

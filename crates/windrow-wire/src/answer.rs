@@ -1,4 +1,4 @@
-//! Answers of the API that are made of other shapes: lists and receipts.
+//! API responses that combine other types: lists and receipts.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -12,7 +12,7 @@ use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail,
 pub struct JobList {
     /// Newest first.
     pub jobs: Vec<JobRow>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Cursor for `before` to get the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -24,7 +24,7 @@ pub struct RunList {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ItemList {
     pub items: Vec<ListedItem>,
-    /// Pass it as `after` for what follows; null at the end.
+    /// Cursor for `after` to get the next page; null on the last page.
     pub next: Option<String>,
 }
 
@@ -32,7 +32,7 @@ pub struct ItemList {
 pub struct LogList {
     /// Oldest first.
     pub lines: Vec<LogLine>,
-    /// Pass it as `after` for what follows, also for what has not happened yet.
+    /// Cursor for `after` to get later lines, including lines that are not written yet.
     pub next: i64,
 }
 
@@ -46,20 +46,20 @@ pub struct WorkerList {
     pub workers: Vec<Worker>,
 }
 
-/// A process that works on this data and has not said goodbye.
+/// A process that executes items of this database and has not deregistered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Worker {
     pub id: String,
     pub host: String,
     pub pid: i64,
-    /// Empty: every region.
+    /// Empty for all regions.
     pub regions: Vec<String>,
     pub started_at: Timestamp,
-    /// Its last sign of life.
+    /// Last heartbeat.
     pub beat_at: Timestamp,
-    /// Items it has leased now.
+    /// Items that the worker has leased.
     pub at_work: i64,
-    /// What a worker elsewhere said of itself; null for a process with the data open.
+    /// Registration of a remote worker; null for a process that has the database open.
     pub remote: Option<RemoteWorker>,
 }
 
@@ -78,23 +78,23 @@ impl From<&Session> for Worker {
     }
 }
 
-/// A run that was started, or that an idempotency key had started before.
+/// A run that this request started, or that an earlier request with the same idempotency key started.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Submitted {
     pub job: String,
     pub name: String,
     pub run: String,
-    /// The idempotency key was seen before: this is the first answer again.
+    /// The idempotency key is known: this is the response to the first request.
     pub existing: bool,
-    /// What is in order and yet worth knowing.
+    /// Warnings about a valid job file.
     pub warnings: Vec<String>,
-    /// An unfinished run goes on.
+    /// An unfinished run is resumed.
     pub resumed: bool,
-    /// What was found and decided on the way.
+    /// Decisions made while the run was started.
     pub notes: Vec<String>,
 }
 
-/// A job file and its dataset that can be run.
+/// A valid job file and dataset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InOrder {
     pub job: String,
@@ -103,11 +103,11 @@ pub struct InOrder {
     pub warnings: Vec<String>,
 }
 
-/// What became of rows sent to an online run.
+/// Result of sending rows to an online run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
 pub struct Fed {
     pub created: i64,
-    /// Seen before, and left alone.
+    /// Rows that the job already has.
     pub skipped: i64,
 }
 
@@ -118,19 +118,19 @@ impl std::ops::AddAssign<Planned> for Fed {
     }
 }
 
-/// Something that happened; also the data of a server-sent event.
+/// An event; also the data of a server-sent event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
-    /// Ascending; a stream goes on behind it.
+    /// Ascending; a stream resumes after this id.
     pub id: i64,
     pub at: Timestamp,
-    /// Null where it is about the stream itself (`gap`).
+    /// Null if the event is about the stream itself (`gap`).
     pub job: Option<String>,
     pub run: Option<String>,
-    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; `run_progress` and `gap` of a
-    /// stream.
+    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; in a stream also `run_progress`
+    /// and `gap`.
     pub kind: String,
-    /// What it says; see `docs/live.md`.
+    /// The payload; see `docs/live.md`.
     pub body: Json,
 }
 
@@ -149,21 +149,21 @@ impl From<&OutboxEvent> for Event {
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`; `attention` when a check found something; `degraded` when the server cannot work.
+    /// `ok`; `attention` if a health check found something; `degraded` if the server cannot execute work.
     pub status: &'static str,
     pub version: &'static str,
-    /// `ok`, or what is wrong.
+    /// `ok`, or the error.
     pub database: String,
-    /// The engine of this server: `ok`, or what is wrong.
+    /// The engine of this server: `ok`, or the error.
     pub engine: String,
-    /// What goes on slower than it could, and why; nothing is lost by it.
+    /// What is slowed down, and why. No work is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed: Option<String>,
-    /// Its session, as in the list of workers.
+    /// Session id of this server, as in the list of workers.
     pub worker: String,
-    /// Items at work here.
+    /// Items that this server is executing.
     pub items_at_work: usize,
     pub started_at: Timestamp,
-    /// What must not go on for long; empty while the database does not answer.
+    /// Results of the health checks; empty while the database is unreachable.
     pub checks: Vec<HealthCheck>,
 }

@@ -1,4 +1,4 @@
-//! A finding that is no pass, with what was asked and answered, short enough to be read in a list.
+//! A score that is not a pass, with its input and output, shortened for lists.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -6,13 +6,13 @@ use windrow_model::StepId;
 use windrow_model::record::{BadScore, ItemDetail, Step};
 use windrow_model::step::Verdict;
 
-/// Longer texts are cut; the item itself has them whole.
+/// Longer texts are truncated; the item has the full text.
 const SHOWN: usize = 300;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BadRow {
     pub item: String,
-    /// Place in the source, from 1.
+    /// Position in the source, from 1.
     pub row: i64,
     pub turn: u32,
     pub evaluator: String,
@@ -39,7 +39,7 @@ impl BadRow {
     }
 }
 
-/// What the target said on that turn, made then or taken over from an earlier attempt.
+/// The target's output on that turn, computed in the attempt or reused from an earlier one.
 fn output(bad: &BadScore, steps: &[Step]) -> Option<String> {
     let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
     let asked = steps

@@ -1,4 +1,4 @@
-//! Where a plan's slices stand, as the ledger beside their data keeps it: every checkpoint, newest first.
+//! Checkpoints of the slices of an ingest job, from the ledger next to the data, newest first.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,36 +12,36 @@ use crate::Timestamp;
 pub struct CheckpointList {
     pub slice: String,
     pub checkpoints: Vec<CheckpointView>,
-    /// Continue below this version.
+    /// Cursor: continue below this version.
     pub next: Option<i64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CheckpointView {
     pub version: i64,
-    /// Of the page or of the change.
+    /// Key of the page or of the change.
     pub key: String,
     pub cause: Cause,
-    /// The attempt that committed the batch, or the person who changed it.
+    /// The attempt that committed the batch, or the user who changed the checkpoint.
     pub actor: String,
     pub at: Timestamp,
-    /// Of the batch.
+    /// Records of the batch.
     pub records: i64,
-    /// The run that began the pass, and when.
+    /// The run that started the pass, and when.
     pub pass: String,
     pub begun_at: Timestamp,
-    /// Where the next page begins; none: at the start.
+    /// Start of the next page; null for the start of the source.
     #[schema(value_type = Json)]
     pub position: Option<Value>,
-    /// Only what is newer is asked for.
+    /// Only newer records are requested.
     #[schema(value_type = Json)]
     pub since: Option<Value>,
-    /// The highest value that was committed: where the next pass begins.
+    /// High-water mark: the highest committed value. The next pass starts here.
     #[schema(value_type = Json)]
     pub high: Option<Value>,
     /// Batches of the pass so far.
     pub batches: i64,
-    /// The pass has reached its end.
+    /// The pass is complete.
     pub done: bool,
 }
 

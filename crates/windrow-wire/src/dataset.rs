@@ -1,4 +1,4 @@
-//! A named dataset as it is shown: a row of the list, a version, or everything about one.
+//! Representations of a named dataset: a list entry, a version, and the details.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -36,7 +36,7 @@ impl From<&DatasetVersion> for VersionView {
     }
 }
 
-/// One line of `datasets list`.
+/// An entry of `datasets list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetSummary {
     pub name: String,
@@ -56,7 +56,7 @@ impl From<&DatasetListing> for DatasetSummary {
     }
 }
 
-/// What one version of a dataset has that another has not.
+/// Differences between two versions of a dataset.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDiff {
     pub name: String,
@@ -65,7 +65,7 @@ pub struct DatasetDiff {
     pub added: i64,
     pub removed: i64,
     pub changed: i64,
-    /// The first of each.
+    /// The first rows of each kind.
     pub rows: DiffRows,
 }
 
@@ -76,40 +76,40 @@ pub struct DiffRows {
     pub changed: Vec<ChangedRow>,
 }
 
-/// A row with the same `id` and another content.
+/// A row with the same `id` and different content.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ChangedRow {
     pub old: Json,
     pub new: Json,
 }
 
-/// A version that was imported.
+/// An imported version.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetImported {
     pub name: String,
     pub workspace: String,
-    /// The newest version had these rows already.
+    /// The newest version already had these rows.
     pub unchanged: bool,
     pub version: VersionView,
 }
 
-/// Versions that are gone.
+/// Deleted versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDeleted {
     pub name: String,
     pub versions: Vec<i64>,
 }
 
-/// `datasets show`: one version in detail, and the list of all.
+/// `datasets show`: one version in detail, and all versions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct DatasetDetail {
     pub name: String,
     pub workspace: String,
     pub version: VersionView,
-    /// JSON Schema that every row satisfies.
+    /// JSON Schema that every row matches.
     #[schema(value_type = Json)]
     pub schema: Option<Json>,
-    /// Name → `types` and in how many `rows`.
+    /// Maps each field name to its `types` and the number of `rows` that have it.
     pub fields: serde_json::Value,
     /// The first rows.
     pub sample: Vec<Json>,

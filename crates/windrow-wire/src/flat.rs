@@ -1,5 +1,5 @@
-//! Reading an object whose fields are those of two shapes. Serde's own `flatten` takes the text of embedded
-//! JSON apart, and it could not be shown as it was written.
+//! Deserializes an object that combines the fields of two types. Serde's `flatten` would parse embedded JSON and lose
+//! its original text.
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};

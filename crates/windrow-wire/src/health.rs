@@ -1,4 +1,4 @@
-//! What the health checks found (I10).
+//! Results of the health checks (I10).
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -9,17 +9,17 @@ use crate::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct HealthCheck {
     pub name: Check,
-    /// `ok`, or `attention` when there is something.
+    /// `ok`, or `attention` if the check found something.
     pub status: &'static str,
-    /// How many there are; of one run at most 1000 are counted.
+    /// Number of findings; at most 1000 are counted per run.
     pub count: i64,
-    /// How long it may go on before it counts.
+    /// How long the condition may last before it is a finding.
     pub threshold_ms: i64,
     pub about: &'static str,
-    /// What to do, where there is something.
+    /// What to do about the findings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<&'static str>,
-    /// The oldest ones.
+    /// The oldest findings.
     pub examples: Vec<HealthExample>,
 }
 

@@ -1,4 +1,4 @@
-//! An item as it is shown: a row of the list, or with its attempts and steps.
+//! Representations of an item: a list entry, and the details with attempts and steps.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -26,10 +26,10 @@ impl From<&(ErrorClass, String)> for ErrorView {
 pub struct ItemRow {
     pub id: String,
     pub run: String,
-    /// Place in the source, from 0.
+    /// Position in the source, from 0.
     pub ordinal: i64,
     pub key: String,
-    /// The row it is one of several trials of.
+    /// The row, if the item is one of several trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
     pub status: String,
@@ -62,22 +62,22 @@ impl ItemRow {
     }
 }
 
-/// A finding without its reason.
+/// A score without its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreCell {
     pub name: String,
     pub turn: u32,
     pub verdict: Verdict,
-    /// Null where there is nothing to average (error, skipped).
+    /// Null for `error` and `skipped`.
     pub value: Option<f64>,
 }
 
-/// One line of a list of items.
+/// An entry of a list of items.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ListedItem {
     #[serde(flatten)]
     pub item: ItemRow,
-    /// By turn and name.
+    /// Sorted by turn and name.
     pub scores: Vec<ScoreCell>,
 }
 
@@ -101,7 +101,7 @@ pub struct AttemptView {
     pub outcome: Option<Outcome>,
     pub retries: u32,
     pub losses: u32,
-    /// Earlier tries that ended because the endpoint asked to slow down.
+    /// Earlier attempts that ended because the endpoint was rate limited.
     pub throttled: u32,
     pub error: Option<ErrorView>,
     pub started_at: Option<Timestamp>,

@@ -1,4 +1,4 @@
-//! A job as it is shown: a row of the list, or everything about one.
+//! Representations of a job: a list entry, and the details.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
@@ -8,7 +8,7 @@ use windrow_model::state::JobState;
 
 use crate::{RunDetail, Timestamp, flat, status};
 
-/// One line of `jobs list`: the job and how its latest run stands.
+/// An entry of `jobs list`: the job and the status of its latest run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobRow {
     pub id: String,
@@ -19,7 +19,7 @@ pub struct JobRow {
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunDetail,
-    /// When it starts by itself.
+    /// The schedule, if the job has one.
     pub schedule: Option<ScheduleView>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -46,7 +46,7 @@ impl JobRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleView {
     pub cron: String,
-    /// Null while a run is under way.
+    /// Null while a run is active.
     pub next_at: Option<Timestamp>,
 }
 
@@ -56,7 +56,7 @@ impl From<&Schedule> for ScheduleView {
     }
 }
 
-/// A job that starts by itself.
+/// A job with a schedule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJob {
     pub job: String,
@@ -66,22 +66,30 @@ pub struct ScheduledJob {
     pub schedule: ScheduleView,
 }
 
+impl ScheduledJob {
+    /// `None` for a job without a schedule.
+    pub fn of(job: &Job) -> Option<Self> {
+        let schedule = job.schedule.as_ref()?.into();
+        Some(Self { job: job.id.to_string(), name: job.name.clone(), workspace: job.workspace.clone(), schedule })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleList {
     /// Newest job first.
     pub schedules: Vec<ScheduledJob>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Cursor for `before` to get the next page; null on the last page.
     pub next: Option<String>,
 }
 
-/// What a clean-up or a deletion took away.
+/// Result of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deleted {
     pub jobs: i64,
     pub items: i64,
 }
 
-/// `jobs show`: the row, the frozen definition of the latest run, and every run.
+/// `jobs show`: the list entry, the frozen definition of the latest run, and all runs.
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct JobDetail {
     #[serde(flatten)]

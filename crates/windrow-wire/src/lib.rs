@@ -1,8 +1,8 @@
-//! What Windrow says to the outside, as types: the JSON of every command and of the HTTP API.
-//! Built from the model's records, never stored, and extended but not renamed.
+//! The public types: the JSON of every command and of the HTTP API. They are built from the model's records and never
+//! stored. Fields may be added, but not renamed.
 //!
-//! Ids are text, times are RFC 3339 in UTC, statuses are the words of the workload's own vocabulary
-//! with the kernel's state beside them.
+//! Ids are strings, and times are RFC 3339 in UTC. A status is a public status of the job's kind, next to the kernel
+//! state.
 
 pub mod access;
 pub mod alert;

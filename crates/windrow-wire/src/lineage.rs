@@ -1,5 +1,5 @@
-//! Where data came from (I8): schedule instance → plan → slice → task → run → batch, each level in the
-//! words of its own machine.
+//! Lineage of ingested data (I8): schedule instance → plan → slice → task → run → batch. Each level has the statuses of
+//! its own state machine.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -17,19 +17,19 @@ use crate::{Timestamp, status};
 pub struct Lineage {
     pub schedule_instance: ScheduleNode,
     pub plan: PlanNode,
-    /// Those that were asked for.
+    /// The requested slices.
     pub slices: Vec<SliceNode>,
-    /// Continue behind this one.
+    /// Cursor: continue after this one.
     pub next: Option<i64>,
 }
 
-/// What set it off: one run of the job.
+/// The run of the job that started the plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleNode {
     pub run: String,
     pub no: i64,
     pub mode: Mode,
-    /// Of a scheduled start it names the job and the time.
+    /// For a scheduled start: the job and the scheduled time.
     pub idempotency_key: Option<String>,
     pub created_at: Timestamp,
 }
@@ -39,7 +39,7 @@ pub struct PlanNode {
     pub job: String,
     pub name: String,
     pub status: String,
-    /// Of the frozen definition.
+    /// Hash of the frozen definition.
     pub spec_hash: String,
     #[serde(flatten)]
     pub origin: Origin,
@@ -67,7 +67,7 @@ pub struct TaskRunNode {
     pub run: String,
     pub attempt_no: u32,
     pub status: RunStatus,
-    /// Where the next one begins, as the last committed batch says.
+    /// Start of the next run, from the last committed batch.
     #[schema(value_type = Json)]
     pub checkpoint: Option<serde_json::Value>,
     pub stats: Stats,
@@ -75,7 +75,7 @@ pub struct TaskRunNode {
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub batch_count: usize,
-    /// The newest, as many as were asked for.
+    /// The newest batches, up to the requested number.
     pub batches: Vec<BatchNode>,
 }
 
@@ -119,7 +119,7 @@ impl Lineage {
 }
 
 impl SliceNode {
-    /// `None` where the item is no slice of a plan.
+    /// `None` if the item is not a slice of an ingest job.
     pub fn of(outline: &ItemDetail, run: &Run, runs: Vec<TaskRunNode>) -> Option<Self> {
         let ItemDetail { item, input, .. } = outline;
         let slice: Slice = input.parse().ok()?;
@@ -138,7 +138,7 @@ impl SliceNode {
         })
     }
 
-    /// Of the attempts that one run has made.
+    /// Total of the attempts of one run.
     pub fn stats_of(&self, run: &str) -> Stats {
         let mut sum = Stats::default();
         self.task.runs.iter().filter(|attempt| attempt.run == run).for_each(|attempt| sum += attempt.stats);
@@ -147,10 +147,10 @@ impl SliceNode {
 }
 
 impl TaskRunNode {
-    /// Of so many newest batches one is committed, if any is: only few are under way at a time.
+    /// Of this many newest batches at least one is committed, if any is, because only a few are in flight at once.
     pub const LEAST: usize = 8;
 
-    /// `newest` are its newest steps, newest first: at least [`Self::LEAST`], where there are so many.
+    /// `newest` are the newest steps, newest first: at least [`Self::LEAST`], if there are that many.
     pub fn of(attempt: &Attempt, newest: &[Step], batches: usize) -> Self {
         let last = newest.iter().find_map(record_of);
         let shown = newest.iter().take(batches).rev().filter_map(BatchNode::of);

@@ -1,4 +1,4 @@
-//! One line of a job's log.
+//! A line of a job's log.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! Nodes that share a database, as everybody may see them.
+//! Representation of the nodes that share a database.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,22 +9,22 @@ use crate::Timestamp;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeList {
-    /// When it was so, on the clock of who answers.
+    /// Time of this list, by the clock of the responding node.
     pub at: Timestamp,
-    /// Whoever was not heard of for longer is silent.
+    /// A node without a heartbeat for this long is silent.
     pub lease_ms: i64,
     pub nodes: Vec<NodeView>,
 }
 
 impl NodeList {
-    /// The nodes among these sessions.
+    /// Selects the nodes among these sessions.
     pub fn of(sessions: &[Session], lease_ms: i64, now: Time) -> Self {
         let nodes = sessions.iter().filter_map(|session| NodeView::of(session, lease_ms, now));
         Self { at: now.into(), lease_ms, nodes: nodes.collect() }
     }
 }
 
-/// A process that serves others: `windrow serve`.
+/// A server process (`windrow serve`).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeView {
     pub id: String,
@@ -33,30 +33,30 @@ pub struct NodeView {
     pub pid: i64,
     pub version: String,
     pub roles: Vec<NodeRole>,
-    /// Where it listens.
+    /// Listen address.
     pub address: String,
-    /// Empty: every region.
+    /// Empty for all regions.
     pub regions: Vec<String>,
-    /// Items it has leased now.
+    /// Items that the node has leased.
     pub at_work: i64,
     pub started_at: Timestamp,
-    /// Its last sign of life.
+    /// Last heartbeat.
     pub beat_at: Timestamp,
 }
 
 windrow_model::vocabulary! {
     pub enum NodeState {
-        /// Shows signs of life.
+        /// Sends heartbeats.
         Alive = "alive",
-        /// Was asked to leave; finishes what it has.
+        /// Finishes its running items and accepts no new ones.
         Draining = "draining",
-        /// Has not been heard of for longer than its leases last. Others do its work.
+        /// Sent no heartbeat for longer than a lease lasts. Other nodes execute its items.
         Silent = "silent",
     }
 }
 
 impl NodeView {
-    /// `None` for a session that is no node.
+    /// `None` for a session that is not a node.
     fn of(session: &Session, lease_ms: i64, now: Time) -> Option<Self> {
         let node = session.node.clone()?;
         let state = match node.draining {

@@ -1,11 +1,11 @@
-//! What an operation does to its targets: before it is done, and after. Waves are counted from 1.
+//! Targets of an operation, before and after the change. Waves count from 1.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use windrow_model::view::batch::BatchStatus;
 
-/// What became of one target.
+/// The outcome of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TargetView {
     pub item: String,
@@ -13,13 +13,13 @@ pub struct TargetView {
     pub wave: i64,
     #[schema(value_type = String)]
     pub status: BatchStatus,
-    /// As it was before it was first changed.
+    /// Preimage: the state before the first change.
     pub before: Option<Value>,
-    /// As it is now, as far as this operation knows.
+    /// The last state that the operation has seen.
     pub after: Option<Value>,
-    /// What the operation changed, one line each.
+    /// Changes made by the operation, one line each.
     pub changes: Vec<String>,
-    /// It was read back and looked as it should.
+    /// The target was read after the change and has the desired state.
     pub verified: bool,
     pub error: Option<String>,
     pub tries: u32,
@@ -29,11 +29,11 @@ pub struct TargetView {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TargetList {
     pub targets: Vec<TargetView>,
-    /// Pass it as `after` for the next page.
+    /// Cursor for `after` to get the next page.
     pub next: Option<String>,
 }
 
-/// What an operation would do to one target.
+/// The change that an operation would make to one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlannedTarget {
     pub target: String,
@@ -41,13 +41,13 @@ pub struct PlannedTarget {
     pub after: Option<Value>,
     /// One line each.
     pub changes: Vec<String>,
-    /// It looks as wanted already.
+    /// The target is up to date.
     pub done: bool,
-    /// Why it could not be found out, or why the target would not take it.
+    /// Why the state could not be read, or why the target rejects the change.
     pub error: Option<String>,
 }
 
-/// What an operation would do. Nothing was changed or stored.
+/// The changes that an operation would make. Nothing was changed or stored.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plan {
     pub name: String,
@@ -55,8 +55,8 @@ pub struct Plan {
     pub changed: i64,
     pub done: i64,
     pub refused: i64,
-    /// The sizes of the waves.
+    /// Wave sizes.
     pub waves: Vec<i64>,
-    /// The first of them, and the first that are refused.
+    /// The first targets, and the first invalid ones.
     pub targets: Vec<PlannedTarget>,
 }

@@ -1,26 +1,26 @@
-//! What the API answers when it cannot do what it was asked (RFC 9457, `application/problem+json`).
+//! Error response of the API (RFC 9457, `application/problem+json`).
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Problem {
-    /// A page on this kind of problem.
+    /// URL of a page about this kind of error.
     pub r#type: String,
-    /// The kind of problem, for people.
+    /// The kind of error, for display.
     pub title: String,
     pub status: u16,
-    /// What is wrong this time.
+    /// What is wrong with this request.
     pub detail: String,
-    /// The kind of problem, for programs; it stays the same from version to version.
+    /// The kind of error, for programs; stable across versions.
     pub code: String,
-    /// The field of the request that it is about.
+    /// The request field that caused the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// Everything that is wrong with a job file or with rows that were sent.
+    /// All errors of a job file or of the rows that were sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PlacedProblem>,
 }
@@ -31,7 +31,7 @@ pub struct PlacedProblem {
     pub file: Option<String>,
     /// From 1.
     pub line: Option<usize>,
-    /// What stands there.
+    /// The text of that line.
     pub text: Option<String>,
     pub message: String,
     pub remedy: String,

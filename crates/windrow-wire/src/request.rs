@@ -1,4 +1,4 @@
-//! What a client may send, as JSON. Unknown fields are refused: a wish misspelt is a wish ignored.
+//! Request bodies, as JSON. Unknown fields are rejected, so that a misspelt option is not ignored.
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -9,13 +9,13 @@ use windrow_model::{ErrorClass, Json};
 
 use crate::Budget;
 
-/// A list would be read as the fields of an object in their order, which nobody means.
+/// Accepts objects only. By default serde also reads a list as the fields of a struct in order.
 fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<T, D::Error> {
     let fields = serde_json::Map::deserialize(read)?;
     serde_json::from_value(serde_json::Value::Object(fields)).map_err(D::Error::custom)
 }
 
-/// A run to be started.
+/// A run to start.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Submit {
@@ -23,24 +23,25 @@ pub struct Submit {
     pub file: String,
     /// `submit` (the default), `append`, `rescore` or `online`.
     pub mode: Option<Mode>,
-    /// Do everything again, also what was done before.
+    /// Run every item again, without reusing results.
     #[serde(default)]
     pub fresh: bool,
     #[serde(default, deserialize_with = "object")]
     pub budget: BudgetRequest,
-    /// Only the first so many rows: a trial run, taken over when all rows are run.
+    /// Run only the first rows; a later full run reuses their results.
     #[schema(minimum = 1)]
     pub first: Option<u64>,
-    /// Rows that stand in for the file that `dataset` names by path: they were imported from it.
+    /// A dataset version to use instead of the file that `dataset` names by path. The rows were imported from that
+    /// file.
     pub dataset: Option<Rows>,
-    /// Go on with an unfinished run of the same definition instead of refusing, as `windrow run` does; with
-    /// `fresh` that run is ended first.
+    /// Resume an unfinished run of the same definition instead of rejecting the request, as `windrow run` does. With
+    /// `fresh`, that run is cancelled first.
     #[serde(default)]
     pub resume: bool,
 }
 
 impl Submit {
-    /// The file alone.
+    /// A request with only a job file.
     pub fn of(file: String) -> Self {
         let budget = BudgetRequest::default();
         Self { file, mode: None, fresh: false, budget, first: None, dataset: None, resume: false }
@@ -55,7 +56,7 @@ pub struct Rows {
     pub version: i64,
 }
 
-/// A job file to be looked at.
+/// A job file to validate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
@@ -63,7 +64,7 @@ pub struct Check {
     pub file: String,
 }
 
-/// What a run may use up; what is not said stays as it is.
+/// Limits of a run; missing fields keep their value.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetRequest {
@@ -79,7 +80,7 @@ impl From<Budget> for BudgetRequest {
     }
 }
 
-/// Why somebody pauses, cancels or terminates a run, for its log.
+/// Why a run is paused, cancelled or terminated; written to its log.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Reason {
@@ -89,63 +90,64 @@ pub struct Reason {
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Resume {
-    /// A run whose budget is spent needs more.
+    /// A larger budget, required if the run has reached its budget.
     #[serde(deserialize_with = "object")]
     pub budget: BudgetRequest,
-    /// A run in which as many failed as may needs a higher cap.
+    /// A higher failure cap, required if the run has reached its cap.
     #[schema(minimum = 1)]
     pub max_failed: Option<i64>,
 }
 
-/// Which items to try again; the choices narrow each other. None: what failed or was cancelled.
+/// Selects the items to retry. Filters combine with AND. Default: failed and cancelled items.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
-    /// Only items that failed with one of these classes of error.
+    /// Only items that failed with one of these error classes.
     pub errors: Vec<ErrorClass>,
-    /// Only these, also where they succeeded.
+    /// Only these items, even if they succeeded.
     pub items: Vec<i64>,
     /// Only items that one of these evaluators could not judge.
     pub evaluators: Vec<String>,
-    /// Only items that some evaluator could not judge.
+    /// Only items that any evaluator could not judge.
     pub unjudged: bool,
 }
 
-/// Which items to undo, last first; the choices narrow each other. None: all that may have been changed.
+/// Selects the targets to roll back, last changed first. Filters combine with AND. Default: all targets that may have
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rollback {
-    /// Only these.
+    /// Only these items.
     pub items: Vec<i64>,
-    /// Only those let go in this wave, from 1.
+    /// Only targets of this wave, from 1.
     #[schema(minimum = 1)]
     pub wave: Option<i64>,
-    /// Also where somebody has changed the target since.
+    /// Overwrite targets that changed after the operation.
     pub force: bool,
 }
 
-/// Which waves may open; the next one if nothing is said.
+/// Selects the waves to approve. Default: the next wave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Approve {
-    /// All up to this one, from 1.
+    /// All waves up to this one, from 1.
     #[schema(minimum = 2)]
     pub wave: Option<i64>,
     pub all: bool,
 }
 
-/// An operation whose effect is to be looked at.
+/// An operation to preview.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRequest {
     /// The text of the job file (YAML).
     pub file: String,
-    /// How many targets to list; 50 if not given. All are looked at and counted.
+    /// Number of targets to list, default 50. All targets are read and counted.
     #[schema(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
 }
 
-/// The name of a copy.
+/// The name of the copy.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CloneRequest {
@@ -153,91 +155,91 @@ pub struct CloneRequest {
     pub name: String,
 }
 
-/// When a job starts by itself.
+/// The schedule of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleRequest {
-    /// Five fields of cron, or `@daily` and the like; in UTC unless it begins with a time zone, and with
-    /// what becomes of missed starts if need be: `tz=Europe/Berlin catch_up=all 0 6 * * *` (`latest`, `all`, `skip`).
+    /// A cron expression with five fields, or `@daily` etc. Default time zone: UTC. Optional prefixes set the time zone
+    /// and the handling of missed starts (`latest`, `all`, `skip`): `tz=Europe/Berlin catch_up=all 0 6 * * *`.
     pub cron: String,
 }
 
-/// How long jobs that are over are kept.
+/// Retention of finished jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CleanUp {
-    /// Days that jobs without failed items are kept after their end; 7 if not given.
+    /// Days to keep jobs without failed items after their end; default 7.
     #[schema(minimum = 0, maximum = 36500)]
     pub completed_days: Option<i64>,
-    /// Days that all other jobs are kept; 30 if not given.
+    /// Days to keep all other finished jobs; default 30.
     #[schema(minimum = 0, maximum = 36500)]
     pub failed_days: Option<i64>,
 }
 
-/// Judge again, by the evaluators of this job file; without one by those of the latest run.
+/// Run the evaluators of this job file on stored outputs. Default: the evaluators of the latest run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rescore {
     pub file: Option<String>,
 }
 
-/// A key to be made.
+/// An API key to create.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
-    /// Who acts with it, in every log.
+    /// The actor name in every log.
     #[schema(min_length = 1, max_length = 100)]
     pub name: String,
     pub role: Role,
-    /// The only one it may use; the caller's, or all, if not given.
+    /// The only workspace that the key can use. Default: the caller's, or all.
     pub workspace: Option<String>,
-    /// `90d`, `2w`, `12h`; without end if not given.
+    /// `90d`, `2w`, `12h`; default: never.
     pub expires_in: Option<String>,
 }
 
-/// An earlier checkpoint to go back to: what follows it is read again.
+/// A checkpoint to restore; later records are fetched again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RestoreCheckpoint {
-    /// `all` if not given, the slice of a plan that has only one.
+    /// Default: `all`, the slice of a job without `slices`.
     pub slice: Option<String>,
     #[schema(minimum = 1)]
     pub version: i64,
-    /// The newest version that was seen; 412 where there is a newer one.
+    /// The newest version that the client has seen; 412 if there is a newer one.
     pub expected: Option<i64>,
 }
 
-/// A checkpoint to be written by hand; what is not given stays.
+/// A checkpoint to edit; missing fields keep their value.
 #[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct EditCheckpoint {
-    /// `all` if not given, the slice of a plan that has only one.
+    /// Default: `all`, the slice of a job without `slices`.
     pub slice: Option<String>,
-    /// Where the next page begins, in the source's own terms; null: at the start.
+    /// Start of the next page, in the source's own format; null for the start of the source.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Json)]
     pub position: Option<serde_json::Value>,
-    /// The next pass asks for what is newer; null forgets it.
+    /// High-water mark: the next pass requests newer records. Null removes it.
     #[serde(deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Json)]
     pub high: Option<serde_json::Value>,
-    /// The newest version that was seen; 412 where there is a newer one.
+    /// The newest version that the client has seen; 412 if there is a newer one.
     pub expected: Option<i64>,
 }
 
-/// Null is something that was given.
+/// Distinguishes an explicit null from a missing field.
 fn present<'de, D: Deserializer<'de>>(read: D) -> Result<Option<serde_json::Value>, D::Error> {
     serde_json::Value::deserialize(read).map(Some)
 }
 
-/// Slices to be read again from their start; all if nothing is said.
+/// Slices to fetch again from their start; default: all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Backfill {
-    /// From this moment (`2026-01-31`, `2026-01-31T06:00:00Z`) or key on.
+    /// From this time (`2026-01-31`, `2026-01-31T06:00:00Z`) or key.
     pub from: Option<String>,
-    /// Up to this moment or key, not included.
+    /// Up to this time or key, exclusive.
     pub to: Option<String>,
-    /// Only the slices of these names.
+    /// Only slices with these names.
     pub slices: Vec<String>,
 }

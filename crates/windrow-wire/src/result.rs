@@ -1,5 +1,5 @@
-//! What a run came to, as `windrow run --json` prints it and the API answers: one object, to be extended
-//! but not renamed; and two runs compared.
+//! The result of a run, as `windrow run --json` prints it and the API returns it, and the comparison of two runs.
+//! Fields may be added, but not renamed.
 
 use std::collections::BTreeMap;
 
@@ -21,33 +21,33 @@ pub struct RunResult {
     pub run: RunHead,
     pub items: ItemCounts,
     pub evaluators: BTreeMap<String, ScoreSummary>,
-    /// How far pairs of evaluators give the same verdict.
+    /// Agreement between pairs of evaluators.
     pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
-    /// Behind the items as they stand, whoever paid for it.
+    /// Usage of the items' results, including reused ones.
     pub usage: Usage,
-    /// What this run itself called and paid for.
+    /// Usage of the calls that this run made.
     pub spent: Usage,
-    /// Items that failed, by the class of their error.
+    /// Failed items by error class.
     pub errors: BTreeMap<String, i64>,
-    /// Every gate of the job file, judged.
+    /// All gates of the job file with their result.
     pub gates: Vec<Judged>,
-    /// What the run is compared with.
+    /// The run to compare with.
     pub baseline: Option<BaselineHead>,
-    /// From the baseline to this run, row by row.
+    /// Row-by-row comparison of the baseline with this run.
     pub comparison: Option<Comparison>,
-    /// The findings that are worst.
+    /// The lowest scores.
     pub worst: Vec<BadRow>,
-    /// The first items that failed.
+    /// The first failed items.
     pub failed: Vec<ItemRow>,
-    /// The evaluators that ask a model: agreement says something among them only.
+    /// Evaluators that call a model; agreement is meaningful only among them.
     pub judges: Vec<String>,
-    /// From the run's first item to its end, pauses and downtime included.
+    /// From the run's first item to its end, including pauses and downtime.
     pub duration_ms: Option<i64>,
-    /// What its batches did, where it is one of a plan.
+    /// Statistics of the batches, for ingest jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<Stats>,
-    /// An unfinished run was continued.
+    /// An unfinished run was resumed.
     pub resumed: bool,
     pub exit_code: u8,
 }
@@ -83,7 +83,7 @@ impl BaselineHead {
     }
 }
 
-/// Two runs row by row.
+/// Row-by-row comparison of two runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Compared {
     pub before: BaselineHead,
@@ -92,15 +92,15 @@ pub struct Compared {
     pub comparison: Comparison,
 }
 
-/// The gates of a run that is over.
+/// The gates of a finished run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GateList {
     pub gates: Vec<Judged>,
-    /// As `windrow gates` ends: 0 passed, 3 a gate failed, 4 too many items failed, 6 undecided.
+    /// Exit code of `windrow gates`: 0 passed, 3 a gate failed, 4 too many items failed, 6 inconclusive.
     pub exit_code: u8,
 }
 
-/// What was found out about a run beside its numbers.
+/// Facts about a run besides its counts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Findings {
     pub gates: Vec<Judged>,

@@ -1,4 +1,4 @@
-//! How a run lets its items go, and how far that is. Waves are counted from 1 here.
+//! Rollout of a run and its progress. Waves count from 1 here.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,17 +10,17 @@ use crate::Timestamp;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RolloutDetail {
     pub plan: Rollout,
-    /// The open wave; only its items may start.
+    /// The current wave; only its items may start.
     pub wave: i64,
-    /// How many there are, as far as the items are planned.
+    /// Number of waves of the items planned so far.
     pub waves: i64,
-    /// When the open wave's last item settled.
+    /// When the last item of the current wave finished.
     pub settled_at: Option<Timestamp>,
-    /// The last wave somebody approved; null: none.
+    /// The last approved wave; null if none.
     pub approved: Option<i64>,
-    /// Too many failed, or all was not well after a wave.
+    /// The failure cap was reached, or a health check failed.
     pub halted: bool,
-    /// Once the run has ended, another takes back what it did.
+    /// A rollback starts when the run has ended.
     pub rollback_follows: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A run as it is shown.
+//! Representation of a run.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -22,7 +22,7 @@ pub struct ItemCounts {
     pub skipped: i64,
     pub queued: i64,
     pub running: i64,
-    /// Tries beyond the first.
+    /// Attempts after the first.
     pub retries: i64,
 }
 
@@ -31,7 +31,7 @@ impl ItemCounts {
         self.succeeded + self.failed + self.cancelled + self.skipped
     }
 
-    /// Settled by work, not by the end of the run.
+    /// Items that finished because they were executed, not because the run ended.
     pub fn executed(&self) -> i64 {
         self.settled() - self.cancelled
     }
@@ -67,7 +67,7 @@ impl From<Counters> for ItemCounts {
     }
 }
 
-/// What a run may use up; null: as much as it takes.
+/// Limits of a run; null for unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Budget {
     pub tokens: Option<i64>,
@@ -80,20 +80,20 @@ pub struct RunDetail {
     pub job: String,
     pub no: i64,
     pub mode: Mode,
-    /// In the words of the job's kind.
+    /// Public status of the job's kind.
     pub status: String,
-    /// In the words of the kernel.
+    /// Kernel state.
     pub state: RunState,
     pub items: ItemCounts,
     pub concurrency: i64,
     pub budget: Budget,
-    /// Items that may fail; null: all.
+    /// Failure cap; null for unlimited.
     pub max_failed: Option<i64>,
-    /// How its items are let go, and how far that is; null: all at once.
+    /// Rollout and its progress; null if all items start at once.
     pub rollout: Option<RolloutDetail>,
-    /// What its own calls used up; what was taken over from earlier ones is not in it.
+    /// Usage of the calls that this run made, without reused results.
     pub spent: Usage,
-    /// Which of the job's items it takes, where that was said.
+    /// The items that the run was restricted to, if any.
     pub selection: Option<Selection>,
     pub priority: i64,
     pub planned: bool,
@@ -105,7 +105,7 @@ pub struct RunDetail {
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<i64>,
     pub reason: Option<String>,
-    /// Of a run that is over.
+    /// Set when the run has ended.
     pub aggregates: Option<Aggregates>,
 }
 
@@ -147,12 +147,12 @@ impl RunDetail {
             || cost_nanos.is_some_and(|max| spent.cost_nanos >= max)
     }
 
-    /// Paused because too many failed, or because all was not well after a wave.
+    /// Paused because the failure cap was reached or a health check failed.
     pub fn is_halted(&self) -> bool {
         self.state == RunState::Paused && self.rollout.as_ref().is_some_and(|rollout| rollout.halted)
     }
 
-    /// What its rollout or its cap on failures waits for, if anything.
+    /// What the rollout or the failure cap waits for, if anything.
     pub fn holdup(&self, now: Time) -> Option<Holdup> {
         let (rollout, stage) = self.rollout.as_ref().map(|rollout| (&rollout.plan, rollout.stage())).unzip();
         let (stage, counters) = (stage.unwrap_or_default(), self.items.into());
@@ -160,7 +160,7 @@ impl RunDetail {
     }
 }
 
-/// From its first item to its end; a run that is not over has none.
+/// From the first item to the end of the run; `None` for an unfinished run.
 pub fn duration_ms(run: &Run) -> Option<i64> {
     Some(run.ended_at? - run.started_at.unwrap_or(run.created_at))
 }

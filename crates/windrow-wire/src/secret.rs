@@ -1,4 +1,4 @@
-//! What may be known of a secret. There is no shape with a value in it: nothing ever answers with one.
+//! Metadata of a secret. No type contains the value, so that no response can return it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,11 +10,11 @@ use crate::Timestamp;
 pub struct SecretView {
     pub name: String,
     pub workspace: String,
-    /// Who set it last.
+    /// Actor who set the value last.
     pub set_by: String,
     pub set_at: Timestamp,
     pub created_at: Timestamp,
-    /// Which master key sealed it.
+    /// Id of the master key that encrypted the value.
     pub key_id: String,
 }
 
@@ -36,11 +36,11 @@ pub struct SecretList {
     pub secrets: Vec<SecretView>,
 }
 
-/// What became of a value that was sent.
+/// Result of setting a secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SecretSet {
     pub name: String,
     pub workspace: String,
-    /// False where it took the place of an earlier value.
+    /// False if an earlier value was replaced.
     pub created: bool,
 }

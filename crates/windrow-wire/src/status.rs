@@ -1,4 +1,4 @@
-//! Which public vocabulary speaks about a job of which kind.
+//! Maps a job's kind to its public statuses.
 
 use windrow_model::record::{Item, Run};
 use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, task};
@@ -14,7 +14,7 @@ pub fn of_run(kind: &str, run: &Run) -> &'static str {
     }
 }
 
-/// `run` is the one that made the item what it is.
+/// `run` is the run that determined the item's state.
 pub fn of_item(kind: &str, run: &Run, item: &Item) -> &'static str {
     let view = ItemView::of(item, run);
     match kind {

@@ -1,4 +1,4 @@
-//! Times as people and other programs read them.
+//! Timestamps in JSON and text.
 
 use windrow_model::Time;
 
@@ -22,7 +22,7 @@ impl std::fmt::Display for Timestamp {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match jiff::Timestamp::from_millisecond(self.0.0) {
             Ok(time) => f.pad(&format!("{time:.3}")),
-            // Beyond year 9999: a number still tells more than an error.
+            // Beyond year 9999: a number is more useful than an error.
             Err(_) => f.pad(&self.0.0.to_string()),
         }
     }

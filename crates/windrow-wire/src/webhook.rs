@@ -1,4 +1,4 @@
-//! Webhooks and their deliveries, as they are shown. The secret is shown once, when it is made.
+//! Representations of webhooks and their deliveries. The secret is returned only when it is created.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,19 +11,19 @@ use crate::Timestamp;
 pub struct Webhook {
     pub id: String,
     pub url: String,
-    /// Topics, or families of them: `run.completed`, `run.*`, `*`.
+    /// Topics or topic patterns: `run.completed`, `run.*`, `*`.
     pub events: Vec<String>,
-    /// Null: of all workspaces, and of the server itself.
+    /// Null for all workspaces and the server itself.
     pub workspace: Option<String>,
-    /// Null: of all jobs.
+    /// Null for all jobs.
     pub job: Option<String>,
-    /// Results in one delivery, at most.
+    /// Maximum number of results per delivery.
     pub batch: usize,
     pub timeout_ms: i64,
     pub state: HookState,
-    /// Why it is disabled.
+    /// Why the webhook is disabled.
     pub reason: Option<String>,
-    /// Tries in a row that failed.
+    /// Consecutive failed attempts.
     pub failures: u32,
     pub created_by: String,
     pub created_at: Timestamp,
@@ -54,12 +54,12 @@ pub struct WebhookList {
     pub webhooks: Vec<Webhook>,
 }
 
-/// A webhook with the secret that checks its signatures.
+/// A webhook with its signing secret.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookSecret {
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// Shown this once.
+    /// Returned only here.
     pub secret: String,
 }
 
@@ -69,22 +69,22 @@ impl From<(Hook, String)> for WebhookSecret {
     }
 }
 
-/// Who is to be told what.
+/// A webhook to create.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// Where to; `https://…`, or `http://…`.
+    /// Destination, `https://…` or `http://…`.
     pub url: String,
-    /// Topics, or families of them: `run.completed`, `run.*`, `items.archived`, `alert.*`, `*` (all).
+    /// Topics or topic patterns: `run.completed`, `run.*`, `items.archived`, `alert.*`, `*` (all).
     pub events: Option<Vec<String>>,
-    /// Only of this job: its name or id.
+    /// Only events of this job, by name or id.
     pub job: Option<String>,
-    /// Only of this workspace.
+    /// Only events of this workspace.
     pub workspace: Option<String>,
-    /// Results in one delivery, at most.
+    /// Maximum number of results per delivery.
     #[schema(minimum = 1, maximum = 1000, default = 100)]
     pub batch: Option<usize>,
-    /// How long the endpoint may take to answer.
+    /// Timeout of the endpoint's response.
     #[schema(minimum = 1, maximum = 30, default = 10)]
     pub timeout_seconds: Option<i64>,
 }
@@ -92,7 +92,7 @@ pub struct NewWebhook {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RotateSecret {
-    /// How long the former secret signs too.
+    /// How long requests are also signed with the previous secret.
     #[schema(minimum = 0, maximum = 168, default = 24)]
     pub overlap_hours: Option<i64>,
 }
@@ -100,7 +100,7 @@ pub struct RotateSecret {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TryView {
     pub at: Timestamp,
-    /// What the endpoint answered; null when nothing came.
+    /// HTTP status of the endpoint; null without a response.
     pub status: Option<u16>,
     pub error: Option<String>,
     pub latency_ms: i64,
@@ -116,14 +116,14 @@ impl From<&Try> for TryView {
 pub struct DeliveryView {
     pub id: i64,
     pub webhook: String,
-    /// `webhook-id` of every try; receivers know a repetition by it.
+    /// `webhook-id` of every attempt; receivers use it to detect duplicates.
     pub message: String,
     pub event: String,
     pub state: DeliveryState,
     pub tries: u32,
-    /// When it is sent next, if it is.
+    /// When the next attempt is due, if any.
     pub next_at: Option<Timestamp>,
-    /// The newest tries, the oldest first.
+    /// The newest attempts, oldest first.
     pub log: Vec<TryView>,
     pub data: Json,
     pub created_at: Timestamp,
@@ -152,6 +152,6 @@ impl From<&Delivery> for DeliveryView {
 pub struct DeliveryList {
     /// Newest first.
     pub deliveries: Vec<DeliveryView>,
-    /// Pass it as `before` for what follows; null at the end.
+    /// Cursor for `before` to get the next page; null on the last page.
     pub next: Option<i64>,
 }

@@ -3,12 +3,14 @@
 mod app;
 mod cli;
 mod client;
+mod error;
 mod grpc;
 mod http;
 mod node;
+mod text;
 mod worker;
 
-use crate::app::exit::Exit;
+use crate::error::Exit;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,10 +1,10 @@
-/** The two ways in which a question can stay without its answer. */
+/** The two kinds of failed requests. */
 import type { components } from './schema'
 
 export type Problem = components['schemas']['Problem']
 
-/** The server said no, and why. */
-export class Refused extends Error {
+/** The server rejected the request. */
+export class Rejected extends Error {
   constructor(
     readonly status: number,
     readonly problem: Pick<Problem, 'detail' | 'remedy'>,
@@ -12,17 +12,17 @@ export class Refused extends Error {
     super(problem.detail)
   }
 
-  /** It will say the same again until somebody does something about it. */
-  get isForGood() {
+  /** Retrying does not help until the user changes something. */
+  get isPermanent() {
     return this.status === 401 || this.status === 403
   }
 }
 
-/** There was no answer, or none of Windrow's. */
+/** No response, or not one of Windrow. */
 export class Unreachable extends Error {}
 
-/** For what is a mistake of ours, and not one of these two. */
-export function expected(error: unknown): Refused | Unreachable {
-  if (error instanceof Refused || error instanceof Unreachable) return error
+/** Rethrows bugs; returns the two kinds of failed requests. */
+export function expectedError(error: unknown): Rejected | Unreachable {
+  if (error instanceof Rejected || error instanceof Unreachable) return error
   throw error
 }

@@ -1,60 +1,60 @@
-/** One question, asked again and again: the last answer stays until there is a newer one. */
-import { expected, Refused } from './errors'
+/** Polls a request and keeps the last response. */
+import { expectedError, Rejected } from './errors'
 
 export class Poll<T> {
   value = $state.raw<T>()
-  /** When the value came, on the clock of `performance.now()`. */
+  /** When the value was received, by `performance.now()`. */
   receivedAt = $state(0)
-  refused = $state.raw<Refused>()
-  #asked = 0
+  rejected = $state.raw<Rejected>()
+  #latest = 0
   #timer = 0
 
   constructor(
-    readonly question: () => Promise<T>,
+    readonly request: () => Promise<T>,
     readonly everyMs: number,
   ) {}
 
-  /** Begins, and gives the way to end it: `$effect(() => poll.start())`. */
+  /** Starts polling and returns a function that stops it: `$effect(() => poll.start())`. */
   start() {
-    void this.#turn()
+    void this.#poll()
     return () => this.#end()
   }
 
-  /** A newer answer, got otherwise; one that is still on its way is older. */
+  /** Sets a newer value from another request, and ignores a response that is still in flight. */
   put(value: T) {
     this.#end()
-    this.#keep(value)
-    this.#again()
+    this.#set(value)
+    this.#schedule()
   }
 
   #end() {
-    this.#asked++
+    this.#latest++
     clearTimeout(this.#timer)
   }
 
-  #keep(value: T) {
+  #set(value: T) {
     this.value = value
     this.receivedAt = performance.now()
-    this.refused = undefined
+    this.rejected = undefined
   }
 
-  #again() {
-    this.#timer = setTimeout(() => void this.#turn(), this.everyMs)
+  #schedule() {
+    this.#timer = setTimeout(() => void this.#poll(), this.everyMs)
   }
 
-  async #turn() {
-    const asked = ++this.#asked
+  async #poll() {
+    const current = ++this.#latest
     try {
-      const value = await this.question()
-      if (asked !== this.#asked) return
-      this.#keep(value)
+      const value = await this.request()
+      if (current !== this.#latest) return
+      this.#set(value)
     } catch (error) {
-      const why = expected(error)
-      if (asked !== this.#asked) return
-      if (why instanceof Refused) this.refused = why
-      // Whoever is turned away is written down by the server each time.
-      if (this.refused?.isForGood) return
+      const why = expectedError(error)
+      if (current !== this.#latest) return
+      if (why instanceof Rejected) this.rejected = why
+      // Stop polling: the server writes every rejected request to the audit log.
+      if (this.rejected?.isPermanent) return
     }
-    this.#again()
+    this.#schedule()
   }
 }

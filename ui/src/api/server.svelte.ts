@@ -1,31 +1,31 @@
-/** What all questions together have shown of the server: whether it answers, whether it wants a key, and for whom it takes us. */
+/** State of the connection: whether the server is reachable, whether it requires a key, and who the caller is. */
 import type { components } from './schema'
-import type { Refused } from './errors'
+import type { Rejected } from './errors'
 
 export type Caller = components['schemas']['CallerView']
 
 class Server {
-  /** Since when it does not answer. */
-  lostAt = $state.raw<Date>()
-  /** Why it wants a key, or another one. */
-  keyWanted = $state.raw<Refused>()
+  /** Since when the server is unreachable. */
+  unreachableSince = $state.raw<Date>()
+  /** Why the server requires a key, or another key. */
+  keyRequired = $state.raw<Rejected>()
   caller = $state.raw<Caller>()
 
-  answers() {
-    this.lostAt = undefined
+  markReachable() {
+    this.unreachableSince = undefined
   }
 
-  isLost() {
-    this.lostAt ??= new Date()
+  markUnreachable() {
+    this.unreachableSince ??= new Date()
   }
 
-  wantsKey(why: Refused) {
-    this.keyWanted = why
+  requireKey(why: Rejected) {
+    this.keyRequired = why
     this.caller = undefined
   }
 
-  knows(caller: Caller) {
-    this.keyWanted = undefined
+  setCaller(caller: Caller) {
+    this.keyRequired = undefined
     this.caller = caller
   }
 }

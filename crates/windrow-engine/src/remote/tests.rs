@@ -10,7 +10,7 @@ use windrow_model::record::{Labels, RemoteWorker, RunLimits, Session};
 use windrow_model::retry::RetryPolicy;
 use windrow_model::state::{Mode, Outcome};
 use windrow_model::step::{ContentKey, OnUnknown, Score, StepIntent, StepResult, Usage, Verdict};
-use windrow_model::store::{Ending, NewItem, Receipt, StepWrite, Store};
+use windrow_model::store::{Ending, NewItem, Queue, Reads, Receipt, StepWrite};
 use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem, Workload};
 use windrow_model::{Clock, Json, RunId, SessionId};
 use windrow_store::memory::MemoryStore;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use windrow_model::ItemId;
 use windrow_model::record::{ItemDetail, Step};
 use windrow_model::state::{ItemEvent, ItemState, JobState, Mode, Outcome, StepState};
-use windrow_model::store::{ItemFilter, JobFilter, Store};
+use windrow_model::store::{ItemFilter, JobFilter, Queue, Reads};
 
 use crate::scenario::World;
 

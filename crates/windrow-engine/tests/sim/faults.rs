@@ -7,18 +7,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Notify;
-use windrow_model::aggregate::{Aggregates, Stats};
-use windrow_model::compare::Comparison;
+use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
-use windrow_model::health::{HealthSnapshot, HealthThresholds};
-use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 use windrow_store::MemoryStore;
 
@@ -207,7 +203,7 @@ macro_rules! pass_on {
 }
 
 #[async_trait]
-impl Store for FaultyStore {
+impl Queue for FaultyStore {
     async fn open_session(&self, session: Session) -> Result<()> {
         self.inner.open_session(session).await
     }
@@ -360,75 +356,26 @@ impl Store for FaultyStore {
     async fn job(&self, id: JobId) -> Result<Job> {
         pass_on!(self, self.inner.job(id))
     }
-    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
-        pass_on!(self, self.inner.find_job(workspace, name))
-    }
-    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
-        pass_on!(self, self.inner.jobs(filter))
-    }
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
         pass_on!(self, self.inner.due_jobs(limit, now))
     }
     async fn run(&self, id: RunId) -> Result<Run> {
         pass_on!(self, self.inner.run(id))
     }
-    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        pass_on!(self, self.inner.runs(job))
-    }
     async fn spec(&self, hash: &str) -> Result<Json> {
         pass_on!(self, self.inner.spec(hash))
-    }
-    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
-        pass_on!(self, self.inner.items(filter))
-    }
-    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
-        self.inner.search_items(query).await
-    }
-    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
-        pass_on!(self, self.inner.item(id))
     }
     async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
         pass_on!(self, self.inner.outline(id))
     }
 
-    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
-        pass_on!(self, self.inner.details(ids))
-    }
-
-    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
-        pass_on!(self, self.inner.outlines(ids))
-    }
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
         pass_on!(self, self.inner.newest_steps(attempt, limit))
-    }
-    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-        pass_on!(self, self.inner.logs(job, after, limit))
-    }
-    async fn stats(&self, extent: Extent) -> Result<Stats> {
-        pass_on!(self, self.inner.stats(extent))
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
     }
-    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
-        pass_on!(self, self.inner.job_aggregates(job))
-    }
-    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
-        pass_on!(self, self.inner.results(run, after, limit))
-    }
-    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
-        pass_on!(self, self.inner.worst(run, limit))
-    }
-    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
-        pass_on!(self, self.inner.compare(before, after, limit))
-    }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         pass_on!(self, self.inner.recount(run))
-    }
-    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
-        pass_on!(self, self.inner.diagnose(run, now))
-    }
-    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
-        pass_on!(self, self.inner.health(workspace.clone(), patience, now))
     }
 }

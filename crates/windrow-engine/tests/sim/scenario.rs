@@ -13,7 +13,7 @@ use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
 use windrow_model::rollout::{Approval, Holdup, OnFailure, Rollout};
 use windrow_model::state::{Mode, RunEvent, RunState};
-use windrow_model::store::{JobFilter, Scope, Store};
+use windrow_model::store::{JobFilter, Queue, Reads, Scope};
 use windrow_model::{Clock, Json, SessionId, Time};
 use windrow_store::MemoryStore;
 

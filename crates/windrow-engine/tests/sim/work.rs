@@ -11,7 +11,7 @@ use windrow_model::limit::{Demand, Limits, Response};
 use windrow_model::retry::{Reaction, RetryPolicy};
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, StepResult, Usage};
-use windrow_model::store::{NewItem, Store};
+use windrow_model::store::{NewItem, Queue};
 use windrow_model::workload::*;
 use windrow_model::{AttemptId, Json, priority::Priority};
 use windrow_store::MemoryStore;

@@ -1,5 +1,5 @@
-//! All clusters of the stand-in, and the rules of changing their connectors. It also watches what no
-//! client may ever bring about: one connector at work in two clusters.
+//! All clusters of the mock, and the rules for changing their connectors. It also records violations of an invariant: a
+//! connector must never run in two clusters at once.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::connector::{Connector, State};
 
-/// A refusal in Connect's own form.
+/// An error in the format of Kafka Connect.
 pub type Answer = Result<(StatusCode, Value), (StatusCode, String)>;
 
 #[derive(Default)]
@@ -17,7 +17,7 @@ pub struct Clusters {
     pub delay: Duration,
     connectors: BTreeMap<(String, String), Connector>,
     pub calls: BTreeMap<&'static str, u64>,
-    /// Connectors that were at work in two clusters.
+    /// Connectors that ran in two clusters at once.
     pub doubled: Vec<String>,
 }
 
@@ -87,7 +87,7 @@ impl Clusters {
     pub fn put(&mut self, cluster: &str, name: &str, body: Value, now: Instant) -> Answer {
         let mut config = fields(body);
         if config.get("name").is_some_and(|given| given != name) {
-            return Err((StatusCode::BAD_REQUEST, "the name in the body must be that of the path".to_owned()));
+            return Err((StatusCode::BAD_REQUEST, "the name in the body must equal the name in the path".to_owned()));
         }
         config.insert("name".to_owned(), json!(name));
         let delay = self.delay;
@@ -96,7 +96,7 @@ impl Clusters {
         Ok((StatusCode::OK, json!({ "name": name, "config": config, "tasks": [], "type": "source" })))
     }
 
-    /// `None` deletes all.
+    /// `None` deletes all offsets.
     pub fn alter_offsets(&mut self, cluster: &str, name: &str, body: Option<&Value>, now: Instant) -> Answer {
         let connector = self.of(cluster, name)?;
         if !connector.is_stopped(now) {
@@ -129,7 +129,7 @@ impl Clusters {
         Ok((StatusCode::OK, json!({ "message": "The offsets for this connector have been altered successfully" })))
     }
 
-    /// After every change of what is wanted.
+    /// Called after every change of a desired state.
     fn watch(&mut self, name: &str, now: Instant) {
         let at_work =
             self.connectors.iter().filter(|((_, of), connector)| of == name && connector.may_run(now)).count();

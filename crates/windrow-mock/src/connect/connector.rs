@@ -1,4 +1,4 @@
-//! One connector: what was asked for, what is so, and when the one becomes the other.
+//! One connector: its desired state, its actual state, and when the desired state takes effect.
 
 use std::time::{Duration, Instant};
 
@@ -24,13 +24,13 @@ impl State {
 pub struct Connector {
     pub config: Map<String, Value>,
     pub offsets: Vec<Value>,
-    /// How often its configuration was put, and its offsets changed.
+    /// How often the configuration was put and the offsets were changed.
     pub puts: u64,
     pub patches: u64,
     wanted: State,
     before: State,
     applied_at: Instant,
-    /// Its tasks fail once its configuration has changed.
+    /// The tasks fail after a change of the configuration.
     pub breaks: bool,
     failed: bool,
 }
@@ -55,7 +55,7 @@ impl Connector {
         self.want_again(delay, now);
     }
 
-    /// Its tasks start anew.
+    /// Restarts the tasks.
     pub fn want_again(&mut self, delay: Duration, now: Instant) {
         self.before = self.state(now);
         self.applied_at = now + delay;
@@ -65,7 +65,7 @@ impl Connector {
         if now >= self.applied_at { self.wanted } else { self.before }
     }
 
-    /// It has tasks, or will have.
+    /// The connector has tasks, or will have them.
     pub fn may_run(&self, now: Instant) -> bool {
         self.wanted != State::Stopped || self.state(now) != State::Stopped
     }
@@ -89,7 +89,7 @@ impl Connector {
         match (self.failed, settling, state) {
             (_, true, State::Running) => json!({ "id": id, "state": "RESTARTING", "worker_id": "mock:8083" }),
             (true, false, State::Running) => {
-                json!({ "id": id, "state": "FAILED", "worker_id": "mock:8083", "trace": "ConnectException: it broke\n\tat …" })
+                json!({ "id": id, "state": "FAILED", "worker_id": "mock:8083", "trace": "ConnectException: injected failure\n\tat …" })
             }
             _ => json!({ "id": id, "state": state.as_str(), "worker_id": "mock:8083" }),
         }

@@ -1,16 +1,16 @@
-//! What goes wrong, and how often: `409:1%,500:1%,after:2%,timeout:1%`.
+//! Faults and their probability: `409:1%,500:1%,after:2%,timeout:1%`.
 
 use std::str::FromStr;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A rebalance: nothing happens.
+    /// 409 for a rebalance; nothing is changed.
     Rebalance,
-    /// An error: nothing happens.
+    /// 500; nothing is changed.
     Error,
-    /// It happens, and is answered 500.
+    /// The change takes effect, and the response is 500.
     After,
-    /// It happens, and no answer comes for long; then 500.
+    /// The change takes effect, and the response is 500 after a long delay.
     Timeout,
 }
 
@@ -35,7 +35,8 @@ impl FromStr for Faults {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let part = |part: &str| {
-            let wrong = || format!("{part:?} is no fault; write 409, 500, after or timeout with a share: after:2%");
+            let wrong =
+                || format!("invalid fault {part:?}; use 409, 500, after or timeout with a percentage, e.g. after:2%");
             let (name, share) = part.split_once(':').ok_or_else(wrong)?;
             let fault = match name.trim() {
                 "409" => Fault::Rebalance,
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_add_up_and_the_rest_is_well() {
+    fn probabilities_are_cumulative() {
         let faults: Faults = "409:10%, after:20%".parse().unwrap();
         assert_eq!(faults.pick(0.05), Some(Fault::Rebalance));
         assert_eq!(faults.pick(0.25), Some(Fault::After));

@@ -1,6 +1,6 @@
-//! Stand-in for Kafka Connect: clusters of connectors in memory that follow the rules of its REST API.
-//! States are applied some time after they were asked for, a rebalance answers 409, offsets change only
-//! while a connector is stopped, and some calls are answered 500 although they took effect.
+//! A mock Kafka Connect: clusters of connectors in memory that follow the rules of its REST API. State changes take
+//! effect after a delay, a rebalance returns 409, offsets change only while a connector is stopped, and some calls
+//! return 500 although they took effect.
 
 mod cluster;
 mod connector;

@@ -1,4 +1,4 @@
-//! The HTTP side: every cluster under its own path, faults before or after the effect.
+//! The HTTP server: each cluster has its own path; faults are injected before or after the effect.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,14 +19,14 @@ use super::connector::State;
 use super::faults::{Fault, Faults};
 
 pub struct Behaviour {
-    /// How many connectors there are at first, all in cluster `east`.
+    /// Initial number of connectors, all in cluster `east`.
     pub connectors: usize,
-    /// How long it takes until a wish is so.
+    /// Delay until a desired state takes effect.
     pub delay: Duration,
-    /// How long a call hangs that times out.
+    /// Duration of a call that times out.
     pub hang: Duration,
     pub faults: Faults,
-    /// Share of the connectors whose tasks fail when their configuration changes.
+    /// Share of connectors whose tasks fail after a change of the configuration.
     pub broken: f64,
     pub seed: u64,
 }
@@ -45,7 +45,7 @@ impl Mock {
         self.clusters.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes something, or not, and says so, or not.
+    /// Makes the change and returns its response, unless a fault replaces either.
     async fn change(&self, call: &'static str, change: impl FnOnce(&mut Clusters, Instant) -> Answer) -> Response {
         let chance = self.chance.lock().unwrap_or_else(PoisonError::into_inner).f64();
         let fault = self.faults.pick(chance);
@@ -189,7 +189,7 @@ async fn validate(Path((_, class)): Path<At>, body: Bytes) -> Response {
     let tasks = config["tasks.max"].as_str().unwrap_or("1");
     let errors: Vec<String> = match tasks.parse::<u32>() {
         Ok(n) if n > 0 => Vec::new(),
-        _ => vec![format!("Invalid value {tasks} for configuration tasks.max: it must be a number above 0")],
+        _ => vec![format!("Invalid value {tasks} for configuration tasks.max: must be a positive integer")],
     };
     let value = json!({ "name": "tasks.max", "value": tasks, "errors": errors });
     Json(json!({ "name": class, "error_count": errors.len(), "groups": [], "configs": [{ "value": value }] }))

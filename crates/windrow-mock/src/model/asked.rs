@@ -1,10 +1,10 @@
-//! A request in one form, whatever dialect it came in.
+//! A request in a common form, independent of the provider's dialect.
 
 use serde_json::Value;
 
 use super::words;
 
-/// From here on standing instructions count as cached input, as providers do with long prefixes.
+/// System prompts of at least this many words count as cached input, as providers do with long prefixes.
 const CACHED_FROM_WORDS: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub struct Turn {
 pub struct Tool {
     pub name: String,
     pub description: String,
-    /// JSON Schema of its arguments.
+    /// JSON Schema of the arguments.
     pub parameters: Value,
 }
 
@@ -33,7 +33,7 @@ pub struct Tool {
 pub enum Format {
     #[default]
     Text,
-    /// JSON, of this schema if there is one.
+    /// JSON, with this schema if there is one.
     Json(Option<Value>),
 }
 
@@ -49,7 +49,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// What the person said last.
+    /// The last user message.
     pub fn question(&self) -> &str {
         self.last(Role::User).map_or("", |turn| turn.text.trim())
     }
@@ -62,14 +62,14 @@ impl Asked {
         self.turns.iter().filter(move |turn| turn.role == role).map(|turn| turn.text.as_str())
     }
 
-    /// Standing instructions and question: where a judge or a simulated user is told what to do.
+    /// System prompt and question: the instructions for a judge or a simulated user.
     pub fn instructions(&self) -> String {
         let mut parts: Vec<&str> = self.said_by(Role::System).collect();
         parts.push(self.question());
         parts.join("\n")
     }
 
-    /// What the answer depends on, as one text.
+    /// Everything that the answer depends on, as one string.
     pub fn fingerprint(&self) -> String {
         self.turns.iter().map(|turn| format!("{:?}: {}\n", turn.role, turn.text)).collect()
     }

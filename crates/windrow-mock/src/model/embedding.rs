@@ -1,5 +1,5 @@
-//! Vectors of a text: every word and every three letters of it fall into a place by hash, so that
-//! texts with words in common are near each other.
+//! Embeddings: every word and every trigram of a text is hashed to a dimension, so that texts with common words have
+//! similar vectors.
 
 use super::words;
 

@@ -1,51 +1,51 @@
-//! Faults on purpose, as written on the command line: `429:20%:retry_after=1s,500:5%,hang:1%`.
+//! Injected faults, as given on the command line: `429:20%:retry_after=1s,500:5%,hang:1%`.
 
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What happens to a request instead of an answer.
+/// A fault that replaces the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Status {
         code: u16,
         retry_after: Option<Duration>,
     },
-    /// No answer, ever.
+    /// Never responds.
     Hang,
     /// The connection breaks in the middle of the answer.
     Reset,
 }
 
 impl Fault {
-    /// `429`, `hang` or `reset`; options such as `retry_after=1s` follow in parts of their own.
+    /// Parses `429`, `hang` or `reset`; options such as `retry_after=1s` follow.
     pub fn parse(kind: &str, options: &[&str]) -> Result<Self, String> {
         let mut fault = match kind {
             "hang" => Self::Hang,
             "reset" => Self::Reset,
             code => match code.parse() {
                 Ok(code @ 400..=599) => Self::Status { code, retry_after: None },
-                _ => return Err(format!("{kind:?} is no fault; write a status from 400 to 599, `hang` or `reset`")),
+                _ => return Err(format!("unknown fault {kind:?}; use a status from 400 to 599, `hang` or `reset`")),
             },
         };
         for option in options {
             let value = option.strip_prefix("retry_after=");
             match (&mut fault, value) {
                 (Self::Status { retry_after, .. }, Some(value)) => *retry_after = Some(duration(value)?),
-                _ => return Err(format!("{option:?} is unknown here; a status can have `retry_after=1s`")),
+                _ => return Err(format!("unknown option {option:?}; only a status has options: `retry_after=1s`")),
             }
         }
         Ok(fault)
     }
 }
 
-/// Faults and how likely each of them is.
+/// Faults and their probabilities.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Faults {
     parts: Vec<(f64, Fault)>,
 }
 
 impl Faults {
-    /// `roll` is from 0 up to 1.
+    /// `roll` is in [0, 1).
     pub fn at(&self, roll: f64) -> Option<Fault> {
         let mut below = 0.0;
         self.parts.iter().find_map(|(likely, fault)| {
@@ -63,22 +63,24 @@ impl FromStr for Faults {
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let fields: Vec<&str> = part.split(':').collect();
             let [kind, share, options @ ..] = fields.as_slice() else {
-                return Err(format!("{part:?} does not say how often; write it like 429:20%"));
+                return Err(format!("{part:?} needs a percentage, e.g. 429:20%"));
             };
             let percent: Option<f64> = share.strip_suffix('%').and_then(|percent| percent.trim().parse().ok());
             let percent = percent.filter(|percent| (0.0..=100.0).contains(percent));
-            let percent = percent.ok_or_else(|| format!("{share:?} is not a share; write it like 20%"))?;
+            let percent = percent.ok_or_else(|| format!("invalid percentage {share:?}, e.g. 20%"))?;
             parts.push((percent / 100.0, Fault::parse(kind, options)?));
         }
         match parts.iter().map(|(likely, _)| likely).sum::<f64>() {
-            sum if sum > 1.0 + 1e-9 => Err(format!("the shares add up to {:.0}%", sum * 100.0)),
+            sum if sum > 1.0 + 1e-9 => {
+                Err(format!("the percentages add up to {:.0}%; the maximum is 100%", sum * 100.0))
+            }
             _ => Ok(Self { parts }),
         }
     }
 }
 
 pub fn duration(text: &str) -> Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 #[cfg(test)]
@@ -86,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_follow_each_other() {
+    fn probabilities_are_cumulative() {
         let faults: Faults = "429:20%:retry_after=1s, 500:5%,hang:1%".parse().unwrap();
         let limited = Fault::Status { code: 429, retry_after: Some(Duration::from_secs(1)) };
         assert_eq!(faults.at(0.0), Some(limited));
@@ -97,12 +99,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn errors_name_the_invalid_part() {
         for (text, part) in [
-            ("429", "how often"),
-            ("429:20", "not a share"),
-            ("200:20%", "no fault"),
-            ("hang:1%:retry_after=1s", "unknown here"),
+            ("429", "needs a percentage"),
+            ("429:20", "invalid percentage"),
+            ("200:20%", "unknown fault"),
+            ("hang:1%:retry_after=1s", "unknown option"),
             ("429:1%:retry_after=soon", "length of time"),
             ("429:60%,500:60%", "add up to 120%"),
         ] {

@@ -1,11 +1,11 @@
-//! A JSON value that satisfies a JSON Schema, taken from the question where it can be.
+//! Generates a JSON value that matches a JSON Schema, with values from the question where possible.
 
 use serde_json::{Map, Value, json};
 
-/// Deeper than any sensible schema; one that refers to itself must end.
+/// Deeper than any sensible schema; bounds recursive schemas.
 const MAX_DEPTH: usize = 16;
 
-/// Offers a value for a field by its name; taken if the schema allows it.
+/// Suggests a value for a field by its name; used if the schema allows it.
 pub type Hint<'a> = dyn Fn(&str) -> Option<Value> + 'a;
 
 pub fn fill(schema: &Value, question: &str, hint: &Hint<'_>) -> Value {
@@ -65,7 +65,7 @@ impl Filling<'_> {
         Value::Object(object)
     }
 
-    /// The choice that the hint or the question names, or else the first.
+    /// The choice that the hint or the question names, or the first one.
     fn choose(&self, choices: &[Value], name: &str) -> Value {
         let hinted = (self.hint)(name).filter(|value| choices.contains(value));
         let asked = self.question.to_lowercase();

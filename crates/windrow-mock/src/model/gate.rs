@@ -1,4 +1,4 @@
-//! Whether a request gets an answer: phases first, then the limit per minute, then chance.
+//! Decides whether a request is answered: phases first, then the limit per minute, then random faults.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ pub struct Gate {
 struct State {
     dice: fastrand::Rng,
     first: Option<Instant>,
-    /// When the requests of the last minute were let in; only kept where there is a limit.
+    /// Times of the requests admitted in the last minute; kept only if there is a limit.
     let_in: VecDeque<Instant>,
 }
 
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_brings_the_same_faults() {
+    fn the_same_seed_injects_the_same_faults() {
         let behaviour = Behaviour { faults: "500:30%".parse().unwrap(), ..Behaviour::default() };
         let fates = |seed| {
             let gate = Gate::new(seed);

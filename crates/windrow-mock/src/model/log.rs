@@ -1,4 +1,4 @@
-//! One line of JSON per request, in the order of their answers.
+//! Writes one line of JSON per request, in the order of the responses.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,7 +18,7 @@ impl Log {
         Ok(Self { file: Some(Mutex::new(file)) })
     }
 
-    /// A full disk does not keep the endpoint from answering.
+    /// Ignores write errors, so that a full disk does not stop the endpoint.
     pub fn write(&self, line: &Value) {
         if let Some(file) = &self.file {
             let mut file = file.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

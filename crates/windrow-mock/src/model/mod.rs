@@ -1,6 +1,5 @@
-//! A deterministic model endpoint on this machine, for examples, demos and tests. It speaks the
-//! dialects of the providers, answers by rules, and fails where it is told to. The same question
-//! always gets the same answer. Nothing in here knows of experiments.
+//! A deterministic mock model for examples, demos and tests. It supports the dialects of the providers, answers by
+//! rules, and injects faults. The same question always gets the same answer. Nothing here depends on experiments.
 
 mod asked;
 mod dialect;
@@ -31,14 +30,14 @@ use std::time::Duration;
 /// How the endpoint behaves.
 #[derive(Debug, Default)]
 pub struct Behaviour {
-    /// Of an answer, in the middle.
+    /// Median latency of an answer.
     pub latency: Duration,
-    /// The latency is between `1 - jitter` and `1 + jitter` times as long, by question.
+    /// The latency varies by question, from `1 - jitter` to `1 + jitter` times the median.
     pub jitter: f64,
     pub seed: u64,
     pub faults: Faults,
     pub phases: Phases,
-    /// Requests in any 60 seconds; what is beyond is answered 429.
+    /// Maximum requests in any 60 seconds; further requests get a 429.
     pub rpm: Option<usize>,
     pub script: Script,
 }

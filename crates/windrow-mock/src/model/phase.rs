@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::fault::{Fault, duration};
 
-/// Counted from the first request, so that a slow start shifts nothing. After the last all is well.
+/// Starts with the first request, so that a slow start does not shift the phases. After the last phase no fault is
+/// injected.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Phases {
     parts: Vec<(Duration, Option<Fault>)>,
@@ -29,7 +30,7 @@ impl FromStr for Phases {
         let part = |part: &str| {
             let fields: Vec<&str> = part.split(':').collect();
             let [length, kind, options @ ..] = fields.as_slice() else {
-                return Err(format!("{part:?} is not a phase; write it like 10s:429 or 5s:ok"));
+                return Err(format!("invalid phase {part:?}, e.g. 10s:429 or 5s:ok"));
             };
             let fault = if *kind == "ok" { None } else { Some(Fault::parse(kind, options)?) };
             Ok((duration(length)?, fault))
@@ -51,6 +52,6 @@ mod tests {
         assert_eq!(at(10), None);
         assert_eq!(at(15), Some(Fault::Hang));
         assert_eq!(at(20), None);
-        assert!("10s".parse::<Phases>().unwrap_err().contains("write it like"));
+        assert!("10s".parse::<Phases>().unwrap_err().contains("invalid phase"));
     }
 }

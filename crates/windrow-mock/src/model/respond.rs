@@ -1,4 +1,4 @@
-//! From a request to what is said: the script, or the rules.
+//! Answers a request: from the script, or by the rules.
 
 use super::Behaviour;
 use super::asked::Asked;

@@ -1,4 +1,4 @@
-//! An answer in one form, before a dialect writes it down.
+//! An answer in a common form, before a dialect writes it.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::words;
 pub struct Said {
     pub text: String,
     pub tool_calls: Vec<ToolCall>,
-    /// It was longer than the caller allowed.
+    /// The answer exceeded the caller's limit.
     pub cut: bool,
 }
 
@@ -31,7 +31,7 @@ impl Said {
         Self { tool_calls: vec![ToolCall { name: name.to_owned(), arguments }], ..Self::default() }
     }
 
-    /// Keeps so many words.
+    /// Keeps at most this many words.
     pub fn limited(mut self, max_tokens: Option<usize>) -> Self {
         if let Some(max) = max_tokens.filter(|max| words::count(&self.text) > *max) {
             self.text = self.text.split_whitespace().take(max).collect::<Vec<_>>().join(" ");

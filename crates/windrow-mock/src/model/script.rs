@@ -1,12 +1,11 @@
-//! Rules of the user's own, read from a file. The first whose pattern is found in the last user
-//! message answers; nothing else is asked then.
+//! User-defined rules from a file. The first rule whose pattern matches the last user message answers.
 
 use std::collections::BTreeMap;
 
 use minijinja::value::Value;
 use regex::Regex;
 use serde::Deserialize;
-use windrow_workloads::template::Template;
+use windrow_jobfile::template::Template;
 
 use super::asked::{Asked, Role};
 
@@ -29,7 +28,7 @@ struct Written {
 }
 
 impl Script {
-    /// A YAML list of `{match: regex, reply: template}`.
+    /// Parses a YAML list of `{match: regex, reply: template}`.
     pub fn parse(yaml: &str) -> Result<Self, String> {
         let written: Vec<Written> = serde_saphyr::from_str(yaml).map_err(|error| error.to_string())?;
         let rule = |(no, Written { r#match, reply }): (usize, Written)| {
@@ -42,8 +41,8 @@ impl Script {
         Ok(Self { rules: written.into_iter().enumerate().map(rule).collect::<Result<_, String>>()? })
     }
 
-    /// A template sees the question, the system message, the model, the number of the turn, and
-    /// what the pattern's groups found: by name, and all of them in `groups`.
+    /// A template sees the question, the system message, the model, the turn number, and the pattern's groups: by name,
+    /// and all of them in `groups`.
     pub fn reply(&self, asked: &Asked) -> Option<String> {
         let question = asked.question();
         let (rule, found) = self.rules.iter().find_map(|rule| Some((rule, rule.pattern.captures(question)?)))?;
@@ -57,7 +56,7 @@ impl Script {
         ]);
         variables.extend(rule.pattern.capture_names().flatten().map(|name| (name, group(found.name(name)))));
         let rendered = rule.reply.render(&Value::from_pairs(variables));
-        Some(rendered.unwrap_or_else(|error| format!("the script's reply cannot be rendered: {error}")))
+        Some(rendered.unwrap_or_else(|error| format!("failed to render the script's reply: {error}")))
     }
 }
 
@@ -73,7 +72,7 @@ mod tests {
         )
         .unwrap();
         assert_eq!(script.reply(&Asked::user("Hi Ada!")).unwrap(), "Hello Ada, turn 1");
-        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("cannot be rendered"));
+        assert!(script.reply(&Asked::user("Oh, Hi there")).unwrap().contains("failed to render"));
         assert_eq!(script.reply(&Asked::user("Bye")), None);
     }
 

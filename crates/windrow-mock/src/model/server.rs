@@ -1,5 +1,4 @@
-//! The HTTP side: finds the dialect, lets the gate decide, waits as long as a model would, answers,
-//! and keeps count.
+//! The HTTP server: selects the dialect, applies faults and limits, waits for the latency, answers, and counts.
 
 use std::io;
 use std::sync::Arc;
@@ -55,7 +54,7 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour, log: Log) -> io:
         .route("/_stats", get(stats))
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .with_state(mock);
-    // Small answers must not wait for the acknowledgement of the one before.
+    // Disable Nagle's algorithm, so that small responses are not delayed.
     let listener = listener.tap_io(|connection| {
         let _ = connection.set_nodelay(true);
     });
@@ -99,7 +98,7 @@ struct Embed {
 async fn embed(State(mock): Shared, body: Bytes) -> Response {
     let visit = Visit::new(&mock, &dialect::EMBEDDINGS, &body);
     let Ok(Embed { model, input, dimensions }) = serde_json::from_slice(&body) else {
-        return visit.refuse(StatusCode::BAD_REQUEST, None, "`input` must be a text or a list of texts");
+        return visit.refuse(StatusCode::BAD_REQUEST, None, "`input` must be a string or a list of strings");
     };
     if let Err(fault) = mock.gate.pass(&mock.behaviour, visit.came) {
         return visit.fail(fault).await;
@@ -138,14 +137,14 @@ async fn stats(State(mock): Shared, Query(query): Query<StatsQuery>) -> Json<Sho
 }
 
 impl Behaviour {
-    /// The same for the same question, so that a run looks the same every time.
+    /// The same question has the same latency, so that runs are reproducible.
     fn latency_of(&self, fingerprint: &str) -> Duration {
         let swing = 2.0 * words::chance(self.seed, "latency", fingerprint) - 1.0;
         self.latency.mul_f64((1.0 + self.jitter * swing).max(0.0))
     }
 }
 
-/// One request, from its arrival to its end.
+/// One request, from arrival to response.
 struct Visit<'a> {
     mock: &'a Mock,
     dialect: &'static Dialect,
@@ -191,7 +190,7 @@ impl<'a> Visit<'a> {
                 self.refuse(
                     status,
                     retry_after,
-                    &format!("{} on purpose", status.canonical_reason().unwrap_or("error")),
+                    &format!("{} (injected fault)", status.canonical_reason().unwrap_or("error")),
                 )
             }
             Fault::Hang => {

@@ -1,5 +1,5 @@
-//! What came in and how it was answered, so that a test can say that each call was made once and
-//! that no limit was broken. Served under `/_stats`.
+//! Counts requests and responses, so that tests can check that each call was made once and that no limit was exceeded.
+//! Served at `/_stats`.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Mutex;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-/// An hour of seconds is kept, however long the endpoint lives.
+/// Keeps one hour of per-second counts.
 const KEPT_SECONDS: usize = 3600;
 
 pub struct Stats {
@@ -24,15 +24,15 @@ struct Tally {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Body {
-    /// How often this request came.
+    /// How often this request arrived.
     pub seen: u64,
-    /// How often it got its answer.
+    /// How often it was answered.
     pub answered: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Second {
-    /// Since the endpoint started.
+    /// Seconds since the endpoint started.
     pub second: u64,
     pub seen: u64,
     pub answered: u64,
@@ -42,20 +42,20 @@ pub struct Second {
 pub struct Shown {
     pub seen: u64,
     pub answered: u64,
-    /// Route, then status; `hang` and `reset` stand where there was none.
+    /// By route, then status; `hang` and `reset` replace a missing status.
     pub routes: BTreeMap<&'static str, BTreeMap<String, u64>>,
     pub bodies: Bodies,
     pub per_second: Vec<Second>,
-    /// The most answers in any 60 seconds.
+    /// The highest number of answers in any 60 seconds.
     pub busiest_minute: u64,
 }
 
 #[derive(Debug, Serialize)]
 pub struct Bodies {
     pub distinct: usize,
-    /// Those that were answered more than once, by hash.
+    /// Requests that were answered more than once, by hash.
     pub repeated: BTreeMap<String, Body>,
-    /// Every one of them, if asked for.
+    /// All requests, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub all: Option<BTreeMap<String, Body>>,
 }
@@ -106,7 +106,7 @@ impl Stats {
 }
 
 impl Tally {
-    /// Answers come late but hardly an hour late; one that does is counted in the oldest second.
+    /// Responses that are more than an hour late are counted in the oldest second.
     fn second(&mut self, since_start: Duration) -> &mut Second {
         let second = since_start.as_secs();
         let place = self.seconds.iter().rposition(|kept| kept.second <= second);

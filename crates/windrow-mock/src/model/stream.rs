@@ -1,4 +1,4 @@
-//! An answer in pieces over time: half of the latency passes before the first one.
+//! Streams an answer: half of the latency passes before the first chunk.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -19,13 +19,13 @@ pub fn body(pieces: Vec<String>, latency: Duration) -> Body {
     }))
 }
 
-/// A body that breaks: the server closes the connection without ending the answer.
+/// A broken body: the server closes the connection in the middle of the answer.
 pub fn broken() -> Body {
-    let start = stream::iter([Ok(Bytes::from_static(b"{")), Err("reset on purpose")]);
+    let start = stream::iter([Ok(Bytes::from_static(b"{")), Err("injected reset")]);
     Body::from_stream(start)
 }
 
-/// Words with the white space before them, so that joining them gives the text again.
+/// Words with their preceding white space; joining them gives the original text.
 pub fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     let mut rest = text;

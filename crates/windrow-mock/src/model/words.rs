@@ -1,20 +1,19 @@
-//! Texts as words: how much they have in common, how many tokens they count as, and the hash that
-//! decides wherever a real model would roll dice.
+//! Word-based text metrics: overlap, token counts, and a hash that replaces randomness.
 
 use std::collections::BTreeMap;
 
-/// One token per word: simple, and the same everywhere.
+/// One token per word, for simplicity.
 pub fn count(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// Lower case, without punctuation around it.
+/// Lower-case words without surrounding punctuation.
 pub fn of(text: &str) -> impl Iterator<Item = String> + '_ {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     text.split_whitespace().map(bare).filter(|word| !word.is_empty())
 }
 
-/// F1 over the bags of words: 1 for the same words, 0 for none in common.
+/// F1 over the bags of words: 1 for equal words, 0 for none in common.
 pub fn overlap(a: &str, b: &str) -> f64 {
     let bag = |text: &str| {
         let mut bag: BTreeMap<String, usize> = BTreeMap::new();
@@ -37,7 +36,7 @@ pub fn hash(seed: u64, text: &str) -> u64 {
     u64::from_le_bytes(bytes.as_bytes()[..8].try_into().expect("eight bytes"))
 }
 
-/// A number from 0 up to 1 for a text and a purpose; purposes do not influence each other.
+/// A number in [0, 1) for a text and a purpose; purposes are independent of each other.
 pub fn chance(seed: u64, purpose: &str, text: &str) -> f64 {
     hash(seed, &format!("{purpose}\n{text}")) as f64 / u64::MAX as f64
 }

@@ -1,6 +1,5 @@
-//! An API with pages of records on this machine, for examples and tests of ingest. It pages in every way
-//! that is common, fails and limits where it is told to, and counts what it gave out. The same record is
-//! the same every time.
+//! A mock API with paginated records, for examples and tests of ingest. It supports the common kinds of pagination,
+//! injects faults and rate limits, and counts what it served. Records are deterministic.
 
 mod record;
 mod server;

@@ -1,4 +1,4 @@
-//! The records: numbered from 1, one per minute from the start of 2026.
+//! The records: numbered from 1, one per minute since the start of 2026.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ const START_MS: i64 = 1_767_225_600_000;
 const MINUTE_MS: i64 = 60_000;
 const STATES: [&str; 4] = ["open", "paid", "shipped", "test"];
 
-/// As JSON, behind what is there.
+/// Appends the record as JSON.
 pub fn write(id: i64, out: &mut String) {
     let (cents, state, customer) = (id * 7919 % 100_000, STATES[(id % 4) as usize], id * 31 % 10_007);
     let _ = write!(
@@ -25,7 +25,7 @@ pub fn moment(id: i64) -> String {
     jiff::Timestamp::from_millisecond(START_MS + id * MINUTE_MS).map(|at| at.to_string()).unwrap_or_default()
 }
 
-/// The first record that is not before it: an id, or a moment.
+/// The first record at or after an id or a time.
 pub fn first_from(text: &str) -> Option<i64> {
     let by_moment = || {
         let at: jiff::Timestamp = text.parse().ok()?;

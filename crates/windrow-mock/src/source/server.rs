@@ -1,4 +1,4 @@
-//! The HTTP side: one route per way of paging, all over the same records.
+//! The HTTP server: one route per kind of pagination, all over the same records.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,7 +22,7 @@ use crate::model::{Behaviour, Fault, Gate};
 
 const MOST: i64 = 100_000;
 
-/// What there is, and how it behaves.
+/// The records, and the behaviour of the server.
 pub struct Source {
     records: AtomicI64,
     page_size: i64,
@@ -77,7 +77,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         let given = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
         if given != Some(&format!("Bearer {token}")) {
             source.stats.refused();
-            return refuse(StatusCode::UNAUTHORIZED, "a bearer token is needed", None);
+            return refuse(StatusCode::UNAUTHORIZED, "bearer token required", None);
         }
     }
     if let Err(fault) = source.gate.pass(&source.behaviour, Instant::now()) {
@@ -85,7 +85,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         return match fault {
             Fault::Status { code, retry_after } => {
                 let status = StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-                refuse(status, "an error on purpose", retry_after)
+                refuse(status, "injected error", retry_after)
             }
             Fault::Hang | Fault::Reset => std::future::pending().await,
         };
@@ -97,7 +97,7 @@ async fn page(State(source): Shared, Path(way): Path<String>, headers: HeaderMap
         let ways = "records, headed, linked, keyset or pages";
         return refuse(
             StatusCode::NOT_FOUND,
-            &format!("no such way of paging, or a bad parameter; there are {ways}"),
+            &format!("unknown route or invalid parameter; the routes are {ways}"),
             None,
         );
     };
@@ -114,7 +114,7 @@ fn refuse(status: StatusCode, message: &str, retry_after: Option<Duration>) -> R
     response
 }
 
-/// The ids of one page, within all that were asked for.
+/// The ids of one page, within all requested ids.
 struct Cut {
     from: i64,
     to: i64,
@@ -128,7 +128,7 @@ impl Cut {
         let number = |name: &str| asked.get(name).and_then(|text| text.parse::<i64>().ok());
         let bound = |name: &str| asked.get(name).map(|text| record::first_from(text));
         let total = source.records.load(Ordering::Relaxed);
-        // `since` is what was seen last, so that only newer ones are meant.
+        // `since` is exclusive: only newer records are requested.
         let since = bound("since").map_or(Some(0), |id| id)?;
         let from = bound("from").map_or(Some(1), |id| id)?.max(since + 1).max(1);
         let to = bound("to").map_or(Some(total + 1), |id| id)?.min(total + 1).max(from);

@@ -1,4 +1,4 @@
-//! What was given out: how many requests and pages, and which pages more than once.
+//! Counts requests and pages, and pages that were served more than once.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -21,7 +21,7 @@ struct Counted {
 #[derive(Debug, Serialize)]
 pub struct Shown {
     requests: u64,
-    /// Answered with an error on purpose.
+    /// Requests that got an injected error.
     refused: u64,
     pages: u64,
     distinct_pages: u64,

@@ -66,7 +66,7 @@ impl MemoryStore {
 }
 
 #[async_trait]
-impl Store for MemoryStore {
+impl Queue for MemoryStore {
     async fn open_session(&self, session: Session) -> Result<()> {
         self.world().open_session(session)
     }
@@ -192,23 +192,42 @@ impl Store for MemoryStore {
     async fn job(&self, id: JobId) -> Result<Job> {
         self.world().job(id)
     }
-    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
-        Ok(self.world().find_job(workspace, name))
-    }
-    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
-        Ok(self.world().list_jobs(&filter))
-    }
     async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
         Ok(self.world().due_jobs(limit, now))
     }
     async fn run(&self, id: RunId) -> Result<Run> {
         self.world().run(id).cloned()
     }
-    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
-        Ok(self.world().runs_of(job))
-    }
     async fn spec(&self, hash: &str) -> Result<Json> {
         self.world().spec(hash)
+    }
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.world().outline(id)
+    }
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        Ok(self.world().newest_steps(attempt, limit))
+    }
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        let world = self.world();
+        let run = world.run(run)?.id;
+        // An item that the run has not redone yet still shows its earlier result.
+        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+    }
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.world().recount(run)
+    }
+}
+
+#[async_trait]
+impl Reads for MemoryStore {
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        Ok(self.world().find_job(workspace, name))
+    }
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        Ok(self.world().list_jobs(&filter))
+    }
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        Ok(self.world().runs_of(job))
     }
     async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
         Ok(self.world().list_items(&filter))
@@ -219,10 +238,6 @@ impl Store for MemoryStore {
     async fn item(&self, id: ItemId) -> Result<ItemDetail> {
         self.world().item_detail(id)
     }
-    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
-        self.world().outline(id)
-    }
-
     async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
         let world = self.world();
         ids.into_iter().map(|id| world.item_detail(id)).collect()
@@ -232,20 +247,11 @@ impl Store for MemoryStore {
         let world = self.world();
         ids.into_iter().map(|id| world.outline(id)).collect()
     }
-    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
-        Ok(self.world().newest_steps(attempt, limit))
-    }
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         Ok(self.world().stats(&extent))
-    }
-    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
-        let world = self.world();
-        let run = world.run(run)?.id;
-        // An item that the run has not redone yet still shows its earlier result.
-        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
     }
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
         Ok(self.world().tally(|row| row.job == job, |_| true))
@@ -258,9 +264,6 @@ impl Store for MemoryStore {
     }
     async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
         self.world().compare(before, after, limit)
-    }
-    async fn recount(&self, run: RunId) -> Result<Counters> {
-        self.world().recount(run)
     }
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
         self.world().diagnose(run, now)

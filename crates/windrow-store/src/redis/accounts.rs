@@ -8,7 +8,7 @@ use windrow_model::store::{Result, StoreError};
 use windrow_model::{Json, SessionId, Time};
 
 use super::Link;
-use crate::sql::limit_authority::Authority;
+use crate::sql::admin::limit_authority::Authority;
 
 const MARK: &str = "@";
 /// What nobody has touched for so long may go.

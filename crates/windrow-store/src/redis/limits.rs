@@ -11,10 +11,11 @@ use windrow_model::limit::shared::{Answer, Ask, SharedLimits};
 use windrow_model::store::{Result, StoreError};
 use windrow_model::{Clock, SessionId, Time};
 
-use super::{Link, accounts};
-use crate::sql::SqlStore;
-use crate::sql::limit_accounts::SETTLING_MS;
-use crate::sql::limit_authority::Authority;
+use super::Link;
+use super::accounts;
+use crate::sql::admin::limit_accounts::SETTLING_MS;
+use crate::sql::admin::limit_authority::Authority;
+use crate::store::SqlStore;
 
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// What was seen is acted on for so long.

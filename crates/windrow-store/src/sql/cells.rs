@@ -8,8 +8,8 @@ use windrow_model::step::{ContentKey, Usage};
 use windrow_model::vocabulary::Word;
 use windrow_model::{ErrorClass, Json, Time};
 
-use super::codes;
-use super::db::{Cell, Error, FromCell, Result, Row};
+use crate::backend::{Cell, Error, FromCell, Result, Row};
+use crate::sql::codes;
 
 pub(crate) struct Cells<'r> {
     row: Row<'r>,

@@ -2,8 +2,8 @@
 //! write at the same time, and what was read stays true only while it is held. The order is always sessions,
 //! attempts, stripes, runs, jobs, numbers; where two verbs meet in another order, one is undone and run again.
 
-use super::db::Connection;
-use super::fault::Result;
+use crate::backend::Connection;
+use crate::backend::failure::Result;
 
 /// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
 pub(crate) const RESOURCES: i64 = 0;

@@ -1,4 +1,4 @@
-//! The rules of the ports of keys and of the audit log, one per case.
+//! Conformance of the ports for API keys and the audit log.
 
 use windrow_model::KeyId;
 use windrow_model::access::{AccessStore, ApiKey, KeyDigest, KeyState, Role};
@@ -10,12 +10,12 @@ use crate::fixture::T0;
 
 cases_of_databases![
     a_key_is_found_by_its_id_as_it_was_added,
-    two_living_keys_never_share_a_name,
-    a_revoked_key_stays_revoked_and_stays_there,
-    an_entry_that_was_never_ended_is_of_unknown_outcome,
+    two_active_keys_never_share_a_name,
+    a_revoked_key_stays_revoked_and_listed,
+    an_unfinished_audit_entry_has_an_unknown_outcome,
     an_ended_entry_cannot_be_changed,
     entries_come_newest_first_in_pages_and_by_workspace,
-    only_old_entries_are_forgotten,
+    only_old_entries_are_deleted,
 ];
 
 fn key(n: i64, name: &str) -> ApiKey {
@@ -58,7 +58,7 @@ async fn a_key_is_found_by_its_id_as_it_was_added(store: &dyn AccessStore) {
     assert!(store.key(KeyId(2)).await.unwrap().is_none());
 }
 
-async fn two_living_keys_never_share_a_name(store: &dyn AccessStore) {
+async fn two_active_keys_never_share_a_name(store: &dyn AccessStore) {
     store.add_key(key(1, "ci")).await.unwrap();
     let taken = store.add_key(key(2, "ci")).await.unwrap_err();
     assert_eq!(taken, StoreError::NameTaken { what: "a key", name: "ci".into() });
@@ -68,7 +68,7 @@ async fn two_living_keys_never_share_a_name(store: &dyn AccessStore) {
     assert_eq!(names, [(1, "ci".to_owned()), (2, "ci".to_owned())]);
 }
 
-async fn a_revoked_key_stays_revoked_and_stays_there(store: &dyn AccessStore) {
+async fn a_revoked_key_stays_revoked_and_listed(store: &dyn AccessStore) {
     store.add_key(key(1, "ci")).await.unwrap();
     assert_eq!(store.revoke_key(KeyId(1), T0 + 5).await.unwrap().revoked_at, Some(T0 + 5));
     let again = store.revoke_key(KeyId(1), T0 + 9).await.unwrap();
@@ -77,7 +77,7 @@ async fn a_revoked_key_stays_revoked_and_stays_there(store: &dyn AccessStore) {
     assert!(matches!(store.revoke_key(KeyId(7), T0).await, Err(StoreError::NotFound { what: "key", .. })));
 }
 
-async fn an_entry_that_was_never_ended_is_of_unknown_outcome(store: &dyn AuditLog) {
+async fn an_unfinished_audit_entry_has_an_unknown_outcome(store: &dyn AuditLog) {
     let first = store.begin_audit(entry("a", None), T0).await.unwrap();
     let second = store.begin_audit(entry("b", None), T0 + 1).await.unwrap();
     store.end_audit(second, Verdict::Done, "200").await.unwrap();
@@ -111,7 +111,7 @@ async fn entries_come_newest_first_in_pages_and_by_workspace(store: &dyn AuditLo
     assert!(store.audit(nobody).await.unwrap().is_empty());
 }
 
-async fn only_old_entries_are_forgotten(store: &dyn AuditLog) {
+async fn only_old_entries_are_deleted(store: &dyn AuditLog) {
     for n in 0..5 {
         store.begin_audit(entry(&n.to_string(), None), T0 + n).await.unwrap();
     }
@@ -122,7 +122,7 @@ async fn only_old_entries_are_forgotten(store: &dyn AuditLog) {
 }
 
 #[tokio::test]
-async fn not_even_by_hand_is_an_entry_changed() {
+async fn audit_entries_cannot_be_changed_even_with_sql() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("windrow.db");
     let store = SqliteStore::open(&path).unwrap();

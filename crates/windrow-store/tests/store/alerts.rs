@@ -1,4 +1,4 @@
-//! The port of alerts, on every adapter that has it.
+//! Conformance of the port for alerts.
 
 use windrow_model::alert::{Alert, AlertStore, Severity};
 use windrow_model::{AlertId, JobId, RunId};
@@ -28,9 +28,9 @@ async fn ids(store: &dyn AlertStore) -> (Vec<i64>, Vec<i64>) {
     (active, recent)
 }
 
-cases_of_databases![alerts_are_raised_and_cleared_once_and_forgotten_when_old];
+cases_of_databases![alerts_are_raised_and_cleared_once_and_deleted_when_old];
 
-async fn alerts_are_raised_and_cleared_once_and_forgotten_when_old(store: &dyn AlertStore) {
+async fn alerts_are_raised_and_cleared_once_and_deleted_when_old(store: &dyn AlertStore) {
     for n in [1, 2, 3, 4] {
         store.raise_alert(alert(n)).await.unwrap();
     }

@@ -1,5 +1,5 @@
-//! Several nodes on one database at the same time: what each of them is promised holds for all of them together
-//! (E2, E24, I2). Every node has connections of its own.
+//! Several nodes on one database at the same time: the guarantees hold across all of them (E2, E24, I2). Every node has
+//! its own connections.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const NODES: i64 = 3;
 const ITEMS: u64 = 300;
 const AT_ONCE: i64 = 40;
 
-/// One item in five shares a resource with others; each one in seven fails the first time.
+/// One item in five shares a resource with others; one in seven fails the first time.
 fn items() -> Vec<NewItem> {
     let item = |n: u64| if n.is_multiple_of(5) { on_resource(n, &format!("r{}", n % 4)) } else { new_item(n) };
     (0..ITEMS).map(item).collect()
@@ -36,7 +36,7 @@ struct Stage {
     over: AtomicBool,
 }
 
-/// Claims and hands in until the run is over, as a node's workers do.
+/// Claims and hands in until the run has ended, as a node's workers do.
 async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
     let mut done = 0;
     while !stage.over.load(Ordering::SeqCst) {
@@ -48,12 +48,12 @@ async fn work(store: Arc<SqlStore>, session: i64, stage: Arc<Stage>) -> u64 {
         }
         let n = claimed.len() as i64;
         let at_work = stage.at_work.fetch_add(n, Ordering::SeqCst) + n;
-        assert!(at_work <= AT_ONCE, "{at_work} at work");
+        assert!(at_work <= AT_ONCE, "{at_work} running");
         let reports: Vec<Report> = claimed.iter().map(report_of).collect();
         // Before the report: another node may claim as soon as it is written.
         stage.at_work.fetch_sub(n, Ordering::SeqCst);
         for receipt in store.report(reports.into(), T0 + 11).await.expect("reported") {
-            assert_eq!(receipt, Receipt::Accepted, "nobody else had it");
+            assert_eq!(receipt, Receipt::Accepted, "no other node held the lease");
             done += 1;
         }
     }
@@ -77,7 +77,7 @@ async fn coordinate(store: Arc<SqlStore>, ticket: Ticket, stage: Arc<Stage>) {
     stage.over.store(true, Ordering::SeqCst);
 }
 
-/// Reads events as they come, by a cursor; returns how often each item was told of.
+/// Reads events with a cursor; returns how often each item was reported.
 async fn listen(store: Arc<SqlStore>, stage: Arc<Stage>) -> BTreeMap<i64, u32> {
     let (mut after, mut told) = (0, BTreeMap::new());
     loop {
@@ -151,18 +151,18 @@ async fn three_nodes_share_a_run_on_mariadb() {
     nodes_share_a_run(databases::mariadb().await).await;
 }
 
-/// Looks that begin at a mark, as they do while an old transaction is open: what was queued before it is found too.
+/// Claims that scan from a bookmark, as with an old open transaction, also find items queued before the bookmark.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nodes_that_look_from_marks_find_everything_on_postgres() {
+async fn claims_from_bookmarks_find_everything_on_postgres() {
     nodes_share_a_run_as(databases::postgres().await, |store| store.with_patience(Duration::ZERO)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn nodes_that_look_from_marks_find_everything_on_mariadb() {
+async fn claims_from_bookmarks_find_everything_on_mariadb() {
     nodes_share_a_run_as(databases::mariadb().await, |store| store.with_patience(Duration::ZERO)).await;
 }
 
-/// Claims and a cancellation want the same rows and the same run.
+/// Claims and a cancellation lock the same rows and the same run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_run_is_cancelled_while_others_claim_from_it_on_postgres() {
     a_run_is_cancelled_while_others_claim_from_it(databases::postgres().await).await;
@@ -210,7 +210,7 @@ async fn a_run_is_cancelled_while_others_claim_from_it(place: Database) {
     assert_eq!(counters, owner.recount(ticket.run).await.unwrap());
 }
 
-/// E24: a quota of a workspace holds although all nodes take runs on at the same moment.
+/// E24: the quota of a workspace holds even if all nodes admit runs at the same moment.
 async fn nodes_that_admit_at_once_keep_the_quota(place: Database) {
     let mut tasks = Vec::new();
     for n in 1..=6 {
@@ -242,18 +242,18 @@ async fn nodes_that_admit_at_once_keep_the_quota_on_mariadb() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_cut_is_made_anew_on_postgres() {
-    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::postgres().await).await;
+async fn a_lost_connection_is_replaced_on_postgres() {
+    a_lost_connection_is_replaced_transparently(databases::postgres().await).await;
 }
 
 #[tokio::test]
-async fn a_connection_that_was_cut_is_made_anew_on_mariadb() {
-    a_connection_that_was_cut_is_made_anew_and_no_verb_notices(databases::mariadb().await).await;
+async fn a_lost_connection_is_replaced_on_mariadb() {
+    a_lost_connection_is_replaced_transparently(databases::mariadb().await).await;
 }
 
-/// A wrong password is no damage.
+/// A wrong password is reported as such, not as corruption.
 #[tokio::test]
-async fn who_is_not_let_in_hears_why() {
+async fn a_rejected_login_is_reported_with_its_cause() {
     for (name, database) in [("WINDROW_TEST_POSTGRES", "postgres"), ("WINDROW_TEST_MARIADB", "windrow")] {
         let url = services::url(name);
         let (scheme, place) = (url.split_once("://").unwrap().0, url.rsplit_once('@').unwrap().1);
@@ -264,7 +264,7 @@ async fn who_is_not_let_in_hears_why() {
     }
 }
 
-async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Database) {
+async fn a_lost_connection_is_replaced_transparently(place: Database) {
     let ticket = planned(&*place.store, "cut", (0..4).map(new_item).collect()).await;
     for now in 1..=3 {
         place.cut();
@@ -276,16 +276,16 @@ async fn a_connection_that_was_cut_is_made_anew_and_no_verb_notices(place: Datab
     }
 }
 
-/// B2: what one node does wakes the others up, and not itself.
+/// B2: a node's writes notify the other nodes, but not itself.
 #[tokio::test]
-async fn nodes_are_woken_by_what_another_did() {
+async fn nodes_are_notified_by_writes_of_others() {
     let database = databases::postgres().await;
-    the_other_is_woken(&database.store, &database.another().await).await;
+    the_other_node_is_notified(&database.store, &database.another().await).await;
 }
 
-/// Where the database cannot do it, Redis does.
+/// Without support by the database, Redis sends the notifications.
 #[tokio::test]
-async fn nodes_are_woken_by_redis() {
+async fn nodes_are_notified_by_redis() {
     let (database, installation) = (databases::mariadb().await, services::unique("bell"));
     let node = async |name: &str| {
         let redis = Link::open(&services::url("WINDROW_TEST_REDIS")).unwrap();
@@ -293,22 +293,22 @@ async fn nodes_are_woken_by_redis() {
         assert!(store.bell().is_none(), "MariaDB has none of its own");
         store.with_bell(Arc::new(RedisBell::start(redis, &installation, name.to_owned())))
     };
-    the_other_is_woken(&node("one").await, &node("two").await).await;
+    the_other_node_is_notified(&node("one").await, &node("two").await).await;
 }
 
-async fn the_other_is_woken(one: &SqlStore, two: &SqlStore) {
+async fn the_other_node_is_notified(one: &SqlStore, two: &SqlStore) {
     let (ours, theirs) = (one.bell().expect("a bell"), two.bell().expect("a bell"));
     let soon = |bell: Arc<dyn Bell>| async move { tokio::time::timeout(Duration::from_secs(20), bell.heard()).await };
-    // Whoever begins to listen looks once.
+    // A new listener scans once.
     soon(ours.clone()).await.expect("to begin");
     soon(theirs.clone()).await.expect("to begin");
     one.submit(submission(100, "a"), T0).await.unwrap();
     soon(theirs).await.expect("the other node to be woken");
     let itself = tokio::time::timeout(Duration::from_millis(100), ours.heard()).await;
-    assert!(itself.is_err(), "nobody needs to be woken by himself");
+    assert!(itself.is_err(), "a node is not notified of its own writes");
 }
 
-/// X3: asked for TLS, nobody speaks with a server whose certificate he does not trust.
+/// X3: with TLS required, a node connects only to a server with a trusted certificate.
 #[tokio::test]
 async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
     let root = services::url("WINDROW_TEST_ROOT_CERT");
@@ -316,7 +316,7 @@ async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
         let asked = |words: &str| database.url().replace("sslmode=disable", words);
         for mode in ["require", "verify-full"] {
             let trusted = SqlStore::connect(&asked(&format!("sslmode={mode}&sslrootcert={root}"))).await;
-            trusted.expect("a certificate by somebody known").sessions().await.expect("an answer");
+            trusted.expect("a certificate of a trusted CA").sessions().await.expect("an answer");
             let refused =
                 SqlStore::connect(&asked(&format!("sslmode={mode}"))).await.err().expect("refused").to_string();
             assert!(refused.contains("certificate"), "{refused}");
@@ -324,9 +324,9 @@ async fn a_server_is_reached_by_tls_if_its_certificate_is_trusted() {
     }
 }
 
-/// While nodes are replaced one after the other, old ones work on tables that a newer one has added to.
+/// During a rolling upgrade, old nodes work on tables that a newer node has extended.
 #[tokio::test]
-async fn newer_tables_are_used_if_they_say_that_one_can() {
+async fn a_newer_schema_is_used_if_it_is_marked_compatible() {
     for database in [databases::postgres().await, databases::mariadb().await] {
         database.perform("INSERT INTO migrations (version, works_since) VALUES (98, 1)");
         database.another().await.sessions().await.expect("it works with them");

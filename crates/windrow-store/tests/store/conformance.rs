@@ -1,4 +1,4 @@
-//! The rules of the port, one per case. Cases are plain functions listed once and stamped per adapter.
+//! The rules of the store port, one per case. Cases are plain functions, listed once and generated per adapter.
 
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
@@ -25,41 +25,41 @@ cases![
     items_on_one_resource_never_run_together,
     a_stale_worker_cannot_hand_in,
     a_repeated_hand_in_is_recognised,
-    a_recount_finds_items_that_lie_apart,
-    a_place_is_free_long_after_its_lease,
-    a_terminating_run_lets_no_step_begin,
+    a_recount_finds_items_with_distant_ids,
+    an_old_expired_lease_does_not_count_towards_concurrency,
+    a_terminating_run_starts_no_step,
     steps_left_open_are_unknown_after_a_loss,
-    a_step_lost_sight_of_takes_its_result_when_it_comes,
+    a_lost_step_accepts_its_late_result,
     nodes_find_what_others_have_queued,
-    a_node_learns_with_its_beat_that_it_shall_leave,
-    an_item_lost_too_often_is_given_up,
+    a_heartbeat_tells_a_node_to_drain,
+    an_item_lost_too_often_fails,
     a_retry_keeps_the_earlier_attempt,
     a_partial_hand_in_shows_in_the_snapshot,
     archiving_moves_snapshot_counters_and_outbox_together,
     a_stale_coordinator_changes_nothing,
     a_run_with_open_items_cannot_close,
-    cancelling_settles_what_waits,
-    fail_retry_takes_only_what_did_not_succeed,
+    cancelling_settles_queued_items,
+    fail_retry_selects_only_items_that_did_not_succeed,
     an_online_run_takes_items_until_it_drains,
     intents_are_idempotent_and_obey_the_table,
-    a_buried_session_loses_its_leases_at_once,
-    a_session_shows_what_it_is_able_to_do_and_has_at_work,
-    retention_deletes_what_is_over_and_nothing_else,
+    an_expired_session_loses_its_leases_at_once,
+    a_session_lists_its_capabilities_and_running_items,
+    retention_deletes_finished_jobs_only,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
-    trials_of_a_row_share_its_place_and_are_grouped,
+    trials_of_a_row_share_its_ordinal_and_are_grouped,
     a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
-    an_intake_closes_wherever_the_run_stands,
+    an_intake_closes_in_every_state_of_the_run,
     a_first_attempt_given_up_still_counts,
-    the_log_tells_who_did_what,
+    the_log_records_actor_and_action,
     standing_tells_why,
-    standing_tells_what_a_living_session_waits_for,
+    standing_shows_what_a_live_session_waits_for,
     being_throttled_uses_up_no_retry,
-    numbers_and_events_are_told_apart_by_workspace,
+    counts_and_events_are_separated_by_workspace,
 ];
 
-/// E5: the lock on the experiment.
+/// E5: one active run per job.
 async fn a_second_live_run_is_refused(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
     let refused = store.submit(submission(2, "a"), T0).await.unwrap_err();
@@ -91,7 +91,7 @@ async fn runs_are_admitted_by_rank_and_only_in_their_region(store: &dyn Store) {
     store.submit(of(1, 9, ""), T0).await.unwrap();
     store.submit(of(2, 1, ""), T0 + 1_000).await.unwrap();
     store.submit(of(3, 1, "mars"), T0).await.unwrap();
-    // Born late enough, even the highest priority queues behind the lowest.
+    // A run submitted late enough queues after the lowest priority, even with the highest one.
     store.submit(of(4, 1, ""), T0 + 8 * AGING_MS + 1).await.unwrap();
     let mut a = admission(1, 1);
     a.scope.regions = vec!["earth".into()];
@@ -126,7 +126,7 @@ async fn equal_rows_are_separate_items_and_keep_their_identity(store: &dyn Store
     finish_all(store, ticket, Outcome::Succeeded).await;
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
-    // In another order, with one more: the known rows are recognised.
+    // In another order and with one more row: the known rows are recognised.
     let rows = vec![new_item(2), new_item(1), new_item(1), new_item(1), new_item(1)];
     let planned = store.plan_items(page(ticket, rows), T0).await.unwrap();
     assert_eq!((planned.requeued, planned.created), (4, 1));
@@ -174,7 +174,7 @@ async fn an_item_waits_for_its_time(store: &dyn Store) {
     assert_eq!(claim(store, ticket.run, 1, T0 + 500).await.len(), 1);
 }
 
-/// T5: also across jobs; and the next one follows as soon as the first is handed in.
+/// T5: also across jobs; the next item is claimed as soon as the first is handed in.
 async fn items_on_one_resource_never_run_together(store: &dyn Store) {
     let a = planned(store, "a", vec![on_resource(1, "db"), on_resource(2, "db"), new_item(3)]).await;
     let b = planned_as(store, submission(200, "b"), vec![on_resource(1, "db")]).await;
@@ -208,7 +208,7 @@ async fn a_stale_worker_cannot_hand_in(store: &dyn Store) {
     assert_eq!(succeed(store, wrong, later).await, Receipt::Stale);
 }
 
-/// I7: a conflict is recognised, not a failure.
+/// I7: a repeated hand-in is not a failure.
 async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     let claimed = claim(store, ticket.run, 2, T0).await;
@@ -222,8 +222,8 @@ async fn a_repeated_hand_in_is_recognised(store: &dyn Store) {
     assert_eq!(store.run(ticket.run).await.unwrap().counters, store.recount(ticket.run).await.unwrap());
 }
 
-/// Items of one job may lie far apart, between those of others.
-async fn a_recount_finds_items_that_lie_apart(store: &dyn Store) {
+/// Item ids of one job may be far apart, with those of other jobs in between.
+async fn a_recount_finds_items_with_distant_ids(store: &dyn Store) {
     store.submit(Submission { mode: Mode::Online, ..submission(1, "apart") }, T0).await.unwrap();
     store.feed_items(RunId(1), vec![new_item(1)], T0).await.unwrap();
     let between = planned(store, "between", (0..40).map(new_item).collect()).await;
@@ -234,8 +234,8 @@ async fn a_recount_finds_items_that_lie_apart(store: &dyn Store) {
     assert_eq!(store.recount(RunId(1)).await.unwrap().total, 3);
 }
 
-/// A lease that ended long ago, and that nobody has found, holds no place of its run.
-async fn a_place_is_free_long_after_its_lease(store: &dyn Store) {
+/// A lease that expired long ago and was not reaped does not count towards the concurrency.
+async fn an_old_expired_lease_does_not_count_towards_concurrency(store: &dyn Store) {
     let limits = RunLimits { concurrency: 1, max_losses: 2, ..RunLimits::default() };
     let submission = Submission { limits, ..submission(1, "a") };
     let ticket = planned_as(store, submission, vec![new_item(1), new_item(2)]).await;
@@ -246,7 +246,7 @@ async fn a_place_is_free_long_after_its_lease(store: &dyn Store) {
 }
 
 /// E23.
-async fn a_terminating_run_lets_no_step_begin(store: &dyn Store) {
+async fn a_terminating_run_starts_no_step(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let begin = |no| vec![StepWrite::Begin { no, intent: intent("a") }];
@@ -288,8 +288,8 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
 }
 
-/// Design rule 4: the answer that arrives late was paid for all the same.
-async fn a_step_lost_sight_of_takes_its_result_when_it_comes(store: &dyn Store) {
+/// Design rule 4: the late result of a lost step is stored, because it was paid for.
+async fn a_lost_step_accepts_its_late_result(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     let begin = vec![StepWrite::Begin { no: 0, intent: intent("a") }];
@@ -308,7 +308,7 @@ fn node(n: i64) -> Session {
     Session { node: Some(node), ..session(n) }
 }
 
-/// E2, B10: any node may do items of a run, whoever coordinates it.
+/// E2, B10: any node may execute items of a run, whichever node coordinates it.
 async fn nodes_find_what_others_have_queued(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     let found = |session, regions: &[&str]| {
@@ -333,10 +333,10 @@ async fn nodes_find_what_others_have_queued(store: &dyn Store) {
     store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let later = T0 + LEASE_MS;
     let found = store.runs_elsewhere(SessionId(2), Scope { only: None, regions: vec![] }, later).await.unwrap();
-    assert_eq!(ids(found), [], "nobody coordinates it any more: it is there to be admitted");
+    assert_eq!(ids(found), [], "without a coordinator the run can be admitted");
 }
 
-async fn a_node_learns_with_its_beat_that_it_shall_leave(store: &dyn Store) {
+async fn a_heartbeat_tells_a_node_to_drain(store: &dyn Store) {
     store.open_session(session(1)).await.unwrap();
     store.open_session(node(2)).await.unwrap();
     assert!(!store.beat(SessionId(2), LEASE_MS, T0).await.unwrap().drain);
@@ -352,7 +352,7 @@ async fn a_node_learns_with_its_beat_that_it_shall_leave(store: &dyn Store) {
 }
 
 /// E12: one poison item never fails a run.
-async fn an_item_lost_too_often_is_given_up(store: &dyn Store) {
+async fn an_item_lost_too_often_fails(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let mut now = T0;
     for n in 0..3 {
@@ -444,8 +444,8 @@ async fn a_run_with_open_items_cannot_close(store: &dyn Store) {
     assert_eq!(store.job(run.job).await.unwrap().state, JobState::Idle, "the lock is released");
 }
 
-/// B6: no new task starts; what runs finishes, and then reads as cancelled.
-async fn cancelling_settles_what_waits(store: &dyn Store) {
+/// B6: no new item starts; running items finish and are then cancelled.
+async fn cancelling_settles_queued_items(store: &dyn Store) {
     let items = vec![on_resource(1, "r"), on_resource(2, "r"), new_item(3)];
     let ticket = planned(store, "a", items).await;
     let running = claim(store, ticket.run, 1, T0).await[0].lease;
@@ -467,7 +467,7 @@ async fn cancelling_settles_what_waits(store: &dyn Store) {
 }
 
 /// E9.
-async fn fail_retry_takes_only_what_did_not_succeed(store: &dyn Store) {
+async fn fail_retry_selects_only_items_that_did_not_succeed(store: &dyn Store) {
     let ticket = planned(store, "a", (0..4).map(new_item).collect()).await;
     let claimed = claim(store, ticket.run, 4, T0).await;
     for (n, claimed) in claimed.iter().enumerate() {
@@ -531,7 +531,7 @@ async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     assert!(matches!(intend(RunEvent::Resume).await, Err(StoreError::Forbidden(_))));
 }
 
-async fn a_session_shows_what_it_is_able_to_do_and_has_at_work(store: &dyn Store) {
+async fn a_session_lists_its_capabilities_and_running_items(store: &dyn Store) {
     let worker = RemoteWorker {
         name: "barn".into(),
         version: "1".into(),
@@ -550,7 +550,7 @@ async fn a_session_shows_what_it_is_able_to_do_and_has_at_work(store: &dyn Store
     assert_eq!(seen, [(SessionId(1), 1, None), (SessionId(2), 1, Some(worker))]);
 }
 
-async fn a_buried_session_loses_its_leases_at_once(store: &dyn Store) {
+async fn an_expired_session_loses_its_leases_at_once(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     claim(store, ticket.run, 1, T0).await;
     store.expire_session(SessionId(1), T0 + 1).await.unwrap();
@@ -560,11 +560,11 @@ async fn a_buried_session_loses_its_leases_at_once(store: &dyn Store) {
     assert!(store.beat(SessionId(1), LEASE_MS, T0 + 1).await.is_err());
     assert!(store.sessions().await.unwrap().is_empty());
     store.open_session(session(2)).await.unwrap();
-    assert_eq!(store.admit(admission(2, 1), T0 + 1).await.unwrap().len(), 1, "the run can be taken over at once");
+    assert_eq!(store.admit(admission(2, 1), T0 + 1).await.unwrap().len(), 1, "another node can admit the run at once");
 }
 
 /// T10.
-async fn retention_deletes_what_is_over_and_nothing_else(store: &dyn Store) {
+async fn retention_deletes_finished_jobs_only(store: &dyn Store) {
     let good = planned(store, "good", (0..3).map(new_item).collect()).await;
     finish_all(store, good, Outcome::Succeeded).await;
     let bad = planned_as(store, submission(200, "bad"), vec![new_item(1)]).await;
@@ -608,7 +608,7 @@ async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
     assert_eq!(all.latency.unwrap().p99, 12);
 }
 
-/// A second run that has not redone an item does not claim the first one's result for its own.
+/// A later run does not count the results of items that it has not executed.
 async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     for claimed in claim(store, ticket.run, 2, T0).await {
@@ -632,8 +632,8 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     assert_eq!(half.usage.tokens_in, 10);
 }
 
-/// Trial 1 has the row's own key, so that trying more often later takes it over.
-async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
+/// Trial 1 has the key of the row, so that added trials reuse it.
+async fn trials_of_a_row_share_its_ordinal_and_are_grouped(store: &dyn Store) {
     let trial = |row: u64, no: u64| NewItem {
         key: if no == 1 { new_item(row).key } else { new_item(100 * row + no).key },
         group: Some(new_item(row).key),
@@ -651,7 +651,7 @@ async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
     let planned = store.plan_items(page(ticket, rows.collect()), T0).await.unwrap();
     assert_eq!((planned.created, planned.requeued), (7, 2), "the first trials are the rows known before");
     for claimed in claim(store, ticket.run, 10, T0).await {
-        // The first trial of every row fails, and of row 2 (ordinal 1) all of them do.
+        // The first trial of every row fails, and all trials of row 2 (ordinal 1).
         let item = store.item(claimed.lease.attempt.item()).await.unwrap().item;
         assert_eq!(item.group, Some(new_item(item.ordinal as u64 + 1).key), "its place is its row's");
         let passes = item.ordinal != 1 && item.group != Some(item.key);
@@ -666,7 +666,7 @@ async fn trials_of_a_row_share_its_place_and_are_grouped(store: &dyn Store) {
     assert!((trials.pass[1].any - 2.0 / 3.0).abs() < 1e-12 && (trials.pass[1].all - 2.0 / 9.0).abs() < 1e-12);
 }
 
-/// E1: the run-log layer answers for every run, the snapshot for the latest.
+/// E1: the run log has the results of every run, the snapshot those of the latest.
 async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store) {
     let values = [[1.0, 0.25, 0.0], [1.0, 1.0, 0.5]];
     let mut runs = Vec::new();
@@ -727,8 +727,8 @@ async fn a_drained_intake_stays_closed_through_a_pause(store: &dyn Store) {
     );
 }
 
-/// E11: the input may end before anybody coordinates the run, and while it is paused.
-async fn an_intake_closes_wherever_the_run_stands(store: &dyn Store) {
+/// E11: the input may end before the run has a coordinator, and while it is paused.
+async fn an_intake_closes_in_every_state_of_the_run(store: &dyn Store) {
     store.open_session(session(1)).await.unwrap();
     store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
     store.submit(Submission { mode: Mode::Online, ..submission(2, "b") }, T0).await.unwrap();
@@ -739,7 +739,7 @@ async fn an_intake_closes_wherever_the_run_stands(store: &dyn Store) {
     }
     assert_eq!(store.run(RunId(2)).await.unwrap().reason.as_deref(), Some("lunch"));
     let resumed = store.request_transition(RunId(2), RunEvent::Resume, "ann", None, T0).await.unwrap();
-    assert_eq!(resumed.reason, None, "what goes on has no reason to stand still");
+    assert_eq!(resumed.reason, None, "a resumed run has no pause reason");
     for held in store.admit(admission(1, 2), T0).await.unwrap() {
         let closed = store.close_run(held.ticket, Closing::default(), T0).await.unwrap();
         assert_eq!(closed.state, RunState::Completed);
@@ -761,7 +761,7 @@ async fn a_first_attempt_given_up_still_counts(store: &dyn Store) {
 }
 
 /// T7.
-async fn the_log_tells_who_did_what(store: &dyn Store) {
+async fn the_log_records_actor_and_action(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     store.request_transition(ticket.run, RunEvent::Pause, "bob", Some("lunch"), T0 + 1).await.unwrap();
     store.request_transition(ticket.run, RunEvent::Resume, "bob", None, T0 + 2).await.unwrap();
@@ -785,7 +785,7 @@ async fn standing_tells_why(store: &dyn Store) {
     assert_eq!(store.diagnose(ticket.run, T0 + LEASE_MS).await.unwrap().expired, 1);
 }
 
-async fn standing_tells_what_a_living_session_waits_for(store: &dyn Store) {
+async fn standing_shows_what_a_live_session_waits_for(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     store.open_session(session(2)).await.unwrap();
     let wait = |resource: &str, hold, until| Wait { run: ticket.run, resource: resource.into(), items: 2, hold, until };
@@ -850,7 +850,7 @@ impl Accepted for Receipt {
     }
 }
 
-async fn numbers_and_events_are_told_apart_by_workspace(store: &dyn Store) {
+async fn counts_and_events_are_separated_by_workspace(store: &dyn Store) {
     planned(store, "a", (0..3).map(new_item).collect()).await;
     store.submit(Submission { workspace: "other".into(), ..submission(7, "a") }, T0).await.unwrap();
     let of = async |workspace: &str| store.stats(Extent::Workspace(workspace.into())).await.unwrap();

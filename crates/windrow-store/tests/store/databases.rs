@@ -1,4 +1,4 @@
-//! A fresh place in each of the databases.
+//! Creates an empty store in each of the databases.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use windrow_store::SqlStore;
 use crate::mariadb::Tables;
 use crate::services::{unique, url};
 
-/// A fresh store in an SQL database, and what must live as long as it.
+/// An empty store in an SQL database, and its resources.
 pub struct Database {
     pub store: Arc<SqlStore>,
     place: Place,
@@ -20,7 +20,7 @@ enum Place {
 }
 
 impl Database {
-    /// Takes everything out of its tables, and starts all numbers from the beginning.
+    /// Empties all tables and restarts all sequences.
     pub fn empty(&self) {
         match &self.place {
             Place::Folder(_) => unreachable!("a new file is made in no time"),
@@ -43,7 +43,7 @@ impl Database {
         }
     }
 
-    /// Does something to its tables behind the back of its stores.
+    /// Executes SQL directly, bypassing the stores.
     pub fn perform(&self, sql: &str) {
         match &self.place {
             Place::Folder(_) => unreachable!("only servers have several programs at a time"),
@@ -60,7 +60,7 @@ impl Database {
         }
     }
 
-    /// Cuts every connection of its stores, as a restart of the server does.
+    /// Closes every connection of its stores, as a restart of the server does.
     pub fn cut(&self) {
         match &self.place {
             Place::Folder(_) => {}
@@ -100,7 +100,7 @@ pub async fn mariadb() -> Database {
     Database { store: Arc::new(store), place: Place::Tables(tables) }
 }
 
-/// The tables of one test; they go with it.
+/// The schema of one test, dropped with it.
 pub struct Schema {
     pub server: String,
     pub name: String,
@@ -115,7 +115,7 @@ impl Schema {
 impl Schema {
     fn perform(&self, sql: String) {
         let server = self.server.clone();
-        // The driver blocks, which a thread of the runtime must not.
+        // The driver blocks, and must not run on a thread of the async runtime.
         let performed = std::thread::spawn(move || {
             let mut client = postgres::Client::connect(&server, postgres::NoTls).expect("the server of the test");
             client.batch_execute(&sql).expect("performed");

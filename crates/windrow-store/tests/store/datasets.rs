@@ -1,4 +1,4 @@
-//! The rules of the port of named datasets, one per case, stamped per adapter.
+//! Conformance of the port for named datasets.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -12,15 +12,15 @@ use crate::databases;
 use crate::fixture::T0;
 
 cases![
-    a_version_is_seen_when_it_is_whole,
+    a_version_is_visible_when_complete,
     the_same_rows_in_another_order_are_the_same_version,
     another_schema_is_another_version,
-    a_new_import_takes_the_place_of_one_that_was_killed,
+    a_new_import_replaces_a_killed_one,
     a_batch_sent_twice_is_stored_once,
     rows_are_paged_in_their_order_and_by_size,
     differences_count_repeated_rows,
-    a_dropped_version_disappears_and_its_number_is_not_given_again,
-    sweeping_keeps_what_other_versions_have,
+    a_dropped_version_disappears_and_its_number_is_not_reused,
+    sweeping_keeps_rows_of_other_versions,
     the_same_name_in_two_workspaces_is_two_datasets,
 ];
 
@@ -65,7 +65,7 @@ async fn sweep(store: &dyn DatasetStore) -> i64 {
     }
 }
 
-async fn a_version_is_seen_when_it_is_whole(store: &dyn DatasetStore) {
+async fn a_version_is_visible_when_complete(store: &dyn DatasetStore) {
     let id = DatasetVersionId(1);
     store.begin_import(NewImport { schema: Some(Json::from_text("true")), ..import(1, "a") }, T0).await.unwrap();
     store.import_rows(id, 0, vec![row(1), row(2)]).await.unwrap();
@@ -119,7 +119,7 @@ async fn another_schema_is_another_version(store: &dyn DatasetStore) {
     assert_eq!((imported.unchanged, imported.version.version), (false, 2));
 }
 
-async fn a_new_import_takes_the_place_of_one_that_was_killed(store: &dyn DatasetStore) {
+async fn a_new_import_replaces_a_killed_one(store: &dyn DatasetStore) {
     store.begin_import(import(1, "a"), T0).await.unwrap();
     store.import_rows(DatasetVersionId(1), 0, vec![row(1), row(2), row(3)]).await.unwrap();
     let second = imported(store, 2, "a", &[1, 5]).await;
@@ -165,7 +165,7 @@ async fn differences_count_repeated_rows(store: &dyn DatasetStore) {
     assert_eq!(store.dataset_differences((new, new), 0, 9).await.unwrap(), []);
 }
 
-async fn a_dropped_version_disappears_and_its_number_is_not_given_again(store: &dyn DatasetStore) {
+async fn a_dropped_version_disappears_and_its_number_is_not_reused(store: &dyn DatasetStore) {
     imported(store, 1, "a", &[1]).await;
     let second = imported(store, 2, "a", &[2]).await.version.id;
     store.drop_version(second).await.unwrap();
@@ -182,7 +182,7 @@ async fn a_dropped_version_disappears_and_its_number_is_not_given_again(store: &
     assert_eq!((anew.version, anew.dataset), (1, DatasetId(4)), "a dataset of its own");
 }
 
-async fn sweeping_keeps_what_other_versions_have(store: &dyn DatasetStore) {
+async fn sweeping_keeps_rows_of_other_versions(store: &dyn DatasetStore) {
     let old = imported(store, 1, "a", &[1, 2, 3, 4, 5, 1]).await.version.id;
     let kept = imported(store, 2, "a", &[5, 6, 1]).await.version.id;
     assert_eq!(sweep(store).await, 0);
@@ -206,7 +206,7 @@ async fn the_same_name_in_two_workspaces_is_two_datasets(store: &dyn DatasetStor
 
 /// Any history of imports and deletions leaves all adapters with the same datasets.
 #[test]
-fn all_adapters_tell_the_same_story() {
+fn all_adapters_agree_on_any_history() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (postgres, mariadb) = runtime.block_on(async { (databases::postgres().await, databases::mariadb().await) });
     let step = (prop::collection::vec(0..6_u64, 1..8), any::<bool>(), 0..4_i64);
@@ -231,7 +231,7 @@ fn all_adapters_tell_the_same_story() {
     told.unwrap();
 }
 
-/// What a store says to the step of this number, and all it holds then.
+/// The store's result for this step, and its whole content afterwards.
 async fn story(store: &dyn DatasetStore, n: i64, (rows, finish, dropped): &(Vec<u64>, bool, i64)) -> String {
     store.begin_import(import(n, "a"), T0 + n).await.unwrap();
     store.import_rows(DatasetVersionId(n), 0, rows.iter().map(|n| row(*n)).collect()).await.unwrap();

@@ -1,5 +1,5 @@
-//! The memory store is the specification: whatever history a seed makes up, a database must answer every
-//! verb the same way and hold the same rows at the end. proptest shrinks a failing history.
+//! The memory store is the specification: for any generated history, a database must return the same result for every
+//! call and contain the same rows at the end. proptest shrinks a failing history.
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
@@ -19,7 +19,7 @@ use windrow_store::MemoryStore;
 use crate::databases;
 use crate::fixture::*;
 
-/// One verb with small numbers; they are mapped onto whatever exists when it is played.
+/// One store call with small numbers, which are mapped to existing ids during the replay.
 #[derive(Debug, Clone)]
 enum Op {
     Open,
@@ -125,7 +125,7 @@ const SORTS: &[&str] = &[
     "tries",
 ];
 
-/// What the history has seen so far: also stale tickets and leases, to be used again.
+/// Everything that the history has returned so far, including stale tickets and leases, for reuse.
 #[derive(Default)]
 struct Seen {
     now: i64,
@@ -147,12 +147,12 @@ fn item(row: u8, now: Time) -> NewItem {
         priority: Priority::new(1 + i64::from(row % 9)).unwrap(),
         resource: row.is_multiple_of(3).then(|| format!("r{}", row % 2)),
         not_before: row.is_multiple_of(5).then_some(now + 700),
-        // Rows 12 to 23 are trials of three rows, and rows below 3 their first ones.
+        // Rows 12 to 23 are trials of three rows; rows below 3 are their first trials.
         group: (!(3..12).contains(&row)).then(|| ContentKey::of(&[&[row % 3]])),
     }
 }
 
-/// No budget mostly, else one that a few steps use up.
+/// Mostly without a budget, otherwise with one that a few steps reach.
 fn budgeted(n: u8) -> RunLimits {
     let tokens = (n < 10).then_some(i64::from(n) + 1);
     let cost = (10..20).contains(&n).then_some(i64::from(n) - 9);
@@ -160,7 +160,7 @@ fn budgeted(n: u8) -> RunLimits {
     RunLimits { max_tokens: tokens, max_cost_nanos: cost, max_failed, ..RunLimits::default() }
 }
 
-/// In waves, for every other run.
+/// Every other run has waves.
 fn rollout(n: u8) -> Option<Rollout> {
     let words = usize::from(n / 2);
     n.is_multiple_of(2).then(|| Rollout {
@@ -185,7 +185,7 @@ async fn follow_up(store: &dyn Store, run: RunId, born: &mut i64) -> Option<Box<
     Some(Box::new(then))
 }
 
-/// From the steps themselves.
+/// Computed from the steps.
 async fn spent_in(store: &dyn Store, run: &Run) -> Usage {
     let mut spent = Usage::default();
     let filter = ItemFilter { job: run.job, run: None, state: None, after: None, limit: 1000 };
@@ -238,7 +238,7 @@ fn ending(n: u8, now: Time) -> Ending {
     }
 }
 
-/// Plays one verb and returns the answer as text; `seen` grows with what the answer brings.
+/// Executes one call and returns its result as text; `seen` collects the ids it returned.
 async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
     let now = T0 + seen.now;
     macro_rules! some {
@@ -356,7 +356,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             format!("{:?}", store.renew(leases, LEASE_MS, now).await)
         }
         Op::Report { reports } => {
-            // Mostly about the latest leases, sometimes about an old one.
+            // Mostly the latest leases, sometimes an old one.
             let recent = |n: usize| seen.leases.len().checked_sub(1 + n % seen.leases.len().clamp(1, 8));
             let reports: Vec<Report> = reports
                 .iter()
@@ -404,7 +404,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
         }
         Op::Delete { job, limit } => {
             let mut answers = vec![format!("{:?}", store.delete_job(JobId(1000 + i64::from(job))).await)];
-            // To the end, because here the id may be used again.
+            // Sweeps everything, because the id may be reused here.
             while let Ok(swept @ 1..) = store.sweep_jobs(limit.into()).await {
                 answers.push(swept.to_string());
             }
@@ -427,7 +427,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
                 let page = store.search_items(query.clone()).await.unwrap();
                 answers.push(format!("{page:?}"));
                 let Some(next) = page.next else { break };
-                // As a client sends it back.
+                // Round trip of the cursor through its text form.
                 query.after = Some(next.to_string().parse().unwrap());
             }
             answers.join("\n")
@@ -436,7 +436,7 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
     }
 }
 
-/// Everything the store can tell.
+/// The whole content of the store.
 async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     let now = T0 + seen.now;
     let mut lines = vec![format!("{:?}", store.sessions().await), format!("{:?}", store.stats(Extent::All).await)];
@@ -496,7 +496,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().build().unwrap()
 }
 
-/// A beginning that gets somewhere: sessions, a job, items, so that the random part meets live work.
+/// A useful start: sessions, a job, items, so that the random part operates on live work.
 fn opening() -> Vec<Op> {
     vec![
         Op::Open,
@@ -523,7 +523,7 @@ proptest! {
     }
 }
 
-/// In tables that are made once and emptied for each history: making them takes longer than playing it.
+/// Tables are created once and emptied for each history, because creating them takes longer than replaying it.
 fn agrees_with_the_specification(database: impl Future<Output = databases::Database>) {
     let runtime = runtime();
     let database = runtime.block_on(database);

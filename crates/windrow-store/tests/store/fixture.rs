@@ -1,4 +1,4 @@
-//! Small words for the cases: a store with a session, a job with items, a report.
+//! Helpers for the cases: a store with a session, a job with items, a report.
 
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::priority::Priority;

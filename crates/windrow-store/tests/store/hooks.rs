@@ -1,4 +1,4 @@
-//! The rules of the port of webhooks, one per case, stamped per adapter that has it.
+//! Conformance of the port for webhooks.
 
 use windrow_model::hook::*;
 use windrow_model::state::RunEvent;
@@ -31,20 +31,20 @@ macro_rules! cases {
 }
 
 cases![
-    a_webhook_hears_what_happens_after_it_was_added,
+    a_webhook_receives_events_after_its_creation,
     an_event_becomes_one_delivery_however_often_it_is_fanned_out,
-    one_delivery_of_a_webhook_is_out_at_a_time_and_comes_back_when_its_sender_is_gone,
-    a_sender_that_was_given_up_changes_nothing,
-    a_failure_lets_the_endpoint_rest_and_keeps_the_others_going,
-    an_endpoint_that_is_back_gets_what_waited_at_once_and_in_order,
-    an_endpoint_that_is_gone_is_disabled_and_starts_anew_when_resumed,
+    a_webhook_has_one_delivery_in_flight_and_requeues_it_when_its_sender_dies,
+    an_expired_sender_changes_nothing,
+    a_failed_delivery_delays_its_webhook_and_no_other,
+    a_recovered_endpoint_gets_pending_deliveries_at_once_and_in_order,
+    a_gone_endpoint_is_disabled_and_restarts_when_resumed,
     a_paused_webhook_gets_later_what_it_missed,
-    an_alert_reaches_those_who_subscribe_to_alerts,
-    the_outbox_waits_for_a_webhook_and_a_gap_is_told,
+    an_alert_is_delivered_to_its_subscribers,
+    the_outbox_waits_for_a_webhook_and_a_gap_is_reported,
     a_delivery_can_be_sent_again_under_the_same_id,
-    the_log_of_deliveries_is_bounded,
-    a_former_secret_signs_until_its_time_is_over,
-    a_deleted_webhook_takes_its_deliveries_along,
+    the_delivery_log_is_bounded,
+    a_previous_secret_signs_until_it_expires,
+    deleting_a_webhook_deletes_its_deliveries,
 ];
 
 const TIMEOUT_MS: i64 = 10_000;
@@ -79,7 +79,7 @@ fn tried(status: u16) -> Try {
     Try { at: T0, status: Some(status), error: None, latency_ms: 3 }
 }
 
-/// Claims what there is and answers it so.
+/// Claims all due deliveries and records this status for them.
 async fn answer(hooks: &dyn HookStore, status: u16, now: Time) -> Vec<i64> {
     let claimed = hooks.claim_deliveries(100, now).await.unwrap();
     for (hook, delivery) in &claimed {
@@ -96,7 +96,7 @@ async fn three_events(store: &dyn Store) {
     store.request_transition(RunId(100), RunEvent::Resume, "ann", None, T0).await.unwrap();
 }
 
-async fn a_webhook_hears_what_happens_after_it_was_added(store: &dyn Store, hooks: &dyn HookStore) {
+async fn a_webhook_receives_events_after_its_creation(store: &dyn Store, hooks: &dyn HookStore) {
     store.submit(submission(99, "before"), T0).await.unwrap();
     let (all, some) = (add(hooks, 1, "*").await, add(hooks, 2, "run.paused").await);
     three_events(store).await;
@@ -115,7 +115,7 @@ async fn an_event_becomes_one_delivery_however_often_it_is_fanned_out(store: &dy
     assert!(!hooks.fan_out(100, T0).await.unwrap());
 }
 
-async fn one_delivery_of_a_webhook_is_out_at_a_time_and_comes_back_when_its_sender_is_gone(
+async fn a_webhook_has_one_delivery_in_flight_and_requeues_it_when_its_sender_dies(
     store: &dyn Store,
     hooks: &dyn HookStore,
 ) {
@@ -128,7 +128,7 @@ async fn one_delivery_of_a_webhook_is_out_at_a_time_and_comes_back_when_its_send
     let later = T0 + TIMEOUT_MS + LEASE_MARGIN_MS;
     assert_eq!(hooks.next_delivery_at().await.unwrap(), Some(later));
     let again = hooks.claim_deliveries(100, later).await.unwrap();
-    // Those behind it are due for longer; it is not lost among them.
+    // Later deliveries have been due for longer, but the retry is still found.
     assert_eq!(again.len(), 1);
     let mut seen = vec![again[0].1.id];
     let accepted = hooks.settle_delivery(&again[0].1, tried(200), Decision::Delivered, later).await;
@@ -140,7 +140,7 @@ async fn one_delivery_of_a_webhook_is_out_at_a_time_and_comes_back_when_its_send
     assert_eq!(seen, [1, 2, 3]);
 }
 
-async fn a_sender_that_was_given_up_changes_nothing(store: &dyn Store, hooks: &dyn HookStore) {
+async fn an_expired_sender_changes_nothing(store: &dyn Store, hooks: &dyn HookStore) {
     add(hooks, 1, "run.paused").await;
     three_events(store).await;
     fan_out(hooks, T0).await;
@@ -155,7 +155,7 @@ async fn a_sender_that_was_given_up_changes_nothing(store: &dyn Store, hooks: &d
     assert_eq!((settled.state, settled.tries, settled.log.len()), (DeliveryState::Delivered, 2, 1));
 }
 
-async fn a_failure_lets_the_endpoint_rest_and_keeps_the_others_going(store: &dyn Store, hooks: &dyn HookStore) {
+async fn a_failed_delivery_delays_its_webhook_and_no_other(store: &dyn Store, hooks: &dyn HookStore) {
     let (dead, alive) = (add(hooks, 1, "*").await, add(hooks, 2, "*").await);
     three_events(store).await;
     fan_out(hooks, T0).await;
@@ -179,7 +179,7 @@ async fn a_failure_lets_the_endpoint_rest_and_keeps_the_others_going(store: &dyn
     assert_eq!((hook.failures, hook.rests_until), (1, T0 + 1_000));
 }
 
-async fn an_endpoint_that_is_back_gets_what_waited_at_once_and_in_order(store: &dyn Store, hooks: &dyn HookStore) {
+async fn a_recovered_endpoint_gets_pending_deliveries_at_once_and_in_order(store: &dyn Store, hooks: &dyn HookStore) {
     add(hooks, 1, "*").await;
     three_events(store).await;
     fan_out(hooks, T0).await;
@@ -197,7 +197,7 @@ async fn an_endpoint_that_is_back_gets_what_waited_at_once_and_in_order(store: &
     assert_eq!(hooks.hook(HookId(1)).await.unwrap().failures, 0);
 }
 
-async fn an_endpoint_that_is_gone_is_disabled_and_starts_anew_when_resumed(store: &dyn Store, hooks: &dyn HookStore) {
+async fn a_gone_endpoint_is_disabled_and_restarts_when_resumed(store: &dyn Store, hooks: &dyn HookStore) {
     let hook = add(hooks, 1, "*").await;
     three_events(store).await;
     fan_out(hooks, T0).await;
@@ -224,7 +224,7 @@ async fn a_paused_webhook_gets_later_what_it_missed(store: &dyn Store, hooks: &d
     assert_eq!(topics_of(hooks, hook).await.len(), 3);
 }
 
-async fn an_alert_reaches_those_who_subscribe_to_alerts(_: &dyn Store, hooks: &dyn HookStore) {
+async fn an_alert_is_delivered_to_its_subscribers(_: &dyn Store, hooks: &dyn HookStore) {
     let (alerts, runs) = (add(hooks, 1, "alert.*").await, add(hooks, 2, "run.*").await);
     let data = Json::of(&serde_json::json!({ "rule": "failure_rate" }));
     let announcement = Announcement { topic: "alert.raised".into(), workspace: None, data: data.clone() };
@@ -234,7 +234,7 @@ async fn an_alert_reaches_those_who_subscribe_to_alerts(_: &dyn Store, hooks: &d
     assert_eq!((claimed[0].0.id, &claimed[0].1.topic[..], &claimed[0].1.data), (alerts, "alert.raised", &data));
 }
 
-async fn the_outbox_waits_for_a_webhook_and_a_gap_is_told(store: &dyn Store, hooks: &dyn HookStore) {
+async fn the_outbox_waits_for_a_webhook_and_a_gap_is_reported(store: &dyn Store, hooks: &dyn HookStore) {
     let hook = add(hooks, 1, "run.paused").await;
     three_events(store).await;
     store.forget_outbox(3).await.unwrap();
@@ -244,7 +244,7 @@ async fn the_outbox_waits_for_a_webhook_and_a_gap_is_told(store: &dyn Store, hoo
     assert_eq!(store.outbox_reach().await.unwrap().forgotten, 2);
     hooks.delete_hook(hook).await.unwrap();
 
-    // What it has not read is gone: as after more events than the outbox keeps for anybody.
+    // The unread events are deleted, as when there are more events than the outbox keeps.
     let hook = add(hooks, 2, "run.submitted").await;
     store.submit(submission(101, "another"), T0).await.unwrap();
     let reach = store.outbox_reach().await.unwrap();
@@ -266,7 +266,7 @@ async fn a_delivery_can_be_sent_again_under_the_same_id(store: &dyn Store, hooks
     assert!(matches!(hooks.redeliver(999, T0).await, Err(StoreError::NotFound { what: "delivery", .. })));
 }
 
-async fn the_log_of_deliveries_is_bounded(_: &dyn Store, hooks: &dyn HookStore) {
+async fn the_delivery_log_is_bounded(_: &dyn Store, hooks: &dyn HookStore) {
     let hook = add(hooks, 1, "alert.*").await;
     for n in 0..LOGGED + 7 {
         let announcement = Announcement {
@@ -284,7 +284,7 @@ async fn the_log_of_deliveries_is_bounded(_: &dyn Store, hooks: &dyn HookStore) 
     assert_eq!((kept.len(), kept[LOGGED - 1].id), (LOGGED, 8), "the newest are kept");
 }
 
-async fn a_former_secret_signs_until_its_time_is_over(_: &dyn Store, hooks: &dyn HookStore) {
+async fn a_previous_secret_signs_until_it_expires(_: &dyn Store, hooks: &dyn HookStore) {
     let hook = add(hooks, 1, "*").await;
     let change = HookChange::Rotate { secret: "second".into(), former_until: T0 + 100 };
     let rotated = hooks.change_hook(hook, change, T0).await.unwrap();
@@ -292,7 +292,7 @@ async fn a_former_secret_signs_until_its_time_is_over(_: &dyn Store, hooks: &dyn
     assert_eq!(rotated.secrets(T0 + 100), ["second"]);
 }
 
-async fn a_deleted_webhook_takes_its_deliveries_along(store: &dyn Store, hooks: &dyn HookStore) {
+async fn deleting_a_webhook_deletes_its_deliveries(store: &dyn Store, hooks: &dyn HookStore) {
     let hook = add(hooks, 1, "*").await;
     three_events(store).await;
     fan_out(hooks, T0).await;

@@ -1,7 +1,7 @@
-//! One suite for every adapter. The cases of `conformance`, `steering` and `searching` state the rules one by one; `differential`
-//! drives the same random history through the specification and an adapter and compares everything.
+//! One suite for every adapter. The cases of `conformance`, `steering` and `searching` state the rules one by one;
+//! `differential` replays the same random history on the specification and an adapter, and compares everything.
 
-/// Stamps every case of a list once per adapter.
+/// Generates every case of a list once per adapter.
 macro_rules! cases {
     ($($case:ident),+ $(,)?) => {
         mod memory {
@@ -11,7 +11,7 @@ macro_rules! cases {
     };
 }
 
-/// The same for a port that only the databases have, because no simulation needs it.
+/// The same for ports that only the databases implement, because no simulation needs them.
 macro_rules! cases_of_databases {
     ($($case:ident),+ $(,)?) => {
         mod sqlite {

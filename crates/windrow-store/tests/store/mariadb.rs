@@ -1,13 +1,13 @@
-//! A database of MariaDB for one test, which goes with it.
+//! A MariaDB database for one test, dropped with it.
 
 use mysql::Conn;
 use mysql::prelude::Queryable;
 
-/// The tables whose rows the server numbers.
+/// Tables with AUTO_INCREMENT.
 const NUMBERED: [&str; 4] = ["log", "dataset_rows", "deliveries", "audit"];
 
 pub struct Tables {
-    /// Without a database.
+    /// URL without a database.
     server: String,
     name: String,
 }
@@ -22,7 +22,7 @@ impl Tables {
         format!("{}/{}?sslmode=disable", self.server, self.name)
     }
 
-    /// Takes everything out, and starts all numbers from the beginning.
+    /// Empties all tables and restarts all sequences.
     pub fn empty(&self) {
         let name = self.name.clone();
         self.perform(move |conn| {
@@ -39,12 +39,12 @@ impl Tables {
         });
     }
 
-    /// Ends every connection that uses it.
+    /// Kills all connections to the database.
     pub fn cut(&self) {
         let sql = format!("SELECT id FROM information_schema.processlist WHERE db = '{}'", self.name);
         self.perform(move |conn| {
             let ids: Vec<u64> = conn.query(sql)?;
-            // One may have ended by itself.
+            // A connection may already have ended.
             ids.iter().for_each(|id| drop(conn.query_drop(format!("KILL {id}"))));
             Ok(())
         });
@@ -60,7 +60,7 @@ impl Tables {
 
     fn perform(&self, task: impl FnOnce(&mut Conn) -> mysql::Result<()> + Send + 'static) {
         let server = self.server.clone();
-        // The driver blocks, which a thread of the runtime must not.
+        // The driver blocks, and must not run on a thread of the async runtime.
         let performed = std::thread::spawn(move || {
             let mut conn = Conn::new(format!("{server}?prefer_socket=false").as_str()).expect("the server of the test");
             task(&mut conn).expect("performed");

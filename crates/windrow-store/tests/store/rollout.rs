@@ -1,5 +1,4 @@
-//! Waves and the cap: which items may start, what opens the next wave, and what becomes of a run that
-//! fails too often.
+//! Waves and the failure cap: which items may start, when the next wave starts, and what happens at the cap.
 
 use windrow_model::record::RunLimits;
 use windrow_model::rollout::{Approval, Freeze, Holdup, NextWave, OnFailure, Rollout};
@@ -10,16 +9,16 @@ use windrow_model::{Lease, RunId, Ticket, Time};
 use crate::fixture::*;
 
 cases![
-    only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled,
-    a_wave_is_watched_and_approved_before_the_next_opens,
+    only_the_current_wave_is_claimed_and_the_next_starts_when_it_has_finished,
+    a_wave_is_baked_and_approved_before_the_next_starts,
     a_retried_item_keeps_its_wave,
-    what_is_in_flight_counts_against_the_cap,
-    a_run_that_reaches_its_cap_stops_or_pauses_as_it_was_told,
+    items_in_flight_count_towards_the_failure_cap,
+    a_run_that_reaches_its_failure_cap_stops_or_pauses_as_configured,
     a_run_resumed_under_a_reached_cap_is_halted_again,
-    the_run_that_follows_starts_with_the_end_of_the_first,
-    a_rollback_goes_backwards_and_may_take_one_wave_only,
+    the_follow_up_run_starts_when_the_first_ends,
+    a_rollback_goes_backwards_and_can_select_a_wave,
     nothing_starts_while_a_freeze_lasts,
-    a_run_that_is_over_takes_no_approval,
+    a_finished_run_accepts_no_approval,
 ];
 
 fn in_waves(n: i64, rollout: Rollout, max_failed: Option<i64>) -> Submission {
@@ -48,17 +47,17 @@ async fn take(store: &dyn Store, ticket: Ticket, now: Time) -> (Vec<i64>, Vec<Le
     (claimed.iter().map(|claimed| claimed.ordinal).collect(), claimed.iter().map(|claimed| claimed.lease).collect())
 }
 
-async fn only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled(store: &dyn Store) {
+async fn only_the_current_wave_is_claimed_and_the_next_starts_when_it_has_finished(store: &dyn Store) {
     let ticket = planned_as(store, in_waves(100, sized(&[1, 2]), None), rows(4)).await;
     let (first, leases) = take(store, ticket, T0).await;
     assert_eq!(first, [0]);
     assert_eq!(store.run(ticket.run).await.unwrap().position().next_wave(T0), NextWave::NotYet);
-    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is at work");
+    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 0, "its only item is running");
     assert_eq!(store.diagnose(ticket.run, T0).await.unwrap().gated, 3);
     settle(store, ticket, Outcome::Failed, &leases, T0).await;
     assert_eq!(store.open_wave(ticket, 2, T0).await.unwrap().stage.wave, 0, "no wave is passed over");
     assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1);
-    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1, "once more changes nothing");
+    assert_eq!(store.open_wave(ticket, 1, T0).await.unwrap().stage.wave, 1, "repeating the call changes nothing");
     let (second, leases) = take(store, ticket, T0).await;
     assert_eq!(second, [1, 2]);
     settle(store, ticket, Outcome::Succeeded, &leases, T0).await;
@@ -74,7 +73,7 @@ async fn only_the_open_wave_is_claimed_and_the_next_opens_when_it_has_settled(st
     assert_eq!(waves, [0, 1, 1, 2]);
 }
 
-async fn a_wave_is_watched_and_approved_before_the_next_opens(store: &dyn Store) {
+async fn a_wave_is_baked_and_approved_before_the_next_starts(store: &dyn Store) {
     let rollout = Rollout { bake_ms: 1000, approval: Approval::AfterFirst, check: true, ..sized(&[1]) };
     let ticket = planned_as(store, in_waves(100, rollout, None), rows(3)).await;
     let (_, leases) = take(store, ticket, T0).await;
@@ -111,7 +110,7 @@ async fn a_retried_item_keeps_its_wave(store: &dyn Store) {
     assert_eq!(store.item(leases[0].attempt.item()).await.unwrap().attempts[1].wave, 0);
 }
 
-async fn what_is_in_flight_counts_against_the_cap(store: &dyn Store) {
+async fn items_in_flight_count_towards_the_failure_cap(store: &dyn Store) {
     let limits = RunLimits { max_failed: Some(3), ..RunLimits::default() };
     let ticket = planned_as(store, Submission { limits, ..submission(100, "a") }, rows(9)).await;
     let (three, leases) = take(store, ticket, T0).await;
@@ -124,7 +123,7 @@ async fn what_is_in_flight_counts_against_the_cap(store: &dyn Store) {
     assert_eq!(take(store, ticket, T0).await.0, [3, 4], "one of three has failed");
 }
 
-async fn a_run_that_reaches_its_cap_stops_or_pauses_as_it_was_told(store: &dyn Store) {
+async fn a_run_that_reaches_its_failure_cap_stops_or_pauses_as_configured(store: &dyn Store) {
     for (n, on_failure, state) in [
         (100, OnFailure::Stop, RunState::Failing),
         (101, OnFailure::Rollback, RunState::Failing),
@@ -163,8 +162,8 @@ async fn a_run_resumed_under_a_reached_cap_is_halted_again(store: &dyn Store) {
     assert_eq!(take(store, ticket, later).await.0, [1]);
 }
 
-/// A crash in between cannot leave a change that should have been taken back.
-async fn the_run_that_follows_starts_with_the_end_of_the_first(store: &dyn Store) {
+/// A crash in between cannot lose a rollback that should follow.
+async fn the_follow_up_run_starts_when_the_first_ends(store: &dyn Store) {
     let ticket = planned(store, "a", rows(1)).await;
     let (_, leases) = take(store, ticket, T0).await;
     settle(store, ticket, Outcome::Succeeded, &leases, T0).await;
@@ -174,7 +173,7 @@ async fn the_run_that_follows_starts_with_the_end_of_the_first(store: &dyn Store
     assert_eq!((held[0].run.id, held[0].run.no, held[0].run.mode), (RunId(200), 2, Mode::Rollback));
 }
 
-async fn a_rollback_goes_backwards_and_may_take_one_wave_only(store: &dyn Store) {
+async fn a_rollback_goes_backwards_and_can_select_a_wave(store: &dyn Store) {
     let ticket = planned_as(store, in_waves(100, sized(&[2, 3]), None), rows(5)).await;
     for wave in 0..2 {
         let (_, leases) = take(store, ticket, T0).await;
@@ -187,7 +186,7 @@ async fn a_rollback_goes_backwards_and_may_take_one_wave_only(store: &dyn Store)
         let next = Submission { run: RunId(run), mode: Mode::Rollback, ..submission(run, "a") };
         store.submit(next, T0).await.unwrap();
         let ticket = store.admit(admission(1, 9), T0).await.unwrap()[0].ticket;
-        // In pages, so that the order holds across them.
+        // In pages, to check the order across pages.
         while !store.replan_items(ticket, selection.clone(), 2, T0).await.unwrap().done {}
         let mut order = Vec::new();
         loop {
@@ -211,7 +210,7 @@ async fn nothing_starts_while_a_freeze_lasts(store: &dyn Store) {
     assert_eq!(take(store, ticket, until).await.0, [0]);
 }
 
-async fn a_run_that_is_over_takes_no_approval(store: &dyn Store) {
+async fn a_finished_run_accepts_no_approval(store: &dyn Store) {
     let ticket = planned(store, "a", Vec::new()).await;
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     assert!(matches!(store.approve(ticket.run, 1, "ann", T0).await, Err(StoreError::Forbidden(_))));

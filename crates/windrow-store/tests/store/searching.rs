@@ -1,5 +1,4 @@
-//! Items by any condition in any order (design rule 10: error, skipped and zero are different), and jobs
-//! that are deleted.
+//! Filters and sort orders of items (design rule 10: error, skipped and zero are different), and deleted jobs.
 
 use windrow_model::item_query::{Condition, Cursor, ItemQuery, Sort};
 use windrow_model::state::Outcome;
@@ -11,18 +10,18 @@ use crate::fixture::*;
 
 cases![
     conditions_are_joined_and_negated,
-    what_is_not_there_fits_no_comparison_and_comes_last,
+    missing_values_match_no_comparison_and_sort_last,
     pages_follow_each_other_in_any_order,
-    a_page_ends_when_enough_was_looked_at,
+    a_page_ends_at_the_scan_limit,
     a_running_job_is_not_deleted,
-    a_deleted_job_is_gone_at_once_and_swept_away_in_parts,
+    a_deleted_job_disappears_at_once_and_is_swept_in_batches,
 ];
 
 fn finding(verdict: Verdict, value: Option<f64>) -> Score {
     Score { verdict, value, ..score("exact", 0.0) }
 }
 
-/// Six items: scores 0.9, 0, 0.4, an error, a skip, and one that failed and has none.
+/// Six items: scores 0.9, 0, 0.4, an error, a skip, and one failed item without a score.
 async fn scored(store: &dyn Store) -> Ticket {
     let ticket = planned(store, "a", (0..6).map(new_item).collect()).await;
     let scores = [
@@ -55,7 +54,7 @@ fn query(condition: &str, sort: &str) -> ItemQuery {
     }
 }
 
-/// The rows found, from 1.
+/// The matching rows, from 1.
 async fn rows(store: &dyn Store, condition: &str, sort: &str) -> Vec<i64> {
     let page = store.search_items(query(condition, sort)).await.unwrap();
     page.items.iter().map(|found| found.item.ordinal + 1).collect()
@@ -71,7 +70,7 @@ async fn conditions_are_joined_and_negated(store: &dyn Store) {
     assert_eq!(rows(store, "row in (1, 6) and tokens_in = 10", "").await, [1, 6]);
 }
 
-async fn what_is_not_there_fits_no_comparison_and_comes_last(store: &dyn Store) {
+async fn missing_values_match_no_comparison_and_sort_last(store: &dyn Store) {
     scored(store).await;
     assert_eq!(rows(store, "score.exact = 0", "").await, [2], "an error and a skip are not zero");
     assert_eq!(rows(store, "score.exact != 0", "").await, [1, 3]);
@@ -99,7 +98,7 @@ async fn pages_follow_each_other_in_any_order(store: &dyn Store) {
     }
 }
 
-async fn a_page_ends_when_enough_was_looked_at(store: &dyn Store) {
+async fn a_page_ends_at_the_scan_limit(store: &dyn Store) {
     scored(store).await;
     let of = |after| ItemQuery { scan: 4, after, ..query("score.exact is null", "") };
     let first = store.search_items(of(None)).await.unwrap();
@@ -108,7 +107,7 @@ async fn a_page_ends_when_enough_was_looked_at(store: &dyn Store) {
     assert_eq!(item, first.items[0].item.id);
     let second = store.search_items(of(Some(next))).await.unwrap();
     assert_eq!((second.items.len(), second.next), (2, None));
-    // Only what is not good is looked at where nothing else can fit.
+    // A filter on failures scans only items that did not succeed.
     let failed = ItemQuery { scan: 2, ..query("state = failed", "") };
     assert_eq!(store.search_items(failed).await.unwrap().items.len(), 1);
 }
@@ -121,13 +120,13 @@ async fn a_running_job_is_not_deleted(store: &dyn Store) {
     assert_eq!((store.sweep_jobs(10).await.unwrap(), rows(store, "", "").await.len()), (0, 6));
 }
 
-async fn a_deleted_job_is_gone_at_once_and_swept_away_in_parts(store: &dyn Store) {
+async fn a_deleted_job_disappears_at_once_and_is_swept_in_batches(store: &dyn Store) {
     let ticket = scored(store).await;
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     store.delete_job(JobId(100)).await.unwrap();
     assert!(store.job(JobId(100)).await.is_err() && store.run(RunId(100)).await.is_err());
     assert!(store.find_job("w", "a").await.unwrap().is_none());
-    // The name is free at once, and a job that takes it keeps its own items.
+    // The name is free at once, and a new job with the name keeps its own items.
     let ticket = planned_as(store, submission(101, "a"), vec![new_item(0)]).await;
     assert_eq!(store.sweep_jobs(4).await.unwrap(), 4);
     while store.sweep_jobs(4).await.unwrap() > 0 {}

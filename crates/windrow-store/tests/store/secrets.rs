@@ -1,4 +1,4 @@
-//! The rules of the port of secrets, one per case, stamped per adapter (T9).
+//! Conformance of the port for secrets (T9).
 
 use windrow_model::secret::{Resealed, SealedSecret, SecretStore};
 use windrow_model::store::StoreError;
@@ -6,10 +6,10 @@ use windrow_model::store::StoreError;
 use crate::fixture::T0;
 
 cases_of_databases![
-    a_secret_set_again_is_replaced_and_keeps_its_birthday,
+    a_secret_set_again_is_replaced_and_keeps_its_creation_time,
     a_workspace_sees_its_own_secrets_only,
     a_deleted_secret_is_gone_and_cannot_be_deleted_twice,
-    resealing_changes_all_or_nothing,
+    re_encryption_changes_all_or_nothing,
 ];
 
 fn sealed(workspace: &str, name: &str, key_id: &str, nonce: u8, at: i64) -> SealedSecret {
@@ -24,7 +24,7 @@ fn sealed(workspace: &str, name: &str, key_id: &str, nonce: u8, at: i64) -> Seal
     }
 }
 
-async fn a_secret_set_again_is_replaced_and_keeps_its_birthday(store: &dyn SecretStore) {
+async fn a_secret_set_again_is_replaced_and_keeps_its_creation_time(store: &dyn SecretStore) {
     assert!(store.put_secret(sealed("w", "A", "k1", 1, 0)).await.unwrap());
     assert!(!store.put_secret(sealed("w", "A", "k2", 2, 5)).await.unwrap());
     assert_eq!(store.secret("w", "A").await.unwrap(), Some(sealed("w", "A", "k2", 2, 5)));
@@ -52,11 +52,11 @@ async fn a_deleted_secret_is_gone_and_cannot_be_deleted_twice(store: &dyn Secret
     assert!(matches!(store.delete_secret("w", "A").await, Err(StoreError::NotFound { .. })));
 }
 
-async fn resealing_changes_all_or_nothing(store: &dyn SecretStore) {
+async fn re_encryption_changes_all_or_nothing(store: &dyn SecretStore) {
     store.put_secret(sealed("w", "A", "old", 1, 0)).await.unwrap();
     store.put_secret(sealed("w", "B", "old", 2, 0)).await.unwrap();
     let reseal = |name, old, new| Resealed { old_nonce: vec![old; 12], new: sealed("w", name, "new", new, 9) };
-    // Somebody set B meanwhile.
+    // B was set in the meantime.
     assert!(!store.reseal_secrets(vec![reseal("A", 1, 7), reseal("B", 3, 8)]).await.unwrap());
     assert_eq!(store.secret_keys().await.unwrap(), [("old".to_owned(), 2)]);
     assert!(store.reseal_secrets(vec![reseal("A", 1, 7), reseal("B", 2, 8)]).await.unwrap());

@@ -1,4 +1,4 @@
-//! Where the databases are that `scripts/services` starts. A test that does not find one fails, it is never skipped.
+//! Locates the databases of `scripts/services`. A test fails if one is missing; it is never skipped.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -8,7 +8,7 @@ pub fn unique(prefix: &str) -> String {
     format!("{prefix}_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// From the environment, or from what `scripts/services up` left behind.
+/// From the environment, or from the file that `scripts/services up` writes.
 pub fn url(name: &str) -> String {
     let left_behind = || {
         let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {

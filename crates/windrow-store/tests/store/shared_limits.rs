@@ -1,5 +1,5 @@
-//! Limits that nodes share: real transactions of several nodes at the same time, on a clock that the test moves.
-//! What the account decides is tested where it is; here it must not matter who keeps it, nor when it is lost.
+//! Rate limits shared by nodes: real transactions of several nodes at the same time, with a simulated clock. The
+//! accounting has its own tests; here the backend, and its loss, must not matter.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -17,8 +17,8 @@ use crate::fixture::T0;
 use crate::services;
 
 const NODES: i64 = 3;
-/// After how long a node that says nothing is taken for dead. The time of a test runs hundreds of times faster than the
-/// machine's: a node that has to wait for its turn on a busy one is silent for minutes.
+/// Time without a heartbeat after which a node is considered dead. The simulated clock runs hundreds of times faster
+/// than the real one: on a busy machine a waiting node is silent for minutes of it.
 const SILENT_MS: i64 = 1_000_000;
 const NONE: Limits = Limits { requests_per_minute: None, tokens_per_minute: None, concurrency: None };
 
@@ -27,7 +27,7 @@ fn ask(no: i64, limits: Limits, under_way: i64, calls: Vec<i64>) -> Ask {
     Ask { resource, no, limits, under_way, unused, epoch: None, calls, lasts_ms: SILENT_MS }
 }
 
-/// The time of a test.
+/// The simulated clock.
 #[derive(Default)]
 struct Hand(AtomicI64);
 
@@ -37,7 +37,7 @@ impl Clock for Hand {
     }
 }
 
-/// What the provider sees of all nodes.
+/// The view of the provider over all nodes.
 #[derive(Default)]
 struct Endpoint {
     calls: Mutex<Vec<(i64, i64)>>,
@@ -65,7 +65,7 @@ impl Endpoint {
     }
 }
 
-/// Calls whatever it may until the time is over; each call ends two questions later.
+/// Makes as many calls as allowed until the time is over; each call ends two requests later.
 async fn work(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, hand: Arc<Hand>, end: i64, seen: Arc<Endpoint>) {
     let mut chance = fastrand::Rng::with_seed(n as u64);
     let (mut no, mut under_way, mut ending) = (0, 0, 0);
@@ -73,12 +73,12 @@ async fn work(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, hand: Arc<Han
         let calls: Vec<i64> = (0..chance.usize(1..8)).map(|_| chance.i64(1..200)).collect();
         no += 1;
         let asked = node.ask(SessionId(n), vec![ask(no, limits, under_way, calls.clone())], hand.now()).await;
-        // On a busy machine an answer may come too late to be used.
+        // On a busy machine the response may arrive too late to be used.
         let answer = asked.map_or_else(|_| Answer::default(), |answers| answers[0]);
-        // The others move the time meanwhile: it is that of the provider.
+        // Other nodes advance the clock meanwhile; it is the provider's clock.
         let at = hand.0.fetch_add(chance.i64(30..150), Ordering::SeqCst);
         calls[..answer.passes].iter().for_each(|tokens| seen.called(at, *tokens));
-        // Ended before it is told: another node may go as soon as it is.
+        // Counted as ended before the report: another node may start a call as soon as it is reported.
         seen.under_way.fetch_sub(ending, Ordering::SeqCst);
         (under_way, ending) = (under_way - ending + answer.passes as i64, answer.passes as i64);
     }
@@ -115,18 +115,18 @@ async fn nodes_of(database: &Database) -> Vec<Arc<dyn SharedLimits>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_postgres() {
+async fn three_nodes_share_a_limit_through_postgres() {
     let database = databases::postgres().await;
     check_three(nodes_of(&database).await).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_mariadb() {
+async fn three_nodes_share_a_limit_through_mariadb() {
     let database = databases::mariadb().await;
     check_three(nodes_of(&database).await).await;
 }
 
-/// A Redis of the test alone, which can be killed.
+/// A private Redis that can be killed.
 struct Redis {
     process: Child,
     port: u16,
@@ -157,7 +157,7 @@ impl Redis {
         Link::open(&format!("redis://127.0.0.1:{}", self.port)).expect("a URL")
     }
 
-    /// It comes back with nothing in it.
+    /// It restarts empty.
     fn restart(mut self) -> Self {
         self.kill();
         let home = std::mem::replace(&mut self.home, tempfile::tempdir().unwrap());
@@ -201,16 +201,16 @@ fn as_ports(nodes: &[Arc<RedisLimits>]) -> Vec<Arc<dyn SharedLimits>> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn three_nodes_keep_a_limit_together_by_redis() {
+async fn three_nodes_share_a_limit_through_redis() {
     let (database, redis, clock) = (databases::postgres().await, Redis::start(), Arc::new(Hand::default()));
-    // Before the time of the test begins, so that it has settled by then.
+    // Before the simulated time starts, so that the backend is settled by then.
     clock.0.store(-100_000, Ordering::SeqCst);
     let nodes = redis_nodes(&database, &redis, clock).await;
     check_three(as_ports(&nodes)).await;
     assert!(nodes.iter().all(|node| node.is_by_redis() && node.trouble().is_none()));
 }
 
-/// The machine's clock, since who keeps the limits is settled by it.
+/// The real clock, because the choice of the backend depends on it.
 struct Wall;
 
 impl Clock for Wall {
@@ -220,7 +220,7 @@ impl Clock for Wall {
     }
 }
 
-/// Has as many calls under way as it may, ends some, asks for others; true places are counted by the endpoint.
+/// Keeps as many calls in flight as allowed, ends some and requests others; the endpoint counts them.
 async fn hold_places(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, seen: Arc<Endpoint>, over: Arc<AtomicBool>) {
     let (mut no, mut under_way) = (0, 0);
     while !over.load(Ordering::SeqCst) {
@@ -240,7 +240,7 @@ async fn hold_places(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, seen: 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_redis_that_is_killed_costs_seconds_and_no_limit() {
+async fn a_killed_redis_costs_seconds_and_breaks_no_limit() {
     let (database, mut redis) = (databases::postgres().await, Redis::start());
     let nodes = redis_nodes(&database, &redis, Arc::new(Wall)).await;
     let limits = Limits { concurrency: Some(5), requests_per_minute: Some(3_000), ..NONE };
@@ -264,7 +264,7 @@ async fn a_redis_that_is_killed_costs_seconds_and_no_limit() {
     until("Redis again", || nodes.iter().all(|node| node.is_by_redis() && node.trouble().is_none())).await;
     goes_on("calls by Redis again").await;
 
-    // One that was restarted so fast that nobody noticed has forgotten everything, and is not believed.
+    // A Redis that was restarted unnoticed has lost its data and must not be trusted.
     let _redis = redis.restart();
     until("the database again", || nodes.iter().all(|node| !node.is_by_redis())).await;
     goes_on("calls by the database again").await;
@@ -276,7 +276,7 @@ async fn a_redis_that_is_killed_costs_seconds_and_no_limit() {
 }
 
 #[tokio::test]
-async fn a_node_that_knows_no_redis_makes_the_others_use_the_database() {
+async fn a_node_without_redis_makes_all_nodes_use_the_database() {
     let (database, redis) = (databases::postgres().await, Redis::start());
     let nodes = redis_nodes(&database, &redis, Arc::new(Wall)).await;
     let limits = Limits { concurrency: Some(5), ..NONE };

@@ -1,5 +1,4 @@
-//! What a person decides about a run: its budget, which items it takes, when it starts again; and
-//! what its results may be taken over by.
+//! User decisions about a run: its budget, its items, its schedule, and the reuse of its results.
 
 use windrow_model::ErrorClass;
 use windrow_model::record::{RunLimits, Schedule};
@@ -11,21 +10,21 @@ use windrow_model::{Json, RunId, Ticket};
 use crate::fixture::*;
 
 cases![
-    a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more,
+    a_run_that_reaches_its_budget_pauses_and_resumes_with_more,
     a_resumed_run_without_more_budget_pauses_again,
-    money_is_a_budget_too,
-    what_is_taken_over_is_not_spent,
+    cost_is_a_budget_too,
+    reused_results_are_not_spent,
     a_finish_that_arrives_twice_is_paid_once,
-    only_the_chosen_items_are_retried,
-    a_rescore_keeps_the_old_column_beside_the_new_one,
-    an_unchanged_column_is_not_doubled,
+    only_the_selected_items_are_retried,
+    a_rescore_keeps_the_previous_scores,
+    unchanged_scores_are_not_duplicated,
     a_shared_step_serves_other_jobs_until_it_is_deleted,
     the_end_of_a_scheduled_run_sets_the_next,
     a_job_taken_off_its_schedule_stays_off,
-    a_run_that_is_over_cannot_be_amended,
-    a_workspace_has_no_more_runs_at_work_than_its_quota,
+    a_finished_run_cannot_be_amended,
+    a_workspace_has_at_most_its_quota_of_active_runs,
     an_intake_may_close_before_its_run_has_begun,
-    a_resumed_run_no_longer_says_why_it_was_paused,
+    resuming_a_run_clears_its_pause_reason,
 ];
 
 fn with_tokens(n: i64, name: &str, max_tokens: i64) -> Submission {
@@ -42,7 +41,7 @@ fn finish(no: u32, name: &str) -> StepWrite {
     StepWrite::Finish { no, result: done(name), shared: false }
 }
 
-async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &dyn Store) {
+async fn a_run_that_reaches_its_budget_pauses_and_resumes_with_more(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 6), vec![new_item(1), new_item(2), new_item(3)]).await;
     let work = claim(store, ticket.run, 2, T0).await;
     for claimed in &work {
@@ -56,7 +55,7 @@ async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &
     assert_eq!((run.state, run.spent), (RunState::Paused, Usage { tokens_in: 2, tokens_out: 4, cost_nanos: 6 }));
     assert_eq!(run.reason.as_deref(), Some("the budget is spent: 6 of 6 tokens"));
     assert!(claim(store, ticket.run, 9, T0).await.is_empty());
-    // What is at work keeps what it has, begins nothing more, and can be handed in.
+    // Running items keep their results, start no new step, and can be handed in.
     let receipt = report(store, work[0].lease, vec![begin(1, "b")], Ending::None, T0).await;
     assert_eq!(receipt, Receipt::Stop);
     assert_eq!(report(store, work[0].lease, Vec::new(), Ending::Release, T0).await, Receipt::Accepted);
@@ -73,7 +72,7 @@ async fn a_run_that_has_spent_its_budget_pauses_and_can_go_on_with_more(store: &
     assert_eq!((amended.actor.as_str(), amended.message.as_str()), ("ann", "10 at the same time, at most 60 tokens"));
 }
 
-/// Otherwise its items would be claimed and given back for ever.
+/// Otherwise its items would be claimed and given back forever.
 async fn a_resumed_run_without_more_budget_pauses_again(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 1), vec![new_item(1), new_item(2)]).await;
     let first = claim(store, ticket.run, 1, T0).await;
@@ -87,7 +86,7 @@ async fn a_resumed_run_without_more_budget_pauses_again(store: &dyn Store) {
     assert_eq!(store.run(ticket.run).await.unwrap().state, RunState::Paused);
 }
 
-async fn money_is_a_budget_too(store: &dyn Store) {
+async fn cost_is_a_budget_too(store: &dyn Store) {
     let limits = RunLimits { max_cost_nanos: Some(3), ..RunLimits::default() };
     let ticket = planned_as(store, Submission { limits, ..submission(100, "a") }, vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
@@ -96,7 +95,7 @@ async fn money_is_a_budget_too(store: &dyn Store) {
     assert_eq!((run.state, run.spent.cost_nanos), (RunState::Paused, 3));
 }
 
-async fn what_is_taken_over_is_not_spent(store: &dyn Store) {
+async fn reused_results_are_not_spent(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 1), vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let used = Usage { tokens_in: 50, tokens_out: 50, cost_nanos: 50 };
@@ -120,7 +119,7 @@ async fn a_finish_that_arrives_twice_is_paid_once(store: &dyn Store) {
     assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 2);
 }
 
-/// Ends the only run there is and starts another one over the job's own items.
+/// Ends the only run and starts another one over the job's items.
 async fn rerun(store: &dyn Store, ticket: Ticket, mode: Mode, selection: Option<Selection>) -> Ticket {
     while store.archive(ticket, 100, T0).await.unwrap().more {}
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
@@ -137,8 +136,8 @@ fn errored(name: &str) -> Score {
     Score { verdict: Verdict::Error, value: None, ..score(name, 0.0) }
 }
 
-/// E9: by error class, by evaluator that could not judge, by item.
-async fn only_the_chosen_items_are_retried(store: &dyn Store) {
+/// E9: by error class, by evaluator error, by item.
+async fn only_the_selected_items_are_retried(store: &dyn Store) {
     let chosen = async |ticket: Ticket| -> Vec<i64> {
         claim(store, ticket.run, 10, T0).await.iter().map(|claimed| claimed.ordinal).collect()
     };
@@ -197,8 +196,8 @@ fn named(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(name, version)| (name.to_string(), version.to_string())).collect()
 }
 
-/// T15: only the changed column is computed; what was there stays, under its version.
-async fn a_rescore_keeps_the_old_column_beside_the_new_one(store: &dyn Store) {
+/// T15: only the changed evaluator is computed; earlier scores are kept under their version.
+async fn a_rescore_keeps_the_previous_scores(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let item = work[0].lease.attempt.item();
@@ -219,7 +218,7 @@ async fn a_rescore_keeps_the_old_column_beside_the_new_one(store: &dyn Store) {
     }
 }
 
-async fn an_unchanged_column_is_not_doubled(store: &dyn Store) {
+async fn unchanged_scores_are_not_duplicated(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let work = claim(store, ticket.run, 1, T0).await;
     let scores = || vec![version("exact", "e1", 1.0)];
@@ -231,7 +230,7 @@ async fn an_unchanged_column_is_not_doubled(store: &dyn Store) {
     assert_eq!(columns(store, work[0].lease.attempt.item()).await, named(&[("exact", "e1")]));
 }
 
-/// T8: the newest one that was done, from whatever job of the workspace.
+/// T8: the newest finished step of any job in the workspace.
 async fn a_shared_step_serves_other_jobs_until_it_is_deleted(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
@@ -266,7 +265,7 @@ async fn the_end_of_a_scheduled_run_sets_the_next(store: &dyn Store) {
     assert_eq!(store.job(job).await.unwrap().schedule, schedule(Some(T0 + 500)));
     assert!(store.due_jobs(10, T0 + 499).await.unwrap().is_empty());
     assert_eq!(store.due_jobs(10, T0 + 500).await.unwrap()[0].id, job);
-    // A run that is under way is not due again, and keeps the schedule it was not told to change.
+    // An active run is not due again, and keeps its schedule unless told otherwise.
     store.submit(Submission { mode: Mode::Append, ..submission(101, "a") }, T0 + 600).await.unwrap();
     assert!(store.due_jobs(10, T0 + 9_999).await.unwrap().is_empty());
     assert_eq!(store.job(job).await.unwrap().schedule, schedule(None));
@@ -282,15 +281,15 @@ async fn a_job_taken_off_its_schedule_stays_off(store: &dyn Store) {
     assert!(store.due_jobs(10, T0 + 9_999).await.unwrap().is_empty());
 }
 
-async fn a_run_that_is_over_cannot_be_amended(store: &dyn Store) {
+async fn a_finished_run_cannot_be_amended(store: &dyn Store) {
     let ticket = planned(store, "a", Vec::new()).await;
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
     let refused = store.amend(ticket.run, RunLimits::default(), "ann", T0).await.unwrap_err();
     assert!(matches!(refused, StoreError::Forbidden(_)), "{refused}");
 }
 
-/// E24: a place is counted from a live lease, so a crash gives it back.
-async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) {
+/// E24: quota slots are counted from live leases, so a crash releases them.
+async fn a_workspace_has_at_most_its_quota_of_active_runs(store: &dyn Store) {
     let _ = store.open_session(session(1)).await;
     for (n, name) in [(1, "a"), (2, "b"), (3, "c")] {
         store.submit(submission(n, name), T0 + n).await.unwrap();
@@ -303,7 +302,7 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
     assert!(store.admit(within(1), T0 + 6).await.unwrap().is_empty());
     assert_eq!(store.diagnose(RunId(2), T0 + 6).await.unwrap().beside, 1);
     assert_eq!(runs(&store.admit(within(2), T0 + 7).await.unwrap()), [2]);
-    // Its end gives the place back, and so does the death of its coordinator.
+    // The end of the run releases the slot, and so does the death of its coordinator.
     store.plan_items(page(first[0].ticket, Vec::new()), T0 + 8).await.unwrap();
     store.close_run(first[0].ticket, Closing::default(), T0 + 8).await.unwrap();
     assert_eq!(runs(&store.admit(within(2), T0 + 9).await.unwrap()), [3]);
@@ -314,7 +313,7 @@ async fn a_workspace_has_no_more_runs_at_work_than_its_quota(store: &dyn Store) 
     assert_eq!(runs(&store.admit(named, after_the_crash + 1).await.unwrap()), [3], "one workspace may have more");
 }
 
-/// E11: whoever feeds a run may be done before anybody has begun with it.
+/// E11: the input may end before the run has started.
 async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
     let _ = store.open_session(session(1)).await;
     store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
@@ -329,7 +328,7 @@ async fn an_intake_may_close_before_its_run_has_begun(store: &dyn Store) {
     assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
-async fn a_resumed_run_no_longer_says_why_it_was_paused(store: &dyn Store) {
+async fn resuming_a_run_clears_its_pause_reason(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
     let paused = store.request_transition(RunId(1), RunEvent::Pause, "ann", Some("lunch"), T0).await.unwrap();
     assert_eq!(paused.reason.as_deref(), Some("lunch"));

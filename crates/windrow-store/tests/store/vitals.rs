@@ -1,4 +1,4 @@
-//! The vital signs (I10): each check finds what it is for, counts it, and stops finding it when it is over.
+//! Health checks (I10): each check finds its condition, counts it, and clears when it ends.
 
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::state::Outcome;
@@ -8,13 +8,13 @@ use windrow_model::{Ticket, Time};
 use crate::fixture::*;
 
 cases![
-    a_lease_that_nobody_reaps_is_a_zombie,
+    an_expired_lease_that_is_not_reaped_is_a_zombie,
     a_step_that_does_not_end_is_stalled,
-    a_step_that_was_lost_sight_of_is_not_stalled,
-    items_that_could_start_and_do_not_are_pending,
+    a_lost_step_is_not_stalled,
+    items_that_could_start_but_do_not_are_findings,
     a_run_without_movement_is_stalled_until_something_is_archived,
-    what_is_handed_in_waits_to_be_archived,
-    a_run_that_is_over_has_no_vital_signs,
+    handed_in_items_wait_to_be_archived,
+    a_finished_run_has_no_health_findings,
 ];
 
 async fn health(store: &dyn Store, now: Time) -> HealthSnapshot {
@@ -29,7 +29,7 @@ async fn three_items(store: &dyn Store) -> Ticket {
     planned(store, "a", (0..3).map(new_item).collect()).await
 }
 
-async fn a_lease_that_nobody_reaps_is_a_zombie(store: &dyn Store) {
+async fn an_expired_lease_that_is_not_reaped_is_a_zombie(store: &dyn Store) {
     let run = three_items(store).await.run;
     claim(store, run, 2, T0).await;
     let late = T0 + LEASE_MS + Check::TaskZombie.default_ms();
@@ -59,7 +59,7 @@ async fn a_step_that_does_not_end_is_stalled(store: &dyn Store) {
     assert_eq!(count(store, Check::BatchStall, late).await, 0);
 }
 
-async fn a_step_that_was_lost_sight_of_is_not_stalled(store: &dyn Store) {
+async fn a_lost_step_is_not_stalled(store: &dyn Store) {
     let run = three_items(store).await.run;
     let lease = claim(store, run, 1, T0).await[0].lease;
     let begin = StepWrite::Begin { no: 0, intent: intent("lost") };
@@ -68,10 +68,10 @@ async fn a_step_that_was_lost_sight_of_is_not_stalled(store: &dyn Store) {
     for claimed in claim(store, run, 3, T0).await {
         store.renew(vec![claimed.lease], LEASE_MS, late).await.unwrap();
     }
-    assert_eq!(count(store, Check::BatchStall, late).await, 0, "nobody is at it");
+    assert_eq!(count(store, Check::BatchStall, late).await, 0, "no worker holds the step");
 }
 
-async fn items_that_could_start_and_do_not_are_pending(store: &dyn Store) {
+async fn items_that_could_start_but_do_not_are_findings(store: &dyn Store) {
     let run = planned(store, "a", (0..13).map(new_item).collect()).await.run;
     let late = T0 + Check::SlicePending.default_ms();
     assert_eq!(count(store, Check::SlicePending, late + -1).await, 0);
@@ -93,7 +93,7 @@ async fn a_run_without_movement_is_stalled_until_something_is_archived(store: &d
     assert_eq!(count(store, Check::RunStall, late).await, 0);
 }
 
-async fn what_is_handed_in_waits_to_be_archived(store: &dyn Store) {
+async fn handed_in_items_wait_to_be_archived(store: &dyn Store) {
     let ticket = three_items(store).await;
     for (n, claimed) in claim(store, ticket.run, 2, T0).await.into_iter().enumerate() {
         let _ = succeed(store, claimed.lease, T0 + 10 + n as i64).await;
@@ -106,7 +106,7 @@ async fn what_is_handed_in_waits_to_be_archived(store: &dyn Store) {
     assert_eq!(after.newest_event, seen.newest_event + 1, "the archive is told of");
 }
 
-async fn a_run_that_is_over_has_no_vital_signs(store: &dyn Store) {
+async fn a_finished_run_has_no_health_findings(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     assert_eq!(health(store, T0).await.runs.len(), 1);
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;

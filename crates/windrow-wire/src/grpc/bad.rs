@@ -1,4 +1,4 @@
-//! A message that does not mean anything.
+//! Invalid gRPC messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde_json::value::RawValue;
 use windrow_model::Json;
 
-/// Which field, and what is wrong with it.
+/// The field and the error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bad(pub String);
 
@@ -26,12 +26,12 @@ pub fn missing(field: &str) -> Bad {
     Bad(format!("`{field}` is missing"))
 }
 
-/// An id, or a word of a closed list.
+/// Parses an id or a value of a closed list.
 pub fn parsed<T: FromStr<Err: fmt::Display>>(field: &str, text: &str) -> Result<T, Bad> {
     text.parse().map_err(|error| Bad(format!("`{field}`: {error}")))
 }
 
-/// Left empty, it is `null`.
+/// An empty string is `null`.
 pub fn json(field: &str, text: String) -> Result<Json, Bad> {
     if text.is_empty() {
         return Ok(Json::null());

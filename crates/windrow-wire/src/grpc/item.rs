@@ -1,4 +1,4 @@
-//! An item on its way to a worker.
+//! An item that is sent to a worker.
 
 use windrow_model::state::Mode;
 use windrow_model::step::ContentKey;
@@ -7,7 +7,7 @@ use windrow_model::store::Claimed;
 use super::bad::{Bad, parsed};
 use super::{lease, v1};
 
-/// What a worker of ours reads out of an item.
+/// The fields of an item that `windrow worker` uses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assignment {
     pub claimed: Claimed,

@@ -19,7 +19,7 @@ impl TryFrom<v1::LeaseId> for Lease {
     }
 }
 
-/// The lease that a call about an item must carry.
+/// Every call about an item must carry its lease.
 pub fn required(lease: Option<v1::LeaseId>) -> Result<Lease, Bad> {
     lease.ok_or_else(|| missing("lease"))?.try_into()
 }
@@ -56,7 +56,7 @@ impl TryFrom<v1::Receipt> for Receipt {
             v1::Receipt::Repeated => Ok(Receipt::Repeated),
             v1::Receipt::Stale => Ok(Receipt::Stale),
             v1::Receipt::Stop => Ok(Receipt::Stop),
-            v1::Receipt::Unspecified => Err(Bad("a receipt of an unknown kind".to_owned())),
+            v1::Receipt::Unspecified => Err(Bad("unknown receipt".to_owned())),
         }
     }
 }

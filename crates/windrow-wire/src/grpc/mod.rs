@@ -1,5 +1,5 @@
-//! gRPC: the code made from `proto/`, and how its messages and the model's values become each other.
-//! Used by the server and by `windrow worker`.
+//! gRPC: the code generated from `proto/`, and conversions between its messages and the model's types. Used by the
+//! server and by `windrow worker`.
 
 mod bad;
 mod item;
@@ -16,7 +16,7 @@ pub use lease::required as lease;
 pub use report::Told;
 pub use step::{key, number as step_number};
 
-/// As generated.
+/// Generated code.
 #[allow(clippy::all)]
 pub mod v1 {
     tonic::include_proto!("windrow.v1");
@@ -25,5 +25,5 @@ pub mod v1 {
 /// All messages and services, for reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/windrow.bin"));
 
-/// The largest message that is sent or taken, both ways.
+/// Maximum message size in both directions.
 pub const MAX_MESSAGE: usize = 64 << 20;

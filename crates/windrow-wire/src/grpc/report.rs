@@ -1,4 +1,4 @@
-//! What a worker reports of an item. Times go as lengths from now, because clocks differ.
+//! A worker's report about an item. Times are sent as durations from now, because clocks differ.
 
 use windrow_model::failure::Failure;
 use windrow_model::state::Outcome;
@@ -11,12 +11,12 @@ use super::step::usage;
 use super::v1::item_report::Ending as Wire;
 use super::{lease, v1};
 
-/// A report as it was received.
+/// A received report.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     pub lease: Lease,
     pub steps: Vec<StepWrite>,
-    /// Or that it failed, and the run's policy decides what becomes of it.
+    /// The result, or a failure for which the run's retry policy decides.
     pub ending: Result<Ending, Failure>,
 }
 
@@ -63,11 +63,11 @@ fn handed_in(hand_in: v1::HandIn) -> Result<Ending, Bad> {
     let v1::HandIn { outcome, scores: found, usage: used, latency_ms, failure } = hand_in;
     let outcome = match parsed("hand_in.outcome", &outcome)? {
         outcome @ (Outcome::Succeeded | Outcome::Failed | Outcome::Skipped) => outcome,
-        other => return Err(Bad(format!("`hand_in.outcome` is {other}; a worker says succeeded, failed or skipped"))),
+        other => return Err(Bad(format!("`hand_in.outcome` is {other}; it must be succeeded, failed or skipped"))),
     };
     let failure: Option<Failure> = failure.map(TryInto::try_into).transpose()?;
     if (outcome == Outcome::Failed) != failure.is_some() {
-        return Err(Bad("`hand_in.failure` goes with the outcome failed, and only with it".to_owned()));
+        return Err(Bad("`hand_in.failure` must be set if and only if the outcome is failed".to_owned()));
     }
     Ok(Ending::HandIn { outcome, scores: scores(found)?, usage: usage(used), latency_ms, failure })
 }
@@ -88,7 +88,7 @@ fn scores(scores: Vec<v1::Score>) -> Result<Vec<Score>, Bad> {
     let read = |score: v1::Score| {
         let v1::Score { name, turn, verdict, value, reason, version } = score;
         if value.is_some_and(|value| !value.is_finite()) {
-            return Err(Bad(format!("the value of score {name:?} is not a number")));
+            return Err(Bad(format!("the value of score {name:?} must be a finite number")));
         }
         Ok(Score { name, version, turn, verdict: parsed("score.verdict", &verdict)?, value, reason })
     };

@@ -1,4 +1,4 @@
-//! Steps, both ways.
+//! Conversions of steps in both directions.
 
 use serde_json::Value;
 use windrow_model::failure::Failure;
@@ -11,7 +11,7 @@ use super::bad::{Bad, json, missing, parsed};
 use super::v1;
 
 pub fn key(bytes: &[u8]) -> Result<ContentKey, Bad> {
-    let bytes = bytes.try_into().map_err(|_| Bad(format!("`key` has {} bytes, not 16", bytes.len())))?;
+    let bytes = bytes.try_into().map_err(|_| Bad(format!("`key` has {} bytes; it must have 16", bytes.len())))?;
     Ok(ContentKey(bytes))
 }
 
@@ -103,7 +103,7 @@ impl TryFrom<v1::StepIntent> for StepIntent {
     }
 }
 
-/// The key of a step whose worker makes none itself. The order of an object's fields does not matter.
+/// Derives the key of a step if its worker sends none. The order of object fields does not matter.
 fn key_of(kind: &str, name: &str, turn: u32, determined_by: &Json) -> ContentKey {
     let mut value: Value = determined_by.value();
     value.sort_all_objects();
@@ -188,12 +188,10 @@ impl TryFrom<v1::StepWrite> for StepWrite {
     }
 }
 
-/// Numbers of steps have their bound, because they are part of an id.
+/// Step numbers are bounded, because they are part of an id.
 pub fn number(no: u32) -> Result<u32, Bad> {
     use windrow_model::ids::MAX_STEPS;
-    (no <= MAX_STEPS)
-        .then_some(no)
-        .ok_or_else(|| Bad(format!("`no` is {no}, and an item has at most {MAX_STEPS} steps")))
+    (no <= MAX_STEPS).then_some(no).ok_or_else(|| Bad(format!("`no` is {no}; an item has at most {MAX_STEPS} steps")))
 }
 
 impl From<Step> for v1::Step {

@@ -1,4 +1,4 @@
-//! What goes out comes in again as the same.
+//! Round trips: a message converts to the model and back without loss.
 
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::state::Outcome;
@@ -27,7 +27,7 @@ fn failure() -> Failure {
 }
 
 #[test]
-fn every_report_survives_the_wire() {
+fn reports_round_trip() {
     let usage = Usage { tokens_in: 1, tokens_out: 2, cost_nanos: 3 };
     let done = StepResult::Done { output: Json::of("out"), usage };
     let failed = StepResult::Failed { failure: failure() };
@@ -70,9 +70,9 @@ fn every_report_survives_the_wire() {
     }
 }
 
-/// A worker that makes no keys gets the same one for the same content, however it is written.
+/// The server derives equal keys from equal content, regardless of formatting.
 #[test]
-fn keys_are_made_from_what_determines_a_step() {
+fn step_keys_are_derived_from_kind_name_turn_and_content() {
     let key = |kind: &str, name: &str, turn, input: &str, by: &str| {
         let intent = v1::StepIntent {
             kind: kind.into(),
@@ -97,7 +97,7 @@ fn keys_are_made_from_what_determines_a_step() {
 }
 
 #[test]
-fn a_broken_message_is_refused_with_the_field_to_blame() {
+fn an_invalid_message_is_rejected_with_its_field() {
     let lease = Some(v1::LeaseId { run: "run_x".into(), attempt: 1, fence: 1 });
     let bad = v1::ItemReport { lease, ..Default::default() }.read(NOW).unwrap_err();
     assert!(bad.0.contains("lease.run"), "{bad}");

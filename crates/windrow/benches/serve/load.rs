@@ -1,19 +1,19 @@
-//! Requests over connections that stay open, as cheap as they can be made: they share the two cores with what
-//! they measure. At a set pace the time of an answer counts from when its question was due, so that a server
-//! that stops answering for a while is not spared the questions that would have come.
+//! Requests over keep-alive connections, as cheap as possible, because they share two cores with the server. At a fixed
+//! rate the latency counts from when a request was due (no coordinated omission): a server that stalls is charged for
+//! the requests it delayed.
 
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// As many questions are out at a time.
+/// Concurrent requests.
 const CONNECTIONS: usize = 48;
 
 pub struct Outcome {
     pub answers: usize,
     pub seconds: f64,
-    /// Ascending.
+    /// Sorted ascending.
     latencies_ms: Vec<f64>,
 }
 
@@ -27,7 +27,7 @@ impl Outcome {
     }
 }
 
-/// The paths in turn, for so long; as fast as it goes, or so many a second.
+/// Requests the paths in turn for this many seconds, at a fixed rate per second or as fast as possible.
 pub fn run(address: &str, paths: &[String], seconds: u64, per_s: Option<f64>) -> Outcome {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let questions: Vec<Vec<u8>> =

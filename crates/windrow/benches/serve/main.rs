@@ -1,5 +1,5 @@
-//! `make bench-serve`: the server under its readers, measured with the real binary, everything on one machine.
-//! What is compared is measured in turn in one run.
+//! `make bench-serve`: measures the server under load with the real binary, on one machine. Compared figures are
+//! measured alternately in one run.
 
 mod load;
 mod reads;

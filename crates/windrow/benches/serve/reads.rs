@@ -5,7 +5,7 @@ use crate::load;
 use crate::server::Server;
 
 const FINISHED: usize = 20_000;
-/// More than can be done while this measures.
+/// More items than can be archived during the measurement.
 const ARCHIVING: usize = 200_000;
 const SECONDS: u64 = 20;
 const PACE: f64 = 10_000.0;
@@ -39,7 +39,7 @@ pub fn measure() -> Figures {
     .into()
 }
 
-/// What people and pages ask, about as often: mostly pages of items and single ones.
+/// A realistic mix: mostly pages of items and single items.
 fn mix(server: &Server) -> Vec<String> {
     let finished = server.get("/api/v1/jobs?name=finished")["jobs"][0].clone();
     let run = finished["latest_run"]["id"].as_str().expect("an id").to_owned();

@@ -26,8 +26,8 @@ pub fn write(figures: &Figures, complete: bool) {
 }
 
 fn words() -> &'static str {
-    "Written by `make bench-serve`: the real `windrow serve` on the embedded store, with the load and the model endpoint on \
-     the same two cores."
+    "`make bench-serve` writes this section: `windrow serve` on the embedded database, with the load and the model endpoint \
+     on the same two cores."
 }
 
 fn table(figures: &Figures) -> String {
@@ -41,16 +41,16 @@ fn table(figures: &Figures) -> String {
 
 fn meaning(name: &str) -> &'static str {
     match name {
-        "slow_readers.items_per_s_alone" => "items/s of a run of 40k recorded rows that nobody watches; median of 5",
-        "slow_readers.items_per_s_watched" => "the same with 1,000 readers of `/events` who take 64 bytes a second",
-        "slow_readers.watched_over_alone" => "one over the other; at least 0.95",
-        "slow_readers.peak_mb" => "peak memory of the server over all of it, MB",
-        "reads.most_per_s" => "mixed reads/s over 48 connections as fast as it goes, while a run archives",
-        "reads.paced_per_s" => "the same at a pace of 10,000/s",
-        "reads.paced_ms_p50" => "time of an answer at that pace, from when its question was due, ms",
+        "slow_readers.items_per_s_alone" => "items/s of a run of 40k recorded rows without readers; median of 5",
+        "slow_readers.items_per_s_watched" => "the same with 1,000 readers of `/events` that read 64 bytes a second",
+        "slow_readers.watched_over_alone" => "ratio of the two; at least 0.95",
+        "slow_readers.peak_mb" => "peak memory of the server during all runs, MB",
+        "reads.most_per_s" => "mixed reads/s over 48 connections without pacing, while a run archives",
+        "reads.paced_per_s" => "the same, paced at 10,000/s",
+        "reads.paced_ms_p50" => "response time at that pace, from the scheduled start of the request, ms",
         "reads.paced_ms_p99" => "the same; at most 50",
-        "reads.paced_ms_max" => "the same, the slowest",
-        "reads.archived_per_s_meanwhile" => "items/s that the run archived at that pace (64 at a time, 100 ms each)",
+        "reads.paced_ms_max" => "the slowest response",
+        "reads.archived_per_s_meanwhile" => "items/s archived by the run at that pace (64 at once, 100 ms each)",
         "reads.peak_mb" => "peak memory of the server, MB",
         _ => "",
     }

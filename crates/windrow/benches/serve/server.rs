@@ -1,4 +1,4 @@
-//! `windrow serve` as a process of its own, and what the bench asks of it.
+//! `windrow serve` as a process, and the requests of the bench.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -23,19 +23,19 @@ impl Server {
         Self { process, address, home }
     }
 
-    /// An endpoint that takes its time; stopped with the returned value.
+    /// An endpoint with this latency; stopped when the returned value is dropped.
     pub fn endpoint(&self, latency: &str) -> Endpoint {
         let (process, url) = spawn(&self.home, &["mock-model", "--port", "0", "--latency", latency]);
         Endpoint { process, url }
     }
 
-    /// A job over so many rows of its own, whose answers are in the rows.
+    /// A job over this many rows, whose answers are in the rows.
     pub fn submit_recorded(&self, name: &str, rows: usize) {
         let target = "  recorded: { field: answer }";
         self.submit(name, rows, target, "  - exact: { expect: \"{{ capital }}\" }", 256);
     }
 
-    /// The same against an endpoint.
+    /// The same with calls to an endpoint.
     pub fn submit_asking(&self, name: &str, rows: usize, endpoint: &Endpoint, concurrency: usize) {
         let url = &endpoint.url;
         let target = format!(
@@ -119,7 +119,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// With the first line that it says.
+/// Returns the process and its first line of output.
 fn spawn(home: &TempDir, arguments: &[&str]) -> (Child, String) {
     let mut process = Command::new(env!("CARGO_BIN_EXE_windrow"))
         .args(arguments)

@@ -1,4 +1,4 @@
-//! A run with nobody watching, and with a thousand who hardly read; in turn, several times.
+//! A run without readers, and with a thousand slow readers; alternately, several times.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ const ROUNDS: usize = 5;
 
 pub fn measure() -> Figures {
     let server = Server::start();
-    // The first run warms caches and is not counted.
+    // The first run warms the caches and is not counted.
     server.submit_recorded("warm-up", ROWS);
     server.rate_of("warm-up", ROWS);
     let (mut alone, mut watched) = (Vec::new(), Vec::new());
@@ -62,7 +62,7 @@ impl Readers {
         let over = Arc::new(AtomicBool::new(false));
         let told = over.clone();
         let thread = std::thread::spawn(move || {
-            // A few bytes a second each.
+            // Reads a few bytes per second each.
             while !told.load(Ordering::Relaxed) {
                 for mut connection in &connections {
                     let _ = connection.read(&mut [0; 64]);

@@ -1,5 +1,5 @@
-//! An OpenAI-compatible endpoint that answers at once, and beside it targets of an operation, as a process of
-//! its own. Prints its address, and a line when it is asked once more what it has refused.
+//! An OpenAI-compatible endpoint that answers at once, and targets of an operation, as a separate process. Prints its
+//! address, and a line when a rejected question is asked again.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};
@@ -11,11 +11,11 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde_json::{Value, json};
 
-/// A question with this word is refused for good when it is asked for the first time.
+/// The first request with this word is rejected permanently.
 pub const REFUSED: &str = "atlantis";
 
 type Seen = Arc<Mutex<HashSet<String>>>;
-/// Of the targets that were changed.
+/// Sizes of the changed targets.
 type Sizes = Arc<Mutex<HashMap<String, Value>>>;
 
 pub fn serve() {

@@ -1,5 +1,5 @@
-//! Real experiments with the real binary against a local endpoint that answers at once, both on the
-//! same machine: few rows, many rows, and what is tried again of many.
+//! Real experiments with the real binary against a local endpoint that answers at once: few rows, many rows, and a
+//! retry of a few among many.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::{Figures, peak_mb_of};
 const ONE: &str = "  - exact: { expect: \"{{ capital }}\" }\n";
 const THREE: &str = "  - exact: { expect: \"{{ capital }}\" }\n  - contains: { expect: city }\n  - \
                      levenshtein: { expect: \"{{ capital }}\", threshold: 0.9 }\n";
-/// Rows that the endpoint refuses at first, for the retry.
+/// Rows that the endpoint rejects at first, for the retry.
 const FAILING: u64 = 100;
 
 pub fn rows(n: u64) -> Figures {
@@ -31,8 +31,8 @@ pub fn rows(n: u64) -> Figures {
     .into()
 }
 
-/// Few rows and many, each judged by three evaluators. Measured in turn, twice, and the better of
-/// each is taken: what is compared is the size, not the moment.
+/// Few rows and many, each judged by three evaluators. Measured alternately, twice, and the better result counts, so
+/// that only the size is compared.
 pub fn sizes(few: u64, many: u64) -> Figures {
     let mut figures = Figures::new();
     for _ in 0..2 {
@@ -56,7 +56,7 @@ fn keep(figures: &mut Figures, name: &str, value: f64, better: fn(f64, f64) -> f
     figures.insert(name.to_owned(), kept);
 }
 
-/// From the command to the first call, where some of many rows failed and are tried again.
+/// Time from the command to the first call, for a retry of a few among many rows.
 pub fn retry(many: u64) -> Figures {
     let home = home();
     let endpoint = Endpoint::start();
@@ -75,7 +75,7 @@ pub fn retry(many: u64) -> Figures {
     [("experiment_3x.retry_first_call_ms".to_owned(), first_call_ms)].into()
 }
 
-/// What one process of the binary did.
+/// Measurements of one process.
 pub struct Ran {
     pub result: Value,
     pub seconds: f64,
@@ -108,8 +108,7 @@ fn windrow(home: &Path, arguments: &[&str]) -> Child {
         .expect("windrow starts")
 }
 
-/// The endpoint as a process of its own; it says its address, and later when it is asked once more
-/// what it has refused.
+/// The endpoint as a process. It prints its address, and a line when a rejected question is asked again.
 pub struct Endpoint {
     process: Child,
     said: std::sync::Mutex<BufReader<std::process::ChildStdout>>,
@@ -139,7 +138,7 @@ impl Drop for Endpoint {
     }
 }
 
-/// The endpoint refuses the last `failing` rows when it is asked for the first time.
+/// The endpoint rejects the last `failing` rows on their first request.
 fn write_files(home: &Path, n: u64, failing: u64, base_url: &str, evaluators: &str) {
     let mut rows = std::io::BufWriter::new(std::fs::File::create(home.join("rows.jsonl")).expect("a file"));
     for no in 0..n {

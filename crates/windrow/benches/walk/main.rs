@@ -1,5 +1,5 @@
-//! `make bench`: the complete walk of an item, measured. Each figure comes from a process of its own,
-//! so that its peak memory is its own; figures that are compared come from the same run.
+//! `make bench`: measures the complete path of an item. Each figure comes from its own process, so that peak memory is
+//! per figure; compared figures come from the same run.
 
 mod endpoint;
 mod experiment;
@@ -22,7 +22,7 @@ pub type Figures = BTreeMap<String, f64>;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    // `cargo bench` passes `--bench`; a child is asked for one piece.
+    // `cargo bench` passes `--bench`; a child process measures one figure.
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["piece", name] => println!("{}", serde_json::to_string(&piece(name)).expect("figures are numbers")),
@@ -46,7 +46,7 @@ const PIECES: [&str; 12] = [
     "operation_http",
 ];
 
-/// Only when they are asked for: they need a server.
+/// Only on request, because they need a server.
 const ON_SERVERS: [&str; 4] = ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs"];
 
 fn measure(filters: &[&str]) -> Figures {
@@ -89,14 +89,14 @@ fn piece(name: &str) -> Figures {
     }
 }
 
-/// Other sizes than those of the page, to try the bench itself: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`,
-/// `WINDROW_BENCH_SUBMITTED`, `WINDROW_BENCH_ITEMS`.
+/// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
+/// `WINDROW_BENCH_ITEMS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))
 }
 
-/// The most memory this process ever had, in MB.
+/// Peak memory of this process, in MB.
 pub fn peak_mb() -> f64 {
     peak_mb_of("self").expect("this process has a status")
 }

@@ -1,5 +1,5 @@
-//! Work that costs nothing, so that what is measured is the walk: one paid step per item, with its
-//! intent on record before and its result after.
+//! A workload without cost, to measure the engine alone: one paid step per item, with its intent recorded before and
+//! its result after.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};

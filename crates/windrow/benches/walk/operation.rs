@@ -1,5 +1,5 @@
-//! A bulk operation with the real binary over a service that answers at once, both on the same machine:
-//! every target is read, changed, read back and recorded.
+//! A bulk operation with the real binary against a service that answers at once, on the same machine: every target is
+//! read, changed, read again and recorded.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What SQLite itself can do: rows of the same shapes, written by prepared statements in transactions
-//! of a thousand at `synchronous=FULL`, with nothing around them.
+//! The throughput of SQLite alone: rows of the same shape, written by prepared statements in transactions of a thousand
+//! at `synchronous=FULL`.
 
 use std::time::Instant;
 

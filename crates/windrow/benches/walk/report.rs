@@ -45,36 +45,38 @@ fn derive(figures: &mut Figures) {
 fn meaning(name: &str) -> &'static str {
     match name {
         "sqlite.items_per_s" => "items/s through the complete walk, one paid step each, 100k items, `synchronous=FULL`",
-        "sqlite.items_per_s_10k" | "sqlite.items_per_s_100k" | "sqlite.items_per_s_1m" => {
-            "the same, by number of items"
-        }
-        "memory.items_per_s" => "the same on the memory store, 200k items",
-        "sqlite.raw_row_writes_per_s" => "bare rows of the same shapes, 1,000 to a commit",
+        "sqlite.items_per_s_10k" | "sqlite.items_per_s_100k" | "sqlite.items_per_s_1m" => "items/s, by number of items",
+        "memory.items_per_s" => "items/s on the memory store, 200k items",
+        "sqlite.raw_row_writes_per_s" => "bare rows of the same shapes, 1,000 per commit",
         "sqlite.raw_rows_per_item" => "bare row writes in the time of one item",
-        "sqlite.rate_1m_over_100k" => "rate at 1M items over that at 100k",
+        "sqlite.rate_1m_over_100k" => "rate at 1M items / rate at 100k items",
         "sqlite.peak_mb_10k" | "sqlite.peak_mb_100k" | "sqlite.peak_mb_1m" => "peak memory of the process, MB",
         "sqlite.restart_first_claim_ms" => "open, recover and claim with 1M unfinished items, ms",
-        "slot_refill_ms_p50" | "slot_refill_ms_p99" => "end of an item to the start of the next in its place, ms",
+        "slot_refill_ms_p50" | "slot_refill_ms_p99" => {
+            "from the end of an item to the start of the next one in its worker slot, ms"
+        }
         "experiment_10k.items_per_s" => "`windrow run`, 10k rows, local endpoint on the same two cores",
-        "experiment_10k.peak_mb" => "its peak memory, MB",
+        "experiment_10k.peak_mb" => "peak memory of that run, MB",
         "experiment_3x.items_per_s_few" => "`windrow run`, three evaluators, 10k rows, the better of two runs",
-        "experiment_3x.items_per_s_many" => "the same, 200k rows",
-        "experiment_3x.rate_many_over_few" => "rate at 200k rows over that at 10k; at least 0.8",
+        "experiment_3x.items_per_s_many" => "the same with 200k rows",
+        "experiment_3x.rate_many_over_few" => "rate at 200k rows / rate at 10k rows; at least 0.8",
         "experiment_3x.peak_mb_few" => "peak memory at 10k rows, MB",
         "experiment_3x.peak_mb_many" => "peak memory at 200k rows, MB",
-        "experiment_3x.peak_many_over_few" => "peak memory at 200k rows over that at 10k",
+        "experiment_3x.peak_many_over_few" => "peak memory at 200k rows / peak memory at 10k rows",
         "experiment_3x.retry_first_call_ms" => {
-            "`windrow jobs retry` with 100 failed of 200k rows: from the command to the first call, ms; at most 2,000"
+            "`windrow jobs retry` with 100 failed of 200k rows: time to the first call, ms; at most 2,000"
         }
         "operation_http.items_per_s" => {
-            "`windrow run` of an `http` operation, 10k targets, each read, changed and read back; at least 1,000"
+            "`windrow run` of an `http` operation: 10k targets, each read, changed and verified; at least 1,000"
         }
-        "operation_http.rollback_items_per_s" => "the same taken back with `windrow jobs rollback`",
-        "operation_http.peak_mb" => "peak memory of both, MB",
+        "operation_http.rollback_items_per_s" => "the rollback of that operation with `windrow jobs rollback`",
+        "operation_http.peak_mb" => "peak memory of both commands, MB",
         "server.submit_ms_file" | "server.submit_ms_imported" => {
-            "a job of 1M rows is submitted to a server: to the answer, ms; at most 1,000"
+            "submission of a job of 1M rows to a server: time to the response, ms; at most 1,000"
         }
-        "server.first_item_ms_file" | "server.first_item_ms_imported" => "the same, to its first item in the list, ms",
+        "server.first_item_ms_file" | "server.first_item_ms_imported" => {
+            "after that submission: time to the first item in the list, ms"
+        }
         _ => "",
     }
 }
@@ -93,10 +95,10 @@ fn page(table: &str) -> String {
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name\t: ")).unwrap_or("unknown").to_owned();
     let cores = std::thread::available_parallelism().map_or(0, |n| n.get());
     format!(
-        "# Benchmarks\n\nWritten by `make bench`; repeat it with that. Machine: {model}, {cores} cores, files on its disk. \
-         One process per piece, everything on the same machine, also the endpoint.\n\n\
-         An item's complete walk: planned (item, input, attempt), claimed with a lease, its step's intent committed before \
-         the call and its result after, handed in, archived with counters and outbox; nothing is deleted. 2,048 items in \
-         flight; the page cache (64 MB) fills between 10k and 100k items and is all that grows.\n\n{table}"
+        "# Benchmarks\n\n`make bench` writes this page; run it to repeat the measurements. Machine: {model}, {cores} cores, files on \
+         its local disk. Each part runs in its own process, with the endpoint on the same machine.\n\n\
+         An item's complete walk: planned (item, input, attempt), claimed with a lease, the intent of its step committed \
+         before the call and the result after it, handed in, archived with counters and outbox. Nothing is deleted. 2,048 \
+         items are in flight. The page cache (64 MB) fills between 10k and 100k items; nothing else grows.\n\n{table}"
     )
 }

@@ -1,4 +1,4 @@
-//! How long a restarted engine takes to its first claim when a million items are unfinished.
+//! Time of a restarted engine to its first claim with a million unfinished items.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,7 +21,7 @@ pub fn first_claim(items: u64) -> Figures {
     block_on(async {
         let began = Instant::now();
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&path).expect("the database again"));
-        // What a start does first: the process that held the leases is known to be dead.
+        // At start-up the process that held the leases is known to be dead.
         for session in store.sessions().await.expect("sessions") {
             store.expire_session(session.id, windrow_engine::SystemClock.now()).await.expect("buried");
         }
@@ -35,7 +35,7 @@ pub fn first_claim(items: u64) -> Figures {
     })
 }
 
-/// A run that was planned and begun when its process died.
+/// A planned and started run whose process died.
 async fn interrupted(store: &dyn Store, items: u64) {
     let now = windrow_engine::SystemClock.now();
     let run = submit_noop(store, items, 512).await;

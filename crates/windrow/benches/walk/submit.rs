@@ -1,5 +1,5 @@
-//! How long a server takes to take on a job of a million rows, from a file and from an imported dataset,
-//! and how soon its first item is there. The server is the real binary.
+//! Time of a server to accept a job of a million rows, from a file and from an imported dataset, and to its first item.
+//! Uses the real binary.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -58,7 +58,7 @@ impl Server {
         Self { process, address: line.trim().trim_start_matches("http://").to_owned() }
     }
 
-    /// The whole answer, head and body.
+    /// The whole response, head and body.
     fn ask(&self, method: &str, path: &str, media_type: &str, body: &str) -> String {
         let mut connection = TcpStream::connect(&self.address).expect("the server listens");
         let head = format!(

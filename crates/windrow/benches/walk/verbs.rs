@@ -1,5 +1,5 @@
-//! What each verb of the hot path costs per item, driven one after the other in batches, on a server whose tables
-//! hold whatever they hold. `benches/queues/aged.py` fills them and compares.
+//! Cost per item of each store call of the hot path, executed in batches on an existing database.
+//! `benches/queues/aged.py` fills the tables and compares.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -7,7 +7,7 @@ use std::time::Instant;
 use windrow_engine::SystemClock;
 use windrow_model::state::Outcome;
 use windrow_model::step::{ContentKey, Usage};
-use windrow_model::store::{Claim, Claimed, Closing, Ending, PlanPage, Report, StepWrite, Store};
+use windrow_model::store::{Claim, Claimed, Closing, Ending, PlanPage, Queue, Report, StepWrite, Store};
 use windrow_model::{Clock, Json, RunId, SessionId, Ticket};
 use windrow_store::SqlStore;
 
@@ -46,7 +46,7 @@ impl<'a> Work<'a> {
         Self { store, session, run, ticket }
     }
 
-    /// Rows that no earlier pass has seen.
+    /// Rows that no earlier pass has used.
     async fn plan(&self, costs: &mut Figures) {
         let first = SystemClock.now().0 as u64;
         let mut from = None;

@@ -1,4 +1,4 @@
-//! Items per second through the complete walk, on the memory store, on SQLite and on servers.
+//! Items per second through the complete path, on the memory store, on SQLite and on database servers.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use windrow_store::{MemoryStore, SqlStore, SqliteStore};
 use crate::noop::Noop;
 use crate::{Figures, peak_mb};
 
-/// Items in flight; what a run with fast targets would ask for.
+/// Items in flight, as in a run with fast targets.
 const CONCURRENCY: i64 = 2048;
 
 pub fn memory(items: u64) -> Figures {
@@ -35,7 +35,7 @@ pub fn sqlite(items: u64, label: &str) -> Figures {
     figures
 }
 
-/// On a server that `WINDROW_BENCH_<NAME>` names; the figures are of this process and the server on the same cores.
+/// On the server that `WINDROW_BENCH_<NAME>` names; it shares the cores with this process.
 pub fn server(database: &str, items: u64) -> Figures {
     let url = server_url(database);
     let (seconds, without_planning) = block_on(async {
@@ -80,7 +80,7 @@ async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
     run(store, Noop::default(), items, CONCURRENCY).await
 }
 
-/// The same from the moment at which all items are queued: what queues call processing.
+/// The same from the moment when all items are queued: what queues call processing.
 async fn walk_planned(store: Arc<dyn Store>, items: u64) -> f64 {
     let run = submit_named(&*store, "planned", items, CONCURRENCY).await;
     let planner = start(store.clone(), Noop::default(), 0).await;
@@ -166,7 +166,7 @@ fn session(now: Time) -> Session {
     }
 }
 
-/// A new session takes the run on, for what drives the verbs of the store by itself.
+/// Starts a session that coordinates the run, for benches that call the store directly.
 pub async fn take_on(store: &dyn Store, run: RunId, lease_ms: i64) -> (SessionId, Ticket) {
     let now = SystemClock.now();
     let session = session(now);

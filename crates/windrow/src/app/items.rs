@@ -1,27 +1,34 @@
-//! From what a person or a program asks about a job's items to a page of them: what the command line and
-//! the API have in common.
+//! The items of a job: pages of them by filter and order, one in detail, and rows for an online run (E11).
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
 
-use windrow_model::JobId;
+use windrow_experiment::OnlineRows;
 use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, QueryError, Sort, place};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Run;
 use windrow_model::state::ItemState;
-use windrow_wire::{ItemList, ListedItem};
+use windrow_model::store::NewItem;
+use windrow_model::{ItemId, JobId};
+use windrow_wire::{Fed, ItemDetailView, ItemList, ListedItem};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::lookup;
+use crate::error::{Code, Error, Result};
 
-/// Items looked at for one page in the order of the items; a few hundred milliseconds.
+/// Items scanned for one page in the order of the items; a few hundred milliseconds.
 const SCAN: usize = 200_000;
+/// Rows stored together.
+pub const BATCH: usize = 500;
+/// Items that wait for a worker before no more rows are accepted.
+pub const QUEUED_AT_MOST: i64 = 10_000;
 
-/// As it was written.
+/// Which items, as the caller wrote it.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Asked<'a> {
+pub struct Listing<'a> {
     pub state: Option<ItemState>,
     pub filter: Option<&'a str>,
     pub sort: Option<&'a str>,
@@ -29,63 +36,11 @@ pub struct Asked<'a> {
     pub limit: usize,
 }
 
-/// What is wrong with a question, and with which part of it.
-#[derive(Debug)]
-pub struct BadQuestion {
-    pub field: &'static str,
-    pub what: String,
-    pub remedy: String,
-}
-
-impl From<BadQuestion> for Error {
-    fn from(bad: BadQuestion) -> Self {
-        Error::new(bad.what, bad.remedy).ending_with(Exit::Usage).coded(Code::BadRequest)
-    }
-}
-
-pub fn query(job: JobId, asked: Asked<'_>) -> std::result::Result<ItemQuery, BadQuestion> {
-    let filter = asked.filter.filter(|text| !text.trim().is_empty());
-    let filter = filter.map(|text| Condition::parse(text).map_err(|error| misunderstood("filter", text, error)));
-    let state = asked.state.map(|state| {
-        let (field, comparison, value) = (Field::State, Comparison::Equal, place(state));
-        Condition::Compare { field, comparison, value }
-    });
-    let condition = match (state, filter.transpose()?) {
-        (Some(state), Some(filter)) => Some(state.and(filter)),
-        (state, filter) => state.or(filter),
-    };
-    let sort = asked.sort.map(|text| Sort::parse(text).map_err(|error| misunderstood("sort", text, error)));
-    let sort = sort.transpose()?;
-    let after = asked.after.map(|text| cursor(text, sort.is_some())).transpose()?;
-    Ok(ItemQuery { job, run: None, condition, sort, after, limit: asked.limit, scan: SCAN })
-}
-
-fn cursor(text: &str, sorted: bool) -> std::result::Result<Cursor, BadQuestion> {
-    let bad = |what: String| {
-        let remedy = "pass what the page before gave as `next`, with the same filter and order".to_owned();
-        BadQuestion { field: "after", what, remedy }
-    };
-    match text.parse::<Cursor>().map_err(|error| bad(error.to_string()))? {
-        Cursor::Item(_) if sorted => Err(bad(format!("{text:?} is a place in another order"))),
-        Cursor::Sorted { .. } if !sorted => Err(bad(format!("{text:?} is a place in another order"))),
-        cursor => Ok(cursor),
-    }
-}
-
-fn misunderstood(field: &'static str, text: &str, error: QueryError) -> BadQuestion {
-    let QueryError { at: Range { start, end }, message, help } = error;
-    let place = text.get(..start).map_or(0, |before| before.chars().count()) + 1;
-    let near = match text.get(start..end).unwrap_or_default() {
-        "" => String::new(),
-        near => format!(" (`{near}`)"),
-    };
-    BadQuestion { field, what: format!("`{field}`, character {place}{near}: {message}"), remedy: help }
-}
-
-pub async fn page(app: &App, job: &Job, latest: &Run, query: ItemQuery) -> Result<ItemList> {
-    let page = app.store.search_items(query).await?;
+pub async fn list(app: &App, actor: &Actor, job: &str, listing: Listing<'_>) -> Result<ItemList> {
+    let (job, latest) = lookup::job(app, actor, job).await?;
+    let page = app.store.search_items(query(job.id, listing)?).await?;
     // Most are of the latest run; some may be of a few earlier ones.
-    let mut runs = BTreeMap::from([(latest.id, latest.clone())]);
+    let mut runs = BTreeMap::from([(latest.id, latest)]);
     for found in &page.items {
         if let Entry::Vacant(entry) = runs.entry(found.item.run) {
             entry.insert(app.store.run(found.item.run).await?);
@@ -93,4 +48,82 @@ pub async fn page(app: &App, job: &Job, latest: &Run, query: ItemQuery) -> Resul
     }
     let items = page.items.iter().map(|found| ListedItem::of(&job.kind, &runs[&found.item.run], found)).collect();
     Ok(ItemList { items, next: page.next.map(|next| next.to_string()) })
+}
+
+/// With the status words of the run that gave the item its state.
+pub async fn show(app: &App, actor: &Actor, id: ItemId) -> Result<ItemDetailView> {
+    let (job, detail) = lookup::item(app, actor, id).await?;
+    let run = app.store.run(detail.item.run).await?;
+    Ok(ItemDetailView::of(&job.kind, &run, &detail))
+}
+
+fn query(job: JobId, listing: Listing<'_>) -> Result<ItemQuery> {
+    let filter = listing.filter.filter(|text| !text.trim().is_empty());
+    let filter = filter.map(|text| Condition::parse(text).map_err(|error| misunderstood("filter", text, error)));
+    let state = listing.state.map(|state| {
+        let (field, comparison, value) = (Field::State, Comparison::Equal, place(state));
+        Condition::Compare { field, comparison, value }
+    });
+    let condition = match (state, filter.transpose()?) {
+        (Some(state), Some(filter)) => Some(state.and(filter)),
+        (state, filter) => state.or(filter),
+    };
+    let sort = listing.sort.map(|text| Sort::parse(text).map_err(|error| misunderstood("sort", text, error)));
+    let sort = sort.transpose()?;
+    let after = listing.after.map(|text| cursor(text, sort.is_some())).transpose()?;
+    Ok(ItemQuery { job, run: None, condition, sort, after, limit: listing.limit, scan: SCAN })
+}
+
+fn cursor(text: &str, sorted: bool) -> Result<Cursor> {
+    let invalid = |what: String| {
+        Error::invalid("after", what, "pass `next` of the previous page, with the same filter and order")
+    };
+    match text.parse::<Cursor>().map_err(|error| invalid(error.to_string()))? {
+        Cursor::Item(_) if sorted => Err(invalid(format!("cursor {text:?} belongs to another order"))),
+        Cursor::Sorted { .. } if !sorted => Err(invalid(format!("cursor {text:?} belongs to another order"))),
+        cursor => Ok(cursor),
+    }
+}
+
+fn misunderstood(field: &str, text: &str, error: QueryError) -> Error {
+    let QueryError { at: Range { start, end }, message, help } = error;
+    let place = text.get(..start).map_or(0, |before| before.chars().count()) + 1;
+    let near = match text.get(start..end).unwrap_or_default() {
+        "" => String::new(),
+        near => format!(" (`{near}`)"),
+    };
+    Error::invalid(field, format!("`{field}`, character {place}{near}: {message}"), help)
+}
+
+/// An online run that accepts rows, and how it makes items of them.
+pub async fn intake(app: &App, actor: &Actor, job: &str) -> Result<(Run, OnlineRows)> {
+    let (_, run) = lookup::job(app, actor, job).await?;
+    if run.counters.queued > QUEUED_AT_MOST {
+        let what = format!("queue full: {} items are waiting", run.counters.queued);
+        return Err(Error::new(what, "send the same rows again later").coded(Code::QueueFull));
+    }
+    let arrivals = arrivals(app, &run).await?;
+    Ok((run, arrivals))
+}
+
+pub async fn arrivals(app: &App, run: &Run) -> Result<OnlineRows> {
+    let spec = app.store.spec(&run.spec_hash).await?;
+    OnlineRows::of(&spec).map_err(|error| {
+        let what = format!("cannot read the definition of run {}: {error}", run.no);
+        Error::new(what, "submit the job file again")
+    })
+}
+
+/// A row seen before is skipped, so a request whose answer was lost can be sent again.
+pub async fn feed(app: &App, _change: &Change, run: &Run, items: Vec<NewItem>) -> Result<Fed> {
+    let mut fed = Fed::default();
+    let mut items = items.into_iter().peekable();
+    loop {
+        let batch: Vec<NewItem> = items.by_ref().take(BATCH).collect();
+        // Also without a row: the answer tells whether the intake is open.
+        fed += app.store.feed_items(run.id, batch, app.now()).await?;
+        if items.peek().is_none() {
+            return Ok(fed);
+        }
+    }
 }

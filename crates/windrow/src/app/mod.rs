@@ -1,26 +1,391 @@
-pub mod api_key;
-pub mod audited;
-pub mod baseline;
-pub mod code;
+//! What the program can do, one function per use case: `(&App, &Actor, request) -> Result<answer>` for reads,
+//! [`Change`](audit::Change) instead of the actor for changes. Command line, HTTP and gRPC only translate. Wire
+//! types go in and out; neither `axum` nor `clap` is named here.
+//!
+//! [`App`] is the object graph: the data directory, the store, the clock, and an engine where work is executed.
+
+pub mod actor;
+pub mod audit;
 pub mod control;
-pub mod dataset_named;
-pub mod delete;
-pub mod detail;
-pub mod error;
-pub mod exit;
-pub mod import;
+pub mod datasets;
+pub mod doctor;
 pub mod ingest;
-pub mod intake;
 pub mod items;
-pub mod listing;
+pub mod jobs;
+pub mod keys;
+pub mod kinds;
 pub mod lookup;
+pub mod nodes;
 pub mod operations;
-pub mod recent;
 pub mod report;
 pub mod resolve_run;
 pub mod results;
-pub mod retry;
 pub mod secrets;
 pub mod submit;
+pub mod watch;
 pub mod webhooks;
-pub mod wiring;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use windrow_engine::{Engine, Parts, Settings, SystemClock};
+use windrow_jobfile::Environment;
+use windrow_jobfile::dataset::Library;
+use windrow_model::access::AccessStore;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::alert::AlertStore;
+use windrow_model::audit::AuditLog;
+use windrow_model::bell::Bell;
+use windrow_model::dataset::DatasetStore;
+use windrow_model::hook::HookStore;
+use windrow_model::limit::shared::SharedLimits;
+use windrow_model::record::{NodeRole, Run, ServingNode, Session};
+use windrow_model::secret::SecretStore;
+use windrow_model::store::{Extent, Retention, Scope, Store, StoreError};
+use windrow_model::trace::Tracer;
+use windrow_model::{Clock, RunId, SessionId, Time};
+use windrow_store::redis::Link;
+use windrow_store::{OldTransaction, RedisBell, RedisLimits, SqlStore};
+
+use crate::app::audit::Rejected;
+use crate::app::secrets::Vault;
+use crate::error::{Error, Result};
+use crate::node::data_dir::{self, DataDir};
+use crate::node::observe::otlp::{Otlp, Sending, TraceArgs};
+use crate::node::options::GlobalOptions;
+use crate::node::recent::Recent;
+use crate::node::session_lock::{self, SessionLock};
+
+/// The least number of items that a `windrow run` can have at work.
+const WORKERS: usize = 32;
+
+#[derive(Clone)]
+pub struct App {
+    options: GlobalOptions,
+    data: DataDir,
+    pub store: Arc<dyn Store>,
+    /// The same, where other nodes have it too.
+    shared: Option<Arc<SqlStore>>,
+    pub datasets: Arc<dyn DatasetStore>,
+    pub alerts: Arc<dyn AlertStore>,
+    pub hooks: Arc<dyn HookStore>,
+    pub access: Arc<dyn AccessStore>,
+    pub audit: Arc<dyn AuditLog>,
+    secrets: Arc<dyn SecretStore>,
+    /// Wake-ups by other nodes.
+    bell: Option<Arc<dyn Bell>>,
+    tracer: Option<Arc<dyn Tracer>>,
+    clock: Arc<dyn Clock>,
+    aggregates: Arc<Recent<RunId, Aggregates>>,
+    stats: Arc<Recent<Extent, Stats>>,
+    rejected: Arc<Rejected>,
+    /// Of the server's engine; `None` in a command.
+    lease: Option<Duration>,
+}
+
+/// An engine and the lock that shows its process alive. The lock outlives the engine.
+pub struct Running {
+    pub engine: Engine,
+    _lock: SessionLock,
+}
+
+/// How much a server takes on at the same time, and how long it keeps what is over.
+#[derive(Debug, Clone)]
+pub struct Load {
+    pub jobs: usize,
+    pub workers: usize,
+    pub retention: Option<Retention>,
+    /// B10: those whose runs are worked on; empty: all.
+    pub regions: Vec<String>,
+    pub roles: Vec<NodeRole>,
+    /// Where it listens.
+    pub address: String,
+}
+
+impl App {
+    /// On a folder that exists: for commands that look or change something.
+    pub async fn open(options: &GlobalOptions) -> Result<Self> {
+        Self::on(options, Self::folder_of(options)?).await
+    }
+
+    /// Beside a server's database the folder only holds what is this node's own, and is made when it is needed.
+    fn folder_of(options: &GlobalOptions) -> Result<DataDir> {
+        match options.database {
+            Some(_) => DataDir::create(&options.data),
+            None => DataDir::existing(&options.data),
+        }
+    }
+
+    /// On a folder made if need be: for commands that start something.
+    pub async fn create(options: &GlobalOptions) -> Result<Self> {
+        Self::on(options, DataDir::create(&options.data)?).await
+    }
+
+    async fn on(options: &GlobalOptions, data: DataDir) -> Result<Self> {
+        let store = Arc::new(match &options.database {
+            Some(url) => with_bell(SqlStore::connect(url).await?, options, url)?,
+            None => SqlStore::open(&data.database())?,
+        });
+        let app = Self {
+            options: options.clone(),
+            data,
+            shared: options.database.as_ref().map(|_| store.clone()),
+            datasets: store.clone(),
+            alerts: store.clone(),
+            hooks: store.clone(),
+            tracer: None,
+            access: store.clone(),
+            audit: store.clone(),
+            secrets: store.clone(),
+            bell: store.bell(),
+            store,
+            clock: Arc::new(SystemClock),
+            aggregates: Arc::default(),
+            stats: Arc::default(),
+            rejected: Arc::default(),
+            lease: None,
+        };
+        app.expire_dead_sessions().await?;
+        Ok(app)
+    }
+
+    /// The same, for a server whose workers have this lease.
+    pub fn serving(self, lease: Duration) -> Self {
+        Self { lease: Some(lease), ..self }
+    }
+
+    /// A worker without a heartbeat for so long has lost its items.
+    pub fn lease_ms(&self) -> i64 {
+        self.lease.map_or(Settings::default().lease_ms, |lease| i64::try_from(lease.as_millis()).unwrap_or(i64::MAX))
+    }
+
+    /// Deletes what a deletion has left behind: a server does so in the background, a command before it ends.
+    async fn afterwards(
+        &self,
+        what: &'static str,
+        work: impl Future<Output = Result<(), StoreError>> + Send + 'static,
+    ) -> Result<()> {
+        if self.lease.is_none() {
+            return Ok(work.await?);
+        }
+        tokio::spawn(async move {
+            if let Err(error) = work.await {
+                tracing::warn!(%error, "failed to delete the rest of {what}; the next deletion retries");
+            }
+        });
+        Ok(())
+    }
+
+    /// As [`open`](Self::open), where there may be nothing yet.
+    pub async fn open_if_there(options: &GlobalOptions) -> Result<Option<Self>> {
+        match Self::folder_of(options) {
+            Ok(data) => Self::on(options, data).await.map(Some),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The transaction that somebody has kept open for longest, where others have the database too.
+    pub async fn oldest_transaction(&self) -> Option<windrow_model::store::Result<Option<OldTransaction>>> {
+        Some(self.shared.as_ref()?.oldest_transaction().await)
+    }
+
+    /// Named datasets, for what reads them where blocking is allowed.
+    pub fn library(&self) -> Library {
+        Library::new(self.datasets.clone())
+    }
+
+    pub fn data(&self) -> &DataDir {
+        &self.data
+    }
+
+    /// Which keys seal secrets, and how many each.
+    pub async fn secret_keys(&self) -> Result<Vec<(String, i64)>> {
+        Ok(self.secrets.secret_keys().await?)
+    }
+
+    /// How many secrets there are, of all workspaces.
+    pub async fn sealed_secrets(&self) -> Result<i64> {
+        Ok(self.secrets.secret_keys().await?.iter().map(|(_, count)| count).sum())
+    }
+
+    pub fn vault(&self) -> Vault {
+        Vault::new(self.secrets.clone(), self.options.key_source())
+    }
+
+    /// Variables and secrets, for what looks them up where blocking is allowed.
+    pub fn environment(&self) -> Environment {
+        let (vault, runtime) = (self.vault(), tokio::runtime::Handle::current());
+        let secrets = move |workspace: &str, name: &str| {
+            runtime.block_on(vault.value(workspace, name)).map_err(|error| error.one_line())
+        };
+        self.options.environment().with_secrets(secrets)
+    }
+
+    /// Where the files lie that a job of the workspace, sent to the server, may name.
+    pub fn files(&self, workspace: &str) -> PathBuf {
+        self.data.files(workspace)
+    }
+
+    /// What a run that is not over has come to, about now.
+    pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
+        Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
+    }
+
+    /// How the work has gone, about now.
+    pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
+        Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
+    }
+
+    /// From now on items at work are told to the collector that was named, if one was.
+    pub fn trace(&mut self, args: &TraceArgs) -> Result<Option<Sending>> {
+        let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
+        self.tracer = Some(tracer);
+        Ok(Some(sending))
+    }
+
+    /// Where everything lies.
+    pub fn folder(&self) -> &Path {
+        self.data.path()
+    }
+
+    /// Where what is being sent to the server lies until it is stored.
+    pub fn uploads(&self) -> PathBuf {
+        self.data.uploads()
+    }
+
+    pub fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    pub fn clock(&self) -> Arc<dyn Clock> {
+        self.clock.clone()
+    }
+
+    /// Releases at once what processes that were killed still hold.
+    async fn expire_dead_sessions(&self) -> Result<()> {
+        for session in self.store.sessions().await? {
+            // A worker or a node elsewhere has no lock here; it is known by its signs of life alone.
+            let elsewhere = match self.options.database {
+                Some(_) => !session_lock::is_of(&self.data.sessions(), session.id),
+                None => session.remote.is_some(),
+            };
+            if !elsewhere && session_lock::is_dead(&self.data.sessions(), session.id) {
+                self.store.expire_session(session.id, self.now()).await?;
+                session_lock::forget(&self.data.sessions(), session.id);
+            }
+        }
+        Ok(())
+    }
+
+    /// The living process that coordinates the run, if any.
+    pub async fn coordinator_of(&self, run: &Run) -> Result<Option<Session>> {
+        let Some(id) = run.coordinator.filter(|_| run.coordinator_until > self.now()) else {
+            return Ok(None);
+        };
+        Ok(self.store.sessions().await?.into_iter().find(|session| session.id == id))
+    }
+
+    /// An engine for one run only.
+    pub async fn engine(&self, run: RunId, concurrency: i64) -> Result<Running> {
+        let settings = Settings {
+            scope: Scope { only: Some(run), regions: Vec::new() },
+            workers: WORKERS.max(usize::try_from(concurrency).unwrap_or(WORKERS)),
+            ..Settings::default()
+        };
+        self.start_engine(settings, None).await
+    }
+
+    /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
+    pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
+        let Load { jobs, workers, retention, regions, roles, address } = load;
+        let is = |role| roles.contains(&role);
+        let scope = Scope { only: None, regions };
+        let settings = Settings {
+            scope,
+            coordinates: is(NodeRole::Scheduler),
+            // An API without workers of its own has those that reach it from elsewhere.
+            lends_a_hand: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
+            jobs,
+            workers: if is(NodeRole::Worker) { workers } else { 0 },
+            retention: retention.filter(|_| is(NodeRole::Scheduler)),
+            lease_ms: self.lease_ms(),
+            schedules: is(NodeRole::Scheduler),
+            ..Settings::default()
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        self.start_engine(settings, Some(ServingNode { version, roles, address, draining: false })).await
+    }
+
+    async fn start_engine(&self, settings: Settings, node: Option<ServingNode>) -> Result<Running> {
+        let now = self.now();
+        let id = SessionId::mint(now, fastrand::u64(..));
+        let lock = SessionLock::create(&self.data.sessions(), id).map_err(|error| {
+            Error::new(
+                format!("the session's lock file cannot be made: {error}"),
+                format!("check that {} may be written", self.data.path().display()),
+            )
+        })?;
+        let session = Session {
+            id,
+            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            pid: i64::from(std::process::id()),
+            regions: settings.scope.regions.clone(),
+            node,
+            remote: None,
+            at_work: 0,
+            started_at: now,
+            beat_at: now,
+            ended_at: None,
+        };
+        let parts = Parts {
+            store: self.store.clone(),
+            workloads: crate::app::kinds::workloads(self.environment(), self.library()),
+            clock: self.clock.clone(),
+            seed: fastrand::u64(..),
+            session,
+            bell: self.bell.clone(),
+            tracer: self.tracer.clone(),
+            shared_limits: self.shared_limits(id)?,
+        };
+        let engine =
+            Engine::start(parts, Settings { quota: self.options.quota.clone().unwrap_or_default(), ..settings })
+                .await?;
+        Ok(Running { engine, _lock: lock })
+    }
+
+    /// Limits that all nodes of the database keep together, by Redis where one is named.
+    fn shared_limits(&self, session: SessionId) -> Result<Option<Arc<dyn SharedLimits>>> {
+        let (store, url) = match (&self.shared, &self.options.redis) {
+            (None, None) => return Ok(None),
+            (None, Some(_)) => {
+                tracing::warn!("--redis is for nodes that share a database (--database); it is not used");
+                return Ok(None);
+            }
+            (Some(store), None) => return Ok(Some(store.clone())),
+            (Some(store), Some(url)) => (store.clone(), url),
+        };
+        let redis = Link::open(url)?;
+        Ok(Some(RedisLimits::start(store, redis, session.to_string(), self.clock.clone())))
+    }
+
+    /// A command line for this same folder, to be shown as a hint.
+    pub fn command(&self, arguments: &str) -> String {
+        let path = self.data.path();
+        let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
+        // The clients of a server know it by its address, not by its directory.
+        if self.lease.is_some() || path == Path::new(data_dir::DEFAULT) || from_environment {
+            return format!("windrow {arguments}");
+        }
+        format!("windrow --data {} {arguments}", path.display())
+    }
+}
+
+/// Nodes wake each other up by Redis where their database cannot do it. Its name is the installation's.
+fn with_bell(store: SqlStore, options: &GlobalOptions, database: &str) -> Result<SqlStore> {
+    let Some(url) = options.redis.as_ref().filter(|_| store.bell().is_none()) else { return Ok(store) };
+    let place = database.split('?').next().unwrap_or(database);
+    let name = place.rsplit_once('/').map_or(place, |(_, name)| name);
+    let bell = RedisBell::start(Link::open(url)?, name, format!("{:016x}", fastrand::u64(..)));
+    Ok(store.with_bell(Arc::new(bell)))
+}

@@ -1,47 +1,45 @@
-//! What operations can do that other jobs cannot: plan, let waves open, tell of their targets, and be taken
-//! back. What the command line and the API have in common.
+//! What only operations have: a preview of their changes, and targets.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use windrow_engine::Request;
+use windrow_jobfile::Environment;
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::job_file::Depth;
 use windrow_model::ItemId;
-use windrow_model::record::{Job, Run};
 use windrow_model::rollout::Rollout;
-use windrow_model::state::Mode;
-use windrow_model::store::{ItemFilter, Selection};
+use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
-use windrow_wire::request::{Approve, Rollback};
+use windrow_operation::{Preview, TargetRecord};
 use windrow_wire::{Plan, PlannedTarget, TargetList, TargetView};
-use windrow_workloads::operation::{self, Preview, TargetRecord};
-use windrow_workloads::{Environment, LoadedJob, kind};
 
-use crate::app::error::{Code, Error, Result};
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::lookup;
 use crate::app::submit;
-use crate::app::wiring::App;
+use crate::error::{Code, Error, Result};
 
 /// Targets that are read with all their steps at once.
 const DETAILS: usize = 100;
 
-/// Which of an operation's targets to tell of.
+/// Which targets of an operation.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted {
+pub struct TargetFilter {
     pub status: Option<BatchStatus>,
     pub after: Option<ItemId>,
-    /// Targets looked at; fewer are given where a status is asked for.
+    /// Targets read; a status leaves fewer of them.
     pub limit: usize,
 }
 
-pub async fn targets(app: &App, job: &Job, latest: &Run, wanted: Wanted) -> Result<TargetList> {
-    if job.kind != operation::KIND {
-        let remedy = format!("its items: {}", app.command(&format!("jobs items {}", job.name)));
-        return Err(
-            Error::new(format!("{} is no operation and has no targets", job.name), remedy).coded(Code::Conflict)
-        );
+pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) -> Result<TargetList> {
+    let (job, latest) = lookup::job(app, actor, job).await?;
+    if job.kind != windrow_operation::KIND {
+        let remedy = format!("list its items with `{}`", app.command(&format!("jobs items {}", job.name)));
+        return Err(Error::new(format!("{} is not an operation", job.name), remedy).coded(Code::Conflict));
     }
     let filter = ItemFilter { job: job.id, run: None, state: None, after: wanted.after, limit: wanted.limit };
     let items = app.store.items(filter).await?;
-    let mut runs = BTreeMap::from([(latest.id, latest.clone())]);
+    let mut runs = BTreeMap::from([(latest.id, latest)]);
     let mut targets = Vec::with_capacity(items.len());
     for some in items.chunks(DETAILS) {
         for detail in app.store.details(some.iter().map(|item| item.id).collect()).await? {
@@ -75,46 +73,17 @@ fn shown(record: TargetRecord) -> TargetView {
     }
 }
 
-/// Lets the next wave open, or all up to one; returns the run as it stands then.
-pub async fn approve(app: &App, job: &Job, run: &Run, wish: Approve, actor: &str) -> Result<Run> {
-    if run.rollout.is_none() {
-        let what = format!("run {} of {} has no waves", run.no, job.name);
-        return Err(Error::new(what, "there is nothing to approve").coded(Code::Conflict));
-    }
-    Ok(app.store.approve(run.id, last_approved(run.stage.wave, wish), actor, app.now()).await?)
+/// As [`plan`], of a job file sent as text.
+pub async fn plan_text(app: &App, actor: &Actor, file: String, limit: usize) -> Result<Plan> {
+    let job = submit::load(app, actor, file, None, Depth::First).await?;
+    plan(&job, app.environment().of_workspace(&job.workspace), limit).await
 }
 
-/// From 0, as the store counts.
-fn last_approved(open: i64, wish: Approve) -> i64 {
-    match (wish.all, wish.wave) {
-        (true, _) => i64::MAX,
-        (false, Some(wave)) => wave - 1,
-        (false, None) => open + 1,
-    }
-}
-
-/// A run that takes back what the job has changed.
-pub async fn rollback(app: &App, job: &Job, latest: &Run, wish: Rollback) -> Result<Request> {
-    if !kind::rolls_back(&job.kind) {
-        let what = format!("{} is of kind {}, which changes nothing that could be undone", job.name, job.kind);
-        return Err(Error::new(what, "to be rid of its results, delete the job").coded(Code::NothingToUndo));
-    }
-    let mut request = submit::of_run(app, job, latest, Mode::Rollback).await?;
-    let items = wish.items.into_iter().map(ItemId).collect();
-    request.selection =
-        Some(Selection { wave: wish.wave.map(|wave| wave - 1), items, ..Selection::of(Mode::Rollback) });
-    (request.spec, request.spec_hash) = operation::forced(&request.spec, wish.force).map_err(|error| {
-        let what = format!("the definition cannot be read: {error}");
-        Error::new(what, "use the version it was submitted with").coded(Code::Conflict)
-    })?;
-    Ok(request)
-}
-
-/// What the operation would do; lists so many targets, and looks at all.
+/// The changes the operation would make; reads all targets and lists some.
 pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Result<Plan> {
-    if job.kind != operation::KIND {
-        let what = format!("{} is an {}, which changes nothing", job.name, job.kind);
-        let remedy = "to see what it would do and cost: windrow run FILE --dry-run";
+    if job.kind != windrow_operation::KIND {
+        let what = format!("cannot plan {}: jobs of kind {} make no external changes", job.name, job.kind);
+        let remedy = "estimate calls and cost with `windrow run FILE --dry-run`";
         return Err(Error::new(what, remedy).coded(Code::Conflict));
     }
     let total = job.rows as i64;
@@ -127,14 +96,14 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
             (false, false) => &mut plan.changed,
         };
         *count += 1;
-        // Whatever is refused is what the person has to see.
+        // Targets that reject the change are what the person has to see.
         if plan.targets.len() < limit || (preview.error.is_some() && plan.refused <= limit as i64) {
             plan.targets.push(planned(preview));
         }
     };
-    operation::preview(&job.spec, environment, each).await.map_err(|failure| {
-        let what = format!("nothing could be found out: {failure}");
-        Error::new(what, "correct it, then plan again").coded(Code::Conflict)
+    windrow_operation::preview(&job.spec, environment, each).await.map_err(|failure| {
+        let what = format!("cannot preview {}: {failure}", job.name);
+        Error::new(what, "correct it and retry").coded(Code::Conflict)
     })?;
     Ok(plan)
 }
@@ -160,11 +129,5 @@ mod tests {
         assert_eq!(sizes(&rollout, 25), [1, 10, 10, 4]);
         assert_eq!(sizes(&Rollout::default(), 7), [7]);
         assert_eq!(sizes(&rollout, 0), [0; 0]);
-    }
-
-    #[test]
-    fn an_approval_is_for_the_next_wave_unless_it_says_more() {
-        let approve = |wave, all| last_approved(3, Approve { wave, all });
-        assert_eq!([approve(None, false), approve(Some(9), false), approve(None, true)], [4, 8, i64::MAX]);
     }
 }

@@ -1,33 +1,34 @@
-//! What running a file means now: a first run, going on with an unfinished one, or another run of
-//! a finished job. Decided from what is stored, and said to the person. The same for a command on a
-//! folder and for one sent to a server; they differ in who works ([`Host`]).
+//! What running a file means now: a first run, resuming an unfinished one, or another run of a finished job. It is
+//! decided from what is stored. The same for a command on this machine and for one sent to a server; they differ in
+//! who executes the run ([`RunExecutor`]).
 
-use std::future::Future;
-
+use windrow_engine::Request;
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::job_file::Depth;
 use windrow_model::record::{Job, Run, RunLimits, Session};
 use windrow_model::state::{Mode, RunEvent, RunState};
 use windrow_model::{JobId, RunId, SessionId};
-use windrow_workloads::LoadedJob;
+use windrow_wire::Submitted;
+use windrow_wire::request::Submit;
 
-use crate::app::error::{Code, Error, Result};
+use crate::app::App;
+use crate::app::audit::Change;
+use crate::app::control;
 use crate::app::submit;
-use crate::app::wiring::App;
-use crate::cli::view::text;
+use crate::error::{Code, Error, Result};
+use crate::text;
 
-/// Who works on what is started.
-pub trait Host: Sync {
-    /// Who acts, for the log.
-    fn actor(&self) -> &str;
-
-    /// Whether what this session coordinates is at work right here.
+/// Who executes the run.
+pub trait RunExecutor: Sync {
+    /// Whether the session belongs to this executor.
     fn is(&self, session: SessionId) -> bool;
 
-    /// Returns when a run that is to end has ended.
+    /// Returns when a run that is stopping has ended.
     fn end(&self, app: &App, run: &Run) -> impl Future<Output = Result<()>> + Send;
 }
 
 #[derive(Debug)]
-pub struct Course {
+pub struct ResolvedRun {
     pub job: JobId,
     pub run: RunId,
     pub resumed: bool,
@@ -37,105 +38,159 @@ pub struct Course {
 
 /// What the person asked for, beside the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    /// All rows; what was done before is taken over.
-    Usual,
-    /// All rows, and everything anew.
-    Afresh,
-    /// Rows the job has not seen.
+pub enum RunIntent {
+    /// All rows; unchanged results are reused.
+    Run,
+    /// All rows, without reusing results.
+    RunFresh,
+    /// Rows the job has not run.
     Append,
-    /// Rows that were done, judged by the file's evaluators.
+    /// The file's evaluators on stored outputs.
     Rescore,
-    /// Rows that arrive.
+    /// Rows that arrive while the run is open.
     Online,
 }
 
-impl Wanted {
+impl RunIntent {
+    pub fn of(mode: Mode, fresh: bool) -> Result<Self> {
+        match (mode, fresh) {
+            (Mode::Submit, false) => Ok(RunIntent::Run),
+            (Mode::Submit, true) => Ok(RunIntent::RunFresh),
+            (Mode::Append, false) => Ok(RunIntent::Append),
+            (Mode::Rescore, false) => Ok(RunIntent::Rescore),
+            (Mode::Online, false) => Ok(RunIntent::Online),
+            _ => {
+                let remedy = "use submit, append, rescore or online; `fresh` goes with submit";
+                Err(Error::invalid("mode", format!("`resume` does not fit mode {mode}"), remedy))
+            }
+        }
+    }
+
     pub fn mode(self) -> Mode {
         match self {
-            Wanted::Usual | Wanted::Afresh => Mode::Submit,
-            Wanted::Append => Mode::Append,
-            Wanted::Rescore => Mode::Rescore,
-            Wanted::Online => Mode::Online,
+            RunIntent::Run | RunIntent::RunFresh => Mode::Submit,
+            RunIntent::Append => Mode::Append,
+            RunIntent::Rescore => Mode::Rescore,
+            RunIntent::Online => Mode::Online,
         }
     }
 }
 
-pub async fn course(app: &App, file: &LoadedJob, wanted: Wanted, host: &impl Host) -> Result<Course> {
+/// A job file becomes a run. Its first rows are checked before anything is stored (E4), so that a million rows
+/// take no longer than a thousand; the others are read while they are planned.
+pub async fn submit(
+    app: &App,
+    change: &Change,
+    wish: Submit,
+    key: Option<String>,
+    executor: &impl RunExecutor,
+) -> Result<Submitted> {
+    let mut file = submit::load(app, &change.actor, wish.file, wish.dataset, Depth::First).await?;
+    if let Some(rows) = wish.first {
+        file = windrow_experiment::first_rows(file, rows).map_err(|error| {
+            Error::invalid("first", format!("`first` does not fit this file: {error}"), "leave it out")
+        })?;
+    }
+    file.limits = control::with_budget(file.limits, wish.budget)?;
+    let mode = wish.mode.unwrap_or(Mode::Submit);
+    if wish.resume {
+        let intent = RunIntent::of(mode, wish.fresh)?;
+        let resolved = resolve(app, change, &file, intent, executor).await?;
+        return Ok(Submitted {
+            job: resolved.job.to_string(),
+            name: file.name,
+            run: resolved.run.to_string(),
+            existing: false,
+            warnings: file.warnings,
+            resumed: resolved.resumed,
+            notes: resolved.notes,
+        });
+    }
+    submit::check_mode(app, &file, mode).await?;
+    let request = Request { fresh: wish.fresh, idempotency_key: key, ..submit::of_file(change, &file, mode) };
+    submit::start(app, request, file.warnings).await
+}
+
+pub async fn resolve(
+    app: &App,
+    change: &Change,
+    file: &LoadedJob,
+    intent: RunIntent,
+    executor: &impl RunExecutor,
+) -> Result<ResolvedRun> {
     let Some(job) = app.store.find_job(&file.workspace, &file.name).await? else {
-        return first_run(app, file, wanted, host).await;
+        return first_run(app, change, file, intent).await;
     };
     let run = app.store.run(job.latest_run).await?;
     if run.state.is_final() {
-        return another_run(app, file, &job, &run, wanted, host).await;
+        return another_run(app, change, file, &job, &run, intent).await;
     }
-    if let Some(session) = app.coordinator_of(&run).await?.filter(|session| !host.is(session.id)) {
-        return Err(held_elsewhere(app, &job, &run, &session));
+    if let Some(session) = app.coordinator_of(&run).await?.filter(|session| !executor.is(session.id)) {
+        return Err(executed_elsewhere(app, &job, &run, &session));
     }
-    if wanted == Wanted::Afresh || run.state.is_stopping() {
-        end_first(app, &run, host).await?;
-        let note = format!("run {} of {} was ended first", run.no, job.name);
-        return begin(app, file, wanted, Some(note), host).await;
+    if intent == RunIntent::RunFresh || run.state.is_stopping() {
+        end_first(app, change, &run, executor).await?;
+        let note = format!("Run {} of {} was cancelled first", run.no, job.name);
+        return begin(app, change, file, intent, Some(note)).await;
     }
     if run.spec_hash != file.spec_hash {
-        return Err(changed_meanwhile(app, &job, &run));
+        return Err(definition_changed(app, &job, &run));
     }
-    let same = run.mode == wanted.mode() || (wanted == Wanted::Usual && run.mode == Mode::Append);
+    let same = run.mode == intent.mode() || (intent == RunIntent::Run && run.mode == Mode::Append);
     if !same {
         return Err(another_mode(app, &job, &run));
     }
-    go_on(app, file, run, host).await
+    resume(app, change, file, run).await
 }
 
-async fn first_run(app: &App, file: &LoadedJob, wanted: Wanted, host: &impl Host) -> Result<Course> {
-    match wanted {
-        Wanted::Rescore => Err(Error::new(
-            format!("{} has not run yet, so there is nothing to judge again", file.name),
-            "run it first, without `--rescore`",
-        )
-        .coded(Code::Conflict)),
-        // To a job that has seen nothing, every row is new.
-        Wanted::Append => begin(app, file, Wanted::Usual, None, host).await,
-        _ => begin(app, file, wanted, None, host).await,
+async fn first_run(app: &App, change: &Change, file: &LoadedJob, intent: RunIntent) -> Result<ResolvedRun> {
+    match intent {
+        RunIntent::Rescore => Err(submit::never_run(&file.name)),
+        // To a job that has run nothing, every row is new.
+        RunIntent::Append => begin(app, change, file, RunIntent::Run, None).await,
+        _ => begin(app, change, file, intent, None).await,
     }
 }
 
 async fn another_run(
     app: &App,
+    change: &Change,
     file: &LoadedJob,
     job: &Job,
     run: &Run,
-    wanted: Wanted,
-    host: &impl Host,
-) -> Result<Course> {
+    intent: RunIntent,
+) -> Result<ResolvedRun> {
     let name = &job.name;
-    let note = match wanted {
-        Wanted::Afresh => format!("new run of {name}: everything is done again"),
-        Wanted::Usual => {
-            format!("{name} has run before: what has not changed is taken over; --new does everything again")
+    let note = match intent {
+        RunIntent::RunFresh => format!("New run of {name} without reusing results"),
+        RunIntent::Run => {
+            format!("Reusing results of run {} where nothing changed (use --new to run everything again)", run.no)
         }
-        Wanted::Append => format!("appending to {name}: only rows it has not seen"),
-        Wanted::Rescore => {
-            let remedy = "run it without `--rescore`: what has not changed is taken over there too";
-            submit::check_rescore(app, run, file, remedy).await?;
-            format!("rescoring {name}: no target is called; columns that changed stay beside the new ones")
+        RunIntent::Append => format!("Appending to {name}: only rows that are new in the dataset"),
+        RunIntent::Rescore => {
+            submit::check_rescore(app, run, file).await?;
+            format!("Rescoring stored outputs of {name}; the target is not called")
         }
-        Wanted::Online => format!("{name} is open for rows; those it has seen are left alone"),
+        RunIntent::Online => format!("{name} is open for rows; rows it has already run are skipped"),
     };
-    begin(app, file, wanted, Some(note), host).await
+    begin(app, change, file, intent, Some(note)).await
 }
 
-async fn begin(app: &App, file: &LoadedJob, wanted: Wanted, note: Option<String>, host: &impl Host) -> Result<Course> {
-    let mut request = submit::of_file(file, wanted.mode());
-    request.fresh = wanted == Wanted::Afresh;
-    request.actor = host.actor().to_owned();
-    let submitted = submit::submit_once(app, request).await?;
-    Ok(Course { job: submitted.job, run: submitted.run, resumed: false, notes: note.into_iter().collect() })
+async fn begin(
+    app: &App,
+    change: &Change,
+    file: &LoadedJob,
+    intent: RunIntent,
+    note: Option<String>,
+) -> Result<ResolvedRun> {
+    let request = Request { fresh: intent == RunIntent::RunFresh, ..submit::of_file(change, file, intent.mode()) };
+    let submitted = submit::store_run(app, request).await?;
+    Ok(ResolvedRun { job: submitted.job, run: submitted.run, resumed: false, notes: note.into_iter().collect() })
 }
 
-async fn go_on(app: &App, file: &LoadedJob, run: Run, host: &impl Host) -> Result<Course> {
+async fn resume(app: &App, change: &Change, file: &LoadedJob, run: Run) -> Result<ResolvedRun> {
     let mut notes = Vec::new();
-    // A budget given on an earlier command line holds until another is given.
+    // A budget given on an earlier command line stays until another is given.
     let limits = RunLimits {
         max_losses: run.limits.max_losses,
         max_failed: file.limits.max_failed.or(run.limits.max_failed),
@@ -144,45 +199,46 @@ async fn go_on(app: &App, file: &LoadedJob, run: Run, host: &impl Host) -> Resul
         ..file.limits
     };
     if limits != run.limits {
-        let _amended = app.store.amend(run.id, limits, host.actor(), app.now()).await?;
-        notes.push(format!("this run has other limits now: {limits}"));
+        let _amended = app.store.amend(run.id, limits, &change.actor.name, app.now()).await?;
+        notes.push(format!("New limits of this run: {limits}"));
     }
     if let Some(spent) = limits.exhausted_by(&run.spent) {
-        let remedy = "raise `budget` in the file, or pass `--budget` or `--budget-tokens`; everything done is kept";
-        return Err(submit::budget_spent(&run, &spent, remedy));
+        return Err(control::budget_spent(&run, &spent));
     }
     let was_paused = run.state == RunState::Paused;
     if was_paused {
-        let _resumed = app.store.request_transition(run.id, RunEvent::Resume, host.actor(), None, app.now()).await?;
+        let _resumed =
+            app.store.request_transition(run.id, RunEvent::Resume, &change.actor.name, None, app.now()).await?;
     }
     let total = if run.planned { run.counters.total } else { run.counters.total.max(file.rows as i64) };
     notes.push(format!(
-        "continuing run {}: {} of {} items done{}",
-        run.id,
+        "Resuming run {}: {} of {} items done{}",
+        run.no,
         text::count(run.counters.settled()),
         text::count(total),
-        if was_paused { " (it was paused and is now resumed)" } else { "" },
+        if was_paused { " (it was paused)" } else { "" },
     ));
-    Ok(Course { job: run.job, run: run.id, resumed: true, notes })
+    Ok(ResolvedRun { job: run.job, run: run.id, resumed: true, notes })
 }
 
-/// An unfinished run is ended, so that another can start.
-async fn end_first(app: &App, run: &Run, host: &impl Host) -> Result<()> {
+/// Ends an unfinished run, so that another can start.
+async fn end_first(app: &App, change: &Change, run: &Run, executor: &impl RunExecutor) -> Result<()> {
     if !run.state.is_stopping() {
         let reason = Some("replaced by a new run");
-        let _ended = app.store.request_transition(run.id, RunEvent::Terminate, host.actor(), reason, app.now()).await?;
+        let _ended =
+            app.store.request_transition(run.id, RunEvent::Terminate, &change.actor.name, reason, app.now()).await?;
     }
-    host.end(app, run).await
+    executor.end(app, run).await
 }
 
-fn held_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
+fn executed_elsewhere(app: &App, job: &Job, run: &Run, session: &Session) -> Error {
     Error::new(
         format!(
-            "ExperimentRunningExisted: run {} of {} is being worked on by process {} on {}",
+            "ExperimentRunningExisted: run {} of {} is being executed by process {} on {}",
             run.no, job.name, session.pid, session.host
         ),
         format!(
-            "wait for it, stop it there with Ctrl-C, or end it with `{}`",
+            "wait for it, stop it there with Ctrl-C, or cancel it with `{}`",
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )
@@ -193,26 +249,25 @@ fn another_mode(app: &App, job: &Job, run: &Run) -> Error {
     Error::new(
         format!("run {} of {} ({}) is unfinished", run.no, job.name, run.mode),
         format!(
-            "finish it the way it was started, or end it with `{}`",
+            "resume it in the mode it was started in, or cancel it with `{}`",
             app.command(&format!("jobs cancel {}", job.name))
         ),
     )
     .coded(Code::RunningExisted)
 }
 
-fn changed_meanwhile(app: &App, job: &Job, run: &Run) -> Error {
+fn definition_changed(app: &App, job: &Job, run: &Run) -> Error {
     let counters = &run.counters;
     Error::new(
         format!(
-            "the file has changed, and run {} of {} with the old definition is unfinished ({} of {} items done)",
+            "the file has changed, and run {} of {} with the earlier definition is unfinished ({} of {} items done)",
             run.no,
             job.name,
             text::count(counters.settled()),
             text::count(counters.total),
         ),
         format!(
-            "one of three: finish the old run as it was (restore the file and run it, or `{}`); end it with `{}`; \
-             or start afresh with `--new`",
+            "finish that run (restore the file and run it, or `{}`), cancel it with `{}`, or start a new run with `--new`",
             app.command(&format!("jobs resume {} --here", job.name)),
             app.command(&format!("jobs cancel {}", job.name))
         ),

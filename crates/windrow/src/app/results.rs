@@ -1,5 +1,5 @@
-//! What to make of a run that is over: its numbers, its gates, what it is compared with, the worst
-//! of it, and so how the program ends.
+//! What a finished run amounts to: its numbers, quality gates, comparison with a baseline and lowest scores, and so
+//! the exit code.
 
 use windrow_model::aggregate::Aggregates;
 use windrow_model::compare::Comparison;
@@ -8,13 +8,13 @@ use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overa
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{Extent, ItemFilter};
-use windrow_wire::{BadRow, BaselineHead, Findings, GateList, ItemRow, RunResult};
+use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult};
 
-use crate::app::baseline;
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
+use crate::app::App;
+use crate::app::actor::Actor;
 use crate::app::ingest;
-use crate::app::wiring::App;
+use crate::app::lookup;
+use crate::error::{Code, Error, Exit, Result};
 
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
@@ -26,12 +26,10 @@ const DETAILS: usize = 100;
 
 /// What is asked beside the run itself.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct Options {
     /// `JOB[#RUN]` instead of the job file's baseline.
     pub baseline: Option<String>,
-    /// The only workspace the baseline may be of; `None` for any.
-    pub within: Option<String>,
-    /// How many of the worst findings.
+    /// How many of the lowest scores.
     pub worst: usize,
 }
 
@@ -50,12 +48,11 @@ pub struct Assessment {
     pub exit: Exit,
 }
 
-pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
-    let job = app.store.job(run.job).await?;
-    let spec = app.store.spec(&run.spec_hash).await?.value();
-    let quality = quality(&spec);
+async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options) -> Result<Assessment> {
+    let spec = app.store.spec(&run.spec_hash).await?;
+    let quality = windrow_experiment::quality(&spec).map_err(|error| unreadable_gates(&job, run, &error))?;
     let aggregates = aggregates(app, run).await?;
-    let baseline = baseline::of(app, run, &quality, wish).await?;
+    let baseline = baseline(app, actor, &job, run, &quality, options).await?;
     let comparison = match &baseline {
         Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
         None => None,
@@ -73,10 +70,10 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     let gates = quality.judge(&evidence);
     let exit = exit(run, &quality, &whole.counters, &gates);
     Ok(Assessment {
-        worst: worst(app, run, wish.worst).await?,
+        worst: worst(app, run, options.worst).await?,
         failed: failed(app, &job.kind, run).await?,
         run: run.clone(),
-        judges: judges(&spec),
+        judges: windrow_experiment::judges(&spec),
         aggregates,
         gates,
         baseline,
@@ -86,32 +83,46 @@ pub async fn assess(app: &App, run: &Run, wish: &Wish) -> Result<Assessment> {
     })
 }
 
-/// What is to be said of a run: of one that is not over its numbers so far.
-pub async fn result(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<RunResult> {
+/// The result of a run; of an unfinished one the numbers so far.
+pub async fn result(app: &App, actor: &Actor, run: &str, options: &Options) -> Result<RunResult> {
+    let (job, run) = lookup::run(app, actor, run).await?;
     let mut result = match run.state.is_final() {
-        true => assess(app, run, wish).await?.result(false),
-        false => so_far(app, job, run).await?,
+        true => assess(app, actor, job.clone(), &run, options).await?.result(false),
+        false => {
+            let aggregates = app.store.aggregates(run.id).await?;
+            RunResult::of(&job, &run, aggregates, Findings::default(), false, Exit::Interrupted.code())
+        }
     };
-    if job.kind == windrow_workloads::ingest::KIND {
-        result.ingest = Some(ingest::stats(app, job, run).await?);
+    if job.kind == windrow_ingest::KIND {
+        result.ingest = Some(ingest::stats(app, &job, &run).await?);
     }
     Ok(result)
 }
 
-/// The gates of a run that is over, judged once more.
-pub async fn gates(app: &App, job: &Job, run: &Run, wish: &Wish) -> Result<GateList> {
+/// Evaluates the gates of a finished run again.
+pub async fn gates(app: &App, actor: &Actor, run: &str, baseline: Option<String>) -> Result<GateList> {
+    let (job, run) = lookup::run(app, actor, run).await?;
     if !run.state.is_final() {
-        let what = format!("run {} of {} is {} and not over", run.no, job.name, run.state);
-        return Err(Error::new(what, "gates are judged when a run has ended").coded(Code::Conflict));
+        let what = format!("run {} of {} is {}", run.no, job.name, run.state);
+        return Err(Error::new(what, "gates are evaluated when a run has ended").coded(Code::Conflict));
     }
-    let assessed = assess(app, run, wish).await?;
+    let assessed = assess(app, actor, job, &run, &Options { baseline, worst: 0 }).await?;
     Ok(GateList { exit_code: assessed.exit.code(), gates: assessed.gates })
 }
 
-/// A run that is not over: its numbers, and nothing judged yet.
-async fn so_far(app: &App, job: &Job, run: &Run) -> Result<RunResult> {
-    let aggregates = app.store.aggregates(run.id).await?;
-    Ok(RunResult::of(job, run, aggregates, Findings::default(), false, Exit::Interrupted.code()))
+/// For a report.
+pub async fn assessment(app: &App, actor: &Actor, run: &str, options: &Options) -> Result<Assessment> {
+    let (job, run) = lookup::run(app, actor, run).await?;
+    assess(app, actor, job, &run, options).await
+}
+
+/// Two runs, each `JOB`, `JOB#3` or an id; lists at most `rows` that flipped either way.
+pub async fn compare(app: &App, actor: &Actor, before: &str, after: &str, rows: usize) -> Result<Compared> {
+    let before = lookup::run(app, actor, before).await?;
+    let after = lookup::run(app, actor, after).await?;
+    let comparison = app.store.compare(before.1.id, after.1.id, rows).await?;
+    let head = |(job, run): &(Job, Run)| BaselineHead::of(job, run);
+    Ok(Compared { before: head(&before), after: head(&after), comparison })
 }
 
 impl Assessment {
@@ -164,20 +175,59 @@ fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exi
     }
 }
 
-/// Evaluators of a frozen definition that ask a model.
-pub fn judges(spec: &serde_json::Value) -> Vec<String> {
-    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
-    let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
-    evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
+/// No gates at all would pass.
+fn unreadable_gates(job: &Job, run: &Run, error: &serde_json::Error) -> Error {
+    let what = format!("cannot read the quality gates of run {} of {}: {error}", run.no, job.name);
+    Error::new(what, "use the version of windrow that the run was submitted with").coded(Code::Conflict)
 }
 
-/// As the run's own definition froze it.
-fn quality(spec: &serde_json::Value) -> Quality {
-    spec.get("quality").and_then(|quality| serde_json::from_value(quality.clone()).ok()).unwrap_or_default()
+/// The run to compare with: the one the caller names, else the one of the job file, else the job's previous
+/// completed run.
+async fn baseline(
+    app: &App,
+    actor: &Actor,
+    job: &Job,
+    run: &Run,
+    quality: &Quality,
+    options: &Options,
+) -> Result<Option<(Job, Run)>> {
+    if let Some(named) = &options.baseline {
+        let found = lookup::run(app, actor, named).await?;
+        // The job's own name means its latest run, which by now is this one.
+        return if found.1.id == run.id { previous(app, job, run).await } else { Ok(Some(found)) };
+    }
+    let Some(baseline) = &quality.baseline else { return previous(app, job, run).await };
+    // A job or run that does not exist yet is no baseline; the result does not depend on it.
+    let Some(other) = app.store.find_job(&job.workspace, &baseline.job).await? else { return Ok(None) };
+    let runs = app.store.runs(other.id).await?;
+    let found = match baseline.run {
+        Some(no) => runs.into_iter().find(|run| run.no == no),
+        None => latest_baseline(app, runs, run).await?,
+    };
+    Ok(found.map(|found| (other, found)))
+}
+
+async fn previous(app: &App, job: &Job, run: &Run) -> Result<Option<(Job, Run)>> {
+    let found = latest_baseline(app, app.store.runs(run.job).await?, run).await?;
+    Ok(found.map(|found| (job.clone(), found)))
+}
+
+/// Only a completed run over all rows can be a baseline; a retry covers only what had failed.
+async fn latest_baseline(app: &App, runs: Vec<Run>, run: &Run) -> Result<Option<Run>> {
+    let is_baseline = |other: &Run| {
+        let earlier = other.job != run.job || other.no < run.no;
+        earlier && other.state == RunState::Completed && other.mode == Mode::Submit
+    };
+    for other in runs.into_iter().rev().filter(is_baseline) {
+        if !windrow_experiment::is_trial_run(&app.store.spec(&other.spec_hash).await?) {
+            return Ok(Some(other));
+        }
+    }
+    Ok(None)
 }
 
 /// A run that is over has them stored: a later run does not change what it was.
-pub async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
+async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
         Some(aggregates) => Ok(aggregates),
         None => Ok(app.store.aggregates(run.id).await?),

@@ -1,18 +1,80 @@
-//! Submitting a run: from a job file, or from what a job is already. What the command line and the
-//! API have in common.
+//! Starting runs: from a job file, from the definition a job already has, or of the items that failed.
 
-use windrow_engine::{Request, submit as submit_request};
-use windrow_model::record::{Job, Run, Schedule};
-use windrow_model::state::Mode;
-use windrow_model::store::Submitted;
-use windrow_model::{RunId, cron};
-use windrow_workloads::{LoadedJob, experiment, job_file};
+use crate::app::kinds;
+use windrow_engine::{Request, scheduled_request, submit as submit_request};
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::diagnostics::Excerpt;
+use windrow_jobfile::job_file::{self, Base, Depth};
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{ItemState, Mode};
+use windrow_model::store::{self, ItemFilter, Selection};
+use windrow_model::{ErrorClass, ItemId, JobId, RunId, Time};
+use windrow_wire::request::{Check, CloneRequest, Rescore, Retry, Rollback, Rows};
+use windrow_wire::{InOrder, Submitted};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::{self, App};
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::lookup;
+use crate::error::{Code, Error, Result};
 
-pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
+const UNCHANGED: &str = "run the file without rescoring; unchanged results are reused";
+
+/// Checks all that is checked before a run is stored (E4), with every row of the dataset.
+pub async fn check(app: &App, actor: &Actor, wish: Check) -> Result<InOrder> {
+    let job = load(app, actor, wish.file, None, Depth::Whole).await?;
+    Ok(InOrder { job: job.name, kind: job.kind.to_owned(), items: job.rows, warnings: job.warnings })
+}
+
+/// Reads rows of the dataset, so it must not block the runtime. The workspace is checked first: what is wrong with
+/// a file must not tell which datasets another workspace has.
+pub async fn load(app: &App, actor: &Actor, text: String, rows: Option<Rows>, depth: Depth) -> Result<LoadedJob> {
+    let workspace = job_file::workspace_named_in(&text).unwrap_or_else(|| actor.home().to_owned());
+    actor.within(Some(&workspace))?;
+    let (files, library, environment) = (app.files(&workspace), app.library(), app.environment());
+    let load = move || {
+        let rows = rows.as_ref().map(|rows| (rows.name.as_str(), rows.version));
+        let base = Base { folder: &files, closed: true, workspace: &workspace, depth, rows };
+        job_file::load_text(Excerpt::whole("job", text), base, &environment, Some(&library), kinds::KINDS)
+    };
+    let loaded = tokio::task::spawn_blocking(load).await;
+    Ok(loaded.map_err(|panic| Error::new(format!("failed to read the job file: {panic}"), ""))??)
+}
+
+pub async fn check_mode(app: &App, file: &LoadedJob, mode: Mode) -> Result<()> {
+    match mode {
+        Mode::Submit | Mode::Append | Mode::Online => Ok(()),
+        Mode::Rescore => {
+            let Some(job) = app.store.find_job(&file.workspace, &file.name).await? else {
+                return Err(never_run(&file.name).about("mode"));
+            };
+            let latest = app.store.run(job.latest_run).await?;
+            check_rescore(app, &latest, file).await
+        }
+        Mode::FailRetry | Mode::Rollback => {
+            let remedy = "use submit, append, rescore or online; a retry is POST /api/v1/jobs/{job}/retry";
+            Err(Error::invalid("mode", format!("a job file cannot be run in mode {mode}"), remedy))
+        }
+    }
+}
+
+/// Nothing can be rescored.
+pub fn never_run(name: &str) -> Error {
+    let what = format!("cannot rescore {name}: it has not run yet");
+    Error::new(what, "run it first, without rescoring").coded(Code::Conflict)
+}
+
+/// A rescore does not call the target, so only the evaluators may have changed.
+pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob) -> Result<()> {
+    let frozen = app.store.spec(&before.spec_hash).await?;
+    if windrow_experiment::differ_in_judging_only(&frozen, &file.spec) {
+        return Ok(());
+    }
+    let what = format!("cannot rescore {}: more than its evaluators has changed", file.name);
+    Err(Error::new(what, UNCHANGED).coded(Code::Conflict))
+}
+
+pub fn of_file(change: &Change, file: &LoadedJob, mode: Mode) -> Request {
     Request {
         workspace: file.workspace.clone(),
         name: file.name.clone(),
@@ -28,58 +90,152 @@ pub fn of_file(file: &LoadedJob, mode: Mode) -> Request {
         selection: None,
         schedule: file.schedule.clone(),
         idempotency_key: None,
-        actor: wiring::actor(),
+        actor: change.actor.name.clone(),
     }
 }
 
 /// With the definition and the limits of an earlier run.
-pub async fn of_run(app: &App, job: &Job, run: &Run, mode: Mode) -> Result<Request> {
-    Ok(Request::of_run(app.store.as_ref(), job, run, mode, wiring::actor()).await?)
+pub async fn of_run(app: &App, change: &Change, job: &Job, run: &Run, mode: Mode) -> Result<Request> {
+    Ok(Request::of_run(app.store.as_ref(), job, run, mode, change.actor.name.clone()).await?)
 }
 
-/// The same definition under another name, which must be free unless the request is a repeated one.
-pub async fn of_copy(app: &App, job: &Job, run: &Run, name: String, repeated: bool) -> Result<Request> {
-    job_file::check_name(&name)
-        .map_err(|why| Error::new(why, "choose another name for the copy").coded(Code::BadRequest))?;
-    if !repeated && app.store.find_job(&job.workspace, &name).await?.is_some() {
-        let what = format!("there is a job {name:?} already");
-        return Err(Error::new(what, "choose another name for the copy").coded(Code::Conflict));
-    }
-    Ok(Request { name, ..of_run(app, job, run, Mode::Submit).await? })
+/// An idempotency key seen before is answered with its first run (T9).
+pub(in crate::app) async fn start(app: &App, request: Request, warnings: Vec<String>) -> Result<Submitted> {
+    let store::Submitted { job, run, existing } = store_run(app, request).await?;
+    // By its id: the first run of a key may be of a job with another name.
+    let name = app.store.job(job).await?.name;
+    let (job, run) = (job.to_string(), run.to_string());
+    Ok(Submitted { job, name, run, existing, warnings, resumed: false, notes: Vec::new() })
 }
 
-pub async fn submit(app: &App, request: Request) -> Result<RunId> {
-    Ok(submit_once(app, request).await?.run)
-}
-
-/// Says also whether its idempotency key was seen before.
-pub async fn submit_once(app: &App, request: Request) -> Result<Submitted> {
+pub(in crate::app) async fn store_run(app: &App, request: Request) -> Result<store::Submitted> {
     Ok(submit_request(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?)
 }
 
-/// A rescore calls no target, so nothing may have changed but the judging.
-pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob, remedy: &str) -> Result<()> {
-    let frozen = app.store.spec(&before.spec_hash).await?;
-    if experiment::differ_in_judging_only(&frozen, &file.spec) {
-        return Ok(());
+/// Starts the run that a schedule is due for; `None` if another process has started it.
+pub async fn start_scheduled(app: &App, job: JobId, at: Time) -> Result<Option<RunId>> {
+    let job = app.store.job(job).await?;
+    if job.schedule.as_ref().and_then(|schedule| schedule.next_at) != Some(at) {
+        return Ok(None);
     }
-    let what = format!("more than the evaluators of {} has changed, and a rescore calls no target", file.name);
-    Err(Error::new(what, remedy).coded(Code::Conflict))
+    let request = scheduled_request(app.store.as_ref(), &job, at, Actor::local().name).await?;
+    Ok(Some(store_run(app, request).await?.run))
 }
 
-/// Lets a job start by itself. The next time is set also while a run is under way, whose end sets it anew:
-/// that end may be right now.
-pub async fn schedule(app: &App, job: &Job, cron: String, actor: &str) -> Result<Schedule> {
-    let next_at = cron::next_after(&cron, app.now()).map_err(|why| {
-        let remedy = "write five fields, like \"0 6 * * *\" (daily at 6:00 UTC)";
-        Error::new(format!("{cron:?} names no time: {why}"), remedy).ending_with(Exit::Usage).coded(Code::BadRequest)
+/// Rows of the job's dataset that it has not run.
+pub async fn append(app: &App, change: &Change, job: &str, key: Option<String>) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    let request = of_run(app, change, &job, &latest, Mode::Append).await?;
+    start(app, Request { idempotency_key: key, ..request }, Vec::new()).await
+}
+
+/// Evaluators on stored outputs; the target is not called.
+pub async fn rescore(app: &App, change: &Change, job: &str, wish: Rescore, key: Option<String>) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    let Some(text) = wish.file else {
+        let request = of_run(app, change, &job, &latest, Mode::Rescore).await?;
+        return start(app, Request { idempotency_key: key, ..request }, Vec::new()).await;
+    };
+    let file = load(app, &change.actor, text, None, Depth::First).await?;
+    if (&file.workspace, &file.name) != (&job.workspace, &job.name) {
+        let what = format!("the file defines job {:?}, not {:?}", file.name, job.name);
+        return Err(Error::invalid("file", what, "send the file of this job"));
+    }
+    check_rescore(app, &latest, &file).await?;
+    let request = of_file(change, &file, Mode::Rescore);
+    start(app, Request { idempotency_key: key, ..request }, file.warnings).await
+}
+
+/// The same definition under another name.
+pub async fn clone(
+    app: &App,
+    change: &Change,
+    job: &str,
+    wish: CloneRequest,
+    key: Option<String>,
+) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    let name = wish.name;
+    let remedy = "choose another name for the copy";
+    job_file::check_name(&name).map_err(|why| Error::invalid("name", why, remedy))?;
+    // A repeated request finds the copy it made.
+    if key.is_none() && app.store.find_job(&job.workspace, &name).await?.is_some() {
+        return Err(Error::new(format!("job {name:?} already exists"), remedy).coded(Code::Conflict));
+    }
+    let request = of_run(app, change, &job, &latest, Mode::Submit).await?;
+    start(app, Request { name, idempotency_key: key, ..request }, Vec::new()).await
+}
+
+/// Restores what the job has changed.
+pub async fn rollback(app: &App, change: &Change, job: &str, wish: Rollback, key: Option<String>) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    if wish.wave.is_some_and(|wave| wave < 1) {
+        return Err(Error::invalid("wave", "`wave` must be at least 1", ""));
+    }
+    if !kinds::rolls_back(&job.kind) {
+        let what = format!("cannot roll back {}: jobs of kind {} make no external changes", job.name, job.kind);
+        return Err(Error::new(what, "").coded(Code::NothingToUndo));
+    }
+    let mut request = of_run(app, change, &job, &latest, Mode::Rollback).await?;
+    let items = wish.items.into_iter().map(ItemId).collect();
+    request.selection =
+        Some(Selection { wave: wish.wave.map(|wave| wave - 1), items, ..Selection::of(Mode::Rollback) });
+    (request.spec, request.spec_hash) = windrow_operation::forced(&request.spec, wish.force).map_err(|error| {
+        let what = format!("cannot read the definition of {}: {error}", job.name);
+        Error::new(what, "use the version it was submitted with").coded(Code::Conflict)
     })?;
-    let schedule = Schedule { cron, next_at: Some(next_at) };
-    app.store.schedule(job.id, Some(schedule.clone()), actor, app.now()).await?;
-    Ok(schedule)
+    start(app, Request { idempotency_key: key, ..request }, Vec::new()).await
 }
 
-pub fn budget_spent(run: &Run, spent: &str, remedy: &str) -> Error {
-    let what = format!("run {} cannot go on: {spent}", run.no);
-    Error::new(what, remedy).ending_with(Exit::BudgetSpent).coded(Code::BudgetSpent)
+/// A run of the items that failed or were cancelled. A failed rollback is retried as a rollback.
+pub async fn retry(app: &App, change: &Change, job: &str, wish: Retry, key: Option<String>) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    // A key seen before is answered with its run, even when that run left nothing to retry.
+    let anything = wish != Retry::default() || !latest.state.is_final() || key.is_some();
+    if !anything && !has_unsuccessful_items(app, &job).await? {
+        let what = format!("nothing to retry: {} has no failed or cancelled items", job.name);
+        return Err(Error::new(what, "").coded(Code::Conflict));
+    }
+    let mode = if latest.mode == Mode::Rollback { Mode::Rollback } else { Mode::FailRetry };
+    let mut selection = selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
+    if mode == Mode::Rollback {
+        let chosen = selection.unwrap_or_else(|| Selection::of(Mode::FailRetry));
+        selection = Some(Selection { reverse: true, ..chosen });
+    }
+    let request = of_run(app, change, &job, &latest, mode).await?;
+    start(app, Request { selection, idempotency_key: key, ..request }, Vec::new()).await
+}
+
+/// The choices narrow each other. `None`: all items that did not succeed.
+fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudged: bool) -> Option<Selection> {
+    let judging = unjudged || !evaluators.is_empty();
+    if !judging && errors.is_empty() && items.is_empty() {
+        return None;
+    }
+    use ItemState::*;
+    let states = match (judging, items.is_empty()) {
+        (true, _) => vec![Succeeded],
+        (false, false) => vec![Succeeded, Failed, Cancelled, Skipped],
+        (false, true) => vec![Failed, Cancelled],
+    };
+    Some(Selection {
+        states,
+        errors: errors.to_vec(),
+        unjudged: judging.then(|| evaluators.to_vec()),
+        items: items.iter().copied().map(ItemId).collect(),
+        ..Selection::default()
+    })
+}
+
+/// States of items that a retry takes.
+pub const UNSUCCESSFUL: [ItemState; 3] = [ItemState::Failed, ItemState::Cancelled, ItemState::Queued];
+
+async fn has_unsuccessful_items(app: &App, job: &Job) -> Result<bool> {
+    for state in UNSUCCESSFUL {
+        let filter = ItemFilter { job: job.id, run: None, state: Some(state), after: None, limit: 1 };
+        if !app.store.items(filter).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

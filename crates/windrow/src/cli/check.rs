@@ -5,17 +5,16 @@ use std::path::PathBuf;
 use windrow_wire::InOrder;
 use windrow_wire::request::Check;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::Context;
 use crate::cli::run::job_text;
 use crate::cli::run::local;
 use crate::cli::run::upload::Local;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::remote::Remote;
+use crate::error::{Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 /// Say whether a job file and its dataset are in order.
 ///

@@ -20,12 +20,10 @@ use clap::{Parser, Subcommand};
 
 pub use started::Started;
 
-use crate::app::audited::change;
-use crate::app::error::{Error, Result};
-use crate::app::exit::{self, Exit};
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::client::api::Api;
 use crate::client::remote::{Remote, ServerArgs};
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
 /// How many of the worst findings are shown unless told otherwise.
@@ -209,7 +207,7 @@ enum Jobs {
 }
 
 fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", exit::help())
+    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", Exit::help())
 }
 
 /// Where a command does what it does.
@@ -270,7 +268,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
         Command::Nodes(Nodes::Drain(args)) => {
             let api = context.api().await?;
-            api.change("nodes drain", args.node.to_string(), admin::nodes::drain(&api, args)).await
+            admin::nodes::drain(&api, args).await
         }
         Command::Keys(command) => perform_on_keys(context, command).await,
         Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
@@ -291,26 +289,20 @@ async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
         Jobs::Items(args) => jobs::items::perform(api, args).await,
         Jobs::Item(args) => jobs::item::perform(api, args).await,
         Jobs::Logs(args) => jobs::logs::perform(api, args).await,
-        Jobs::Pause(args) => api.change("jobs pause", args.job.clone(), jobs::pause::perform(api, args)).await,
-        Jobs::Resume(args) => api.change("jobs resume", args.job.clone(), jobs::resume::perform(api, args)).await,
-        Jobs::Clone(args) => api.change("jobs clone", args.job.clone(), jobs::clone::perform(api, args)).await,
-        Jobs::Schedule(args) => api.change("jobs schedule", args.job.clone(), jobs::schedule::perform(api, args)).await,
-        Jobs::Unschedule(args) => {
-            api.change("jobs unschedule", args.job.clone(), jobs::unschedule::perform(api, args)).await
-        }
-        Jobs::Cancel(args) => api.change("jobs cancel", args.job.clone(), jobs::cancel::perform(api, args)).await,
-        Jobs::Retry(args) => api.change("jobs retry", args.job.clone(), jobs::retry::perform(api, args)).await,
-        Jobs::Rollback(args) => {
-            api.change("jobs rollback", args.job.clone(), operations::rollback::perform(api, args)).await
-        }
-        Jobs::Approve(args) => {
-            api.change("jobs approve", args.job.clone(), operations::approve::perform(api, args)).await
-        }
+        Jobs::Pause(args) => jobs::pause::perform(api, args).await,
+        Jobs::Resume(args) => jobs::resume::perform(api, args).await,
+        Jobs::Clone(args) => jobs::clone::perform(api, args).await,
+        Jobs::Schedule(args) => jobs::schedule::perform(api, args).await,
+        Jobs::Unschedule(args) => jobs::unschedule::perform(api, args).await,
+        Jobs::Cancel(args) => jobs::cancel::perform(api, args).await,
+        Jobs::Retry(args) => jobs::retry::perform(api, args).await,
+        Jobs::Rollback(args) => operations::rollback::perform(api, args).await,
+        Jobs::Approve(args) => operations::approve::perform(api, args).await,
         Jobs::Targets(args) => operations::targets::perform(api, args).await,
         Jobs::Stats(args) => jobs::stats::perform(api, args).await,
         Jobs::Why(args) => jobs::why::perform(api, args).await,
-        Jobs::Delete(args) => api.change("jobs delete", args.job.clone(), jobs::delete::perform(api, args)).await,
-        Jobs::CleanUp(args) => api.change("jobs clean-up", "", jobs::prune::perform(api, args)).await,
+        Jobs::Delete(args) => jobs::delete::perform(api, args).await,
+        Jobs::CleanUp(args) => jobs::prune::perform(api, args).await,
     }
 }
 
@@ -320,7 +312,7 @@ async fn perform_on_keys(context: Context, command: Keys) -> Result<Exit> {
         Keys::List(args) => admin::keys_list::perform(&context.api().await?, args).await,
         Keys::Revoke(args) => {
             let api = context.api().await?;
-            api.change("keys revoke", args.key.clone(), admin::keys_revoke::perform(&api, args)).await
+            admin::keys_revoke::perform(&api, args).await
         }
     }
 }
@@ -334,8 +326,7 @@ async fn perform_on_datasets(context: Context, command: Datasets) -> Result<Exit
         Datasets::Export(args) => datasets::export::perform(&context.api().await?, args).await,
         Datasets::Delete(args) => {
             let api = context.api().await?;
-            let name = args.dataset.name.clone();
-            api.change("datasets delete", name, datasets::delete::perform(&api, args)).await
+            datasets::delete::perform(&api, args).await
         }
     }
 }
@@ -346,11 +337,11 @@ async fn perform_on_secrets(context: Context, command: Secrets) -> Result<Exit> 
         Secrets::List(args) => admin::secrets_list::perform(&context.api().await?, args).await,
         Secrets::Delete(args) => {
             let api = context.api().await?;
-            api.change("secrets delete", args.name.clone(), admin::secrets_delete::perform(&api, args)).await
+            admin::secrets_delete::perform(&api, args).await
         }
         Secrets::Rekey(args) => {
             let app = App::open(&context.local_only("secrets rekey")?).await?;
-            change(&app, "secrets rekey", "", admin::secrets_rekey::perform(&app, args)).await
+            admin::secrets_rekey::perform(&app, args).await
         }
     }
 }

@@ -15,20 +15,22 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
 
-use crate::app::delete;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::app::control;
+use crate::app::watch::Watch;
 use crate::app::webhooks;
-use crate::app::wiring::{App, Load};
+use crate::app::{App, Load};
 use crate::cli::run::execute::Signals;
 use crate::cli::serve_access::{Access, forget_old_audit};
+use crate::error::{Error, Exit, Result};
 use crate::http;
 use crate::http::Peer;
 use crate::http::Server;
 use crate::http::middleware::rate_limit::{Rate, RateLimit};
 use crate::node::listen::{PlainListener, TlsListener};
+use crate::node::observe::Exposition;
+use crate::node::observe::Thresholds;
 use crate::node::observe::otlp::TraceArgs;
-use crate::node::observe::{Exposition, Thresholds, Watch, thresholds};
+use crate::node::observe::thresholds;
 use crate::node::options::GlobalOptions;
 
 const DAY_MS: i64 = 86_400_000;
@@ -118,7 +120,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
     // Before anything measures, so that nothing is measured in vain.
     let exposition = Exposition::install()?;
-    let mut app = App::create(options).await?.serving_others();
+    let mut app = App::create(options).await?.serving(args.lease);
     let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
@@ -131,7 +133,6 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         jobs: args.jobs,
         workers: args.workers,
         retention,
-        lease: args.lease,
         regions: args.regions,
         roles: args.roles,
         address: format!("{scheme}://{address}"),
@@ -172,8 +173,8 @@ fn sweep(server: Arc<Server>) {
         }
     });
     tokio::spawn(async move {
-        if let Err(error) = delete::sweep(&server.app).await {
-            tracing::warn!(%error, "could not sweep deleted jobs; the next deletion does it");
+        if let Err(error) = control::sweep(&server.app).await {
+            tracing::warn!(error = error.one_line(), "could not sweep deleted jobs; the next deletion does it");
         }
     });
 }
@@ -266,7 +267,7 @@ async fn sent_away(server: &Server) {
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 fn lease(text: &str) -> std::result::Result<Duration, String> {

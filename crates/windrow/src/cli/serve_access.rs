@@ -9,12 +9,12 @@ use axum::http::{HeaderValue, Uri};
 use windrow_model::access::Role;
 use windrow_model::audit::AuditLog;
 use windrow_model::{Clock, Time};
+use windrow_wire::request::NewKey;
 
-use crate::app::api_key::{self, Wish};
-use crate::app::audited;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::{self, App};
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::keys;
+use crate::error::{Error, Exit, Result};
 use crate::http::AuthConfig;
 use crate::http::Keyring;
 use crate::node::listen::Certificate;
@@ -72,7 +72,9 @@ impl Access {
 
     pub async fn auth(self, app: &App, address: SocketAddr, tls: bool) -> Result<AuthConfig> {
         if self.require_keys && !app.access.has_keys().await? {
-            audited::change(app, "keys create", FIRST_KEY, make_first_key(app)).await?;
+            let wish = NewKey { name: FIRST_KEY.into(), role: Role::Admin, workspace: None, expires_in: None };
+            let create = |change| async move { keys::create(app, &change, wish).await };
+            show_once(&app.act(&Actor::local(), "keys create", FIRST_KEY, create).await?.secret);
         }
         if !address.ip().is_loopback() && !tls {
             eprintln!(
@@ -86,13 +88,6 @@ impl Access {
     pub fn keep_audit_ms(&self) -> i64 {
         self.keep_audit.saturating_mul(DAY_MS)
     }
-}
-
-async fn make_first_key(app: &App) -> Result<Exit> {
-    let wish = Wish { name: FIRST_KEY.into(), role: Role::Admin, workspace: None, lifetime_ms: None };
-    let (secret, _) = api_key::create(app, wish, &wiring::actor()).await?;
-    show_once(&secret.to_string());
-    Ok(Exit::Passed)
 }
 
 fn show_once(secret: &str) {

@@ -6,8 +6,9 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::Cli;
 use super::Command;
-use crate::app::error::{Error, Result};
-use crate::node::config::{self, ConfigFile};
+use crate::error::{Error, Result};
+use crate::node::config;
+use crate::node::config::ConfigFile;
 use crate::node::observe::LogFormat;
 
 pub struct Started {

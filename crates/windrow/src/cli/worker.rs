@@ -5,11 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use windrow_engine::SystemClock;
-use windrow_workloads::{Environment, experiment, operation};
+use windrow_jobfile::Environment;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::run::execute::Signals;
+use crate::error::{Exit, Result};
 use crate::worker::{Link, Shift, Terms};
 
 /// Do items for a server, on this machine.
@@ -39,7 +38,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     let mut signals = Signals::listen()?;
     let server = link.url.clone();
     let host = gethostname::gethostname().to_string_lossy().into_owned();
-    let own = [experiment::CAPABILITY, operation::CAPABILITY].map(str::to_owned);
+    let own = [windrow_experiment::CAPABILITY, windrow_operation::CAPABILITY].map(str::to_owned);
     let terms = Terms {
         name: args.name.unwrap_or_else(|| host.clone()),
         host,
@@ -48,7 +47,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     };
     let able = terms.capabilities.join(", ");
     // Rows come with the items: a worker reads no dataset.
-    let workloads = windrow_workloads::workloads_of_worker(Environment::process());
+    let workloads = crate::app::kinds::workloads_of_worker(Environment::process());
     let mut shift = tokio::select! {
         shift = Shift::begin(link, terms, workloads, Arc::new(SystemClock)) => shift?,
         () = signals.next() => return Ok(Exit::Interrupted),
@@ -74,7 +73,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
 }
 
 fn capability(text: &str) -> std::result::Result<String, String> {
-    match windrow_workloads::job_file::is_capability(text) {
+    match windrow_jobfile::job_file::is_capability(text) {
         true => Ok(text.to_owned()),
         false => Err("use up to 64 letters, digits, `_`, `-` and `.`".to_owned()),
     }

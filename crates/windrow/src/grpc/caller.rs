@@ -1,30 +1,26 @@
-//! Who calls: found out by the same layer as for HTTP, and held to the same rules. What is in another
-//! workspace does not exist.
+//! Who calls: identified by the same layer as for HTTP, with the same rules.
 
 use tonic::{Request, Status};
 use windrow_model::RunId;
 use windrow_model::access::Role;
 
 use super::status::of_error;
-use crate::http::Caller;
-use crate::http::Server;
+use crate::app::actor::Actor;
+use crate::app::{App, Running, lookup};
 
 /// A caller that may run workers and wake the scheduler.
-pub fn operator<T>(request: &Request<T>) -> Result<Caller, Status> {
-    let caller = request.extensions().get::<Caller>().cloned();
-    let caller = caller.ok_or_else(|| Status::unauthenticated("the call came in without anybody who asks"))?;
-    if !caller.role.may(Role::Operator) {
-        let why = format!("this takes the role {}, and the key has the role {}", Role::Operator, caller.role);
-        return Err(Status::permission_denied(why));
-    }
-    Ok(caller)
+pub fn operator<T>(request: &Request<T>) -> Result<Actor, Status> {
+    let actor = request.extensions().get::<Actor>().cloned();
+    let actor = actor.ok_or_else(|| Status::unauthenticated("request has no caller (bug)"))?;
+    actor.check_role(Role::Operator).map_err(of_error)?;
+    Ok(actor)
 }
 
-/// Whether the run is one of the caller's.
-pub async fn own(server: &Server, caller: &Caller, run: RunId) -> Result<(), Status> {
-    match &caller.workspace {
+/// Rejects a run that the actor does not see.
+pub async fn own(app: &App, running: &Running, actor: &Actor, run: RunId) -> Result<(), Status> {
+    match &actor.workspace {
         None => Ok(()),
-        Some(workspace) if server.engine().workspace_of(run).as_ref() == Some(workspace) => Ok(()),
-        Some(_) => caller.run(&server.app, &run.to_string()).await.map(|_| ()).map_err(of_error),
+        Some(workspace) if running.engine.workspace_of(run).as_ref() == Some(workspace) => Ok(()),
+        Some(_) => lookup::run(app, actor, &run.to_string()).await.map(|_| ()).map_err(of_error),
     }
 }

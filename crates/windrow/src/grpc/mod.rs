@@ -1,11 +1,11 @@
-//! gRPC, on the same port as HTTP: the trigger of the scheduler and the protocol of workers elsewhere,
-//! with the standard services for health and reflection. Each service is a thin layer over the engine.
+//! gRPC, on the same port as HTTP: the scheduler's trigger and the protocol of remote workers, with the standard
+//! services for health and reflection. Each service is a thin layer over the engine.
 
 mod caller;
 mod register;
 mod scheduler;
-mod speak;
 mod status;
+mod translate;
 mod worker;
 
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use windrow_wire::grpc::v1::scheduler_server::SchedulerServer;
 use windrow_wire::grpc::v1::worker_server::WorkerServer;
 use windrow_wire::grpc::{DESCRIPTORS, MAX_MESSAGE};
 
-pub use speak::speak;
+pub use translate::translate;
 
-use crate::http::Server;
+use crate::app::{App, Running};
 
-/// A service that there is not falls through to HTTP, whose 404 becomes UNIMPLEMENTED.
-pub fn router<S: Clone + Send + Sync + 'static>(server: &Arc<Server>) -> Router<S> {
-    let worker = WorkerServer::new(worker::Workers::new(server.clone()))
+/// An unknown service falls through to HTTP, whose 404 becomes UNIMPLEMENTED.
+pub fn router<S: Clone + Send + Sync + 'static>(app: &App, running: &Arc<Running>) -> Router<S> {
+    let worker = WorkerServer::new(worker::Workers::new(app.clone(), running.clone()))
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE);
     let reflection = tonic_reflection::server::Builder::configure()
@@ -30,7 +30,7 @@ pub fn router<S: Clone + Send + Sync + 'static>(server: &Arc<Server>) -> Router<
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1()
         .expect("descriptors that were compiled with the program are whole");
-    let scheduler = SchedulerServer::new(scheduler::Trigger::new(server.clone()));
+    let scheduler = SchedulerServer::new(scheduler::Trigger::new(app.clone(), running.clone()));
     let health = tonic_health::server::health_reporter().1;
     Router::new()
         .route_service(&path_of(&worker), worker)

@@ -1,4 +1,4 @@
-//! Who a worker elsewhere is: its session in the store, and what it said of itself kept at hand.
+//! Remote workers: their sessions in the store, and what they registered with, cached.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,30 +10,25 @@ use windrow_wire::grpc::Bad;
 use windrow_wire::grpc::v1::RegisterRequest;
 
 use super::status::of_store;
-use crate::app::wiring::App;
-use crate::http::Caller;
+use crate::app::App;
+use crate::app::actor::Actor;
 
 const MAX_TEXT: usize = 200;
 const MAX_CAPABILITIES: usize = 100;
 const MAX_PLACES: u32 = 10_000;
 
-/// What the store knows too, so that a restart of the server loses nothing.
+/// The store has it too, so that a restart of the server loses nothing.
 #[derive(Default)]
-pub struct Roll {
+pub struct Registry {
     workers: Mutex<HashMap<SessionId, RemoteWorker>>,
 }
 
-impl Roll {
-    pub async fn enter(&self, app: &App, caller: &Caller, request: RegisterRequest) -> Result<SessionId, Status> {
+impl Registry {
+    pub async fn register(&self, app: &App, actor: &Actor, request: RegisterRequest) -> Result<SessionId, Status> {
         check(&request)?;
         let RegisterRequest { name, host, pid, version, capabilities, places } = request;
-        let worker = RemoteWorker {
-            name,
-            version,
-            capabilities,
-            places: i64::from(places),
-            workspace: caller.workspace.clone(),
-        };
+        let worker =
+            RemoteWorker { name, version, capabilities, places: i64::from(places), workspace: actor.workspace.clone() };
         let now = app.now();
         let id = SessionId::mint(now, fastrand::u64(..));
         let session = Session {
@@ -54,7 +49,7 @@ impl Roll {
     }
 
     /// The worker of a session that has not ended, if it is the caller's.
-    pub async fn find(&self, app: &App, caller: &Caller, id: SessionId) -> Result<RemoteWorker, Status> {
+    pub async fn find(&self, app: &App, actor: &Actor, id: SessionId) -> Result<RemoteWorker, Status> {
         let known = self.workers().get(&id).cloned();
         let found = match known {
             Some(worker) => Some(worker),
@@ -63,8 +58,8 @@ impl Roll {
                 sessions.into_iter().find(|session| session.id == id).and_then(|session| session.remote)
             }
         };
-        let own = found.filter(|worker| caller.workspace.is_none() || worker.workspace == caller.workspace);
-        let worker = own.ok_or_else(|| Status::not_found(format!("there is no session {id}; register again")))?;
+        let own = found.filter(|worker| actor.workspace.is_none() || worker.workspace == actor.workspace);
+        let worker = own.ok_or_else(|| Status::not_found(format!("session {id} not found; register again")))?;
         self.workers().insert(id, worker.clone());
         Ok(worker)
     }
@@ -87,11 +82,11 @@ fn check(request: &RegisterRequest) -> Result<(), Bad> {
         }
     }
     if request.capabilities.is_empty() || request.capabilities.len() > MAX_CAPABILITIES {
-        let why = format!("`capabilities` must name 1 to {MAX_CAPABILITIES} things this worker is able to do");
+        let why = format!("`capabilities` must have 1 to {MAX_CAPABILITIES} entries");
         return Err(Bad(why));
     }
     if !(1..=MAX_PLACES).contains(&request.places) {
-        return Err(Bad(format!("`places` is {}, but must be 1 to {MAX_PLACES}", request.places)));
+        return Err(Bad(format!("`places` must be 1 to {MAX_PLACES}")));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! `TriggerEvent` (B2): somebody knows that there is something to do.
+//! `TriggerEvent` (B2): a client tells the scheduler to look for work.
 
 use std::sync::Arc;
 
@@ -10,30 +10,31 @@ use windrow_wire::grpc::v1::{RunStanding, TriggerEventRequest, TriggerEventRespo
 
 use super::caller::operator;
 use super::status::{of_error, of_store};
-use crate::http::Caller;
-use crate::http::Server;
+use crate::app::actor::Actor;
+use crate::app::{App, Running, lookup};
 
-/// Jobs looked through for an event that names none.
+/// Jobs returned for an event that names none.
 const LOOKED_AT: usize = 1000;
 
 pub struct Trigger {
-    server: Arc<Server>,
+    app: App,
+    running: Arc<Running>,
 }
 
 impl Trigger {
-    pub fn new(server: Arc<Server>) -> Self {
-        Self { server }
+    pub fn new(app: App, running: Arc<Running>) -> Self {
+        Self { app, running }
     }
 
-    async fn meant(&self, caller: &Caller, event: &TriggerEventRequest) -> Result<Vec<(Job, Run)>, Status> {
-        let app = &self.server.app;
+    async fn meant(&self, actor: &Actor, event: &TriggerEventRequest) -> Result<Vec<(Job, Run)>, Status> {
+        let app = &self.app;
         if !event.run.is_empty() {
-            return Ok(vec![caller.run(app, &event.run).await.map_err(of_error)?]);
+            return Ok(vec![lookup::run(app, actor, &event.run).await.map_err(of_error)?]);
         }
         if !event.job.is_empty() {
-            return Ok(vec![caller.job(app, &event.job).await.map_err(of_error)?]);
+            return Ok(vec![lookup::job(app, actor, &event.job).await.map_err(of_error)?]);
         }
-        let filter = JobFilter { workspace: caller.workspace.clone(), limit: LOOKED_AT, ..JobFilter::default() };
+        let filter = JobFilter { workspace: actor.workspace.clone(), limit: LOOKED_AT, ..JobFilter::default() };
         let mut jobs = app.store.jobs(filter).await.map_err(of_store)?;
         jobs.retain(|(_, run)| !run.state.is_final());
         Ok(jobs)
@@ -46,11 +47,11 @@ impl Scheduler for Trigger {
         &self,
         request: Request<TriggerEventRequest>,
     ) -> Result<Response<TriggerEventResponse>, Status> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let event = request.into_inner();
-        let meant = self.meant(&caller, &event).await?;
+        let meant = self.meant(&actor, &event).await?;
         tracing::info!(kind = event.kind, job = event.job, run = event.run, runs = meant.len(), "triggered");
-        self.server.engine().wake();
+        self.running.engine.wake();
         let runs = meant.iter().map(|(job, run)| run_status(job, run)).collect();
         Ok(Response::new(TriggerEventResponse { runs }))
     }

@@ -1,5 +1,5 @@
-//! The protocol of workers elsewhere. Every call about an item names its lease, and the store checks it
-//! in the transaction that writes; nothing here is needed to go on after a restart.
+//! The protocol of remote workers. Every call about an item names its lease, and the store checks it in the transaction
+//! that writes; no state here has to survive a restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use windrow_wire::grpc::v1::worker_server::Worker;
 use windrow_wire::grpc::{Bad, Told, key, lease, step_number, v1};
 
 use super::caller::{operator, own};
-use super::register::Roll;
+use super::register::Registry;
 use super::status::{of_refusal, of_store};
-use crate::http::Caller;
-use crate::http::Server;
+use crate::app::actor::Actor;
+use crate::app::{App, Running};
 
-/// The longest a worker may wait for items in one call; below the patience of HTTP.
+/// The longest a worker may wait for items in one call; shorter than the timeout of HTTP.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// Items handed out in one call.
 const MOST: usize = 1000;
@@ -26,37 +26,38 @@ const MOST: usize = 1000;
 type Answer<T> = Result<Response<T>, Status>;
 
 pub struct Workers {
-    server: Arc<Server>,
-    roll: Roll,
+    app: App,
+    running: Arc<Running>,
+    registry: Registry,
 }
 
 impl Workers {
-    pub fn new(server: Arc<Server>) -> Self {
-        Self { server, roll: Roll::default() }
+    pub fn new(app: App, running: Arc<Running>) -> Self {
+        Self { app, running, registry: Registry::default() }
     }
 
     fn engine(&self) -> &Engine {
-        self.server.engine()
+        &self.running.engine
     }
 
     fn store(&self) -> &dyn Store {
-        &*self.server.app.store
+        &*self.app.store
     }
 
-    /// A lease that the caller may have.
-    async fn own_lease(&self, caller: &Caller, id: Option<v1::LeaseId>) -> Result<Lease, Status> {
+    /// A lease of a run that the caller sees.
+    async fn own_lease(&self, actor: &Actor, id: Option<v1::LeaseId>) -> Result<Lease, Status> {
         let lease = lease(id)?;
-        own(&self.server, caller, lease.run).await?;
+        own(&self.app, &self.running, actor, lease.run).await?;
         Ok(lease)
     }
 
-    /// A sign of life of a session that is not over.
-    async fn beat(&self, caller: &Caller, session: &str) -> Result<(SessionId, RemoteWorker), Status> {
+    /// A heartbeat of a session that has not ended.
+    async fn beat(&self, actor: &Actor, session: &str) -> Result<(SessionId, RemoteWorker), Status> {
         let id = session_id(session)?;
-        let worker = self.roll.find(&self.server.app, caller, id).await?;
-        let beat = self.store().beat(id, self.engine().lease_ms(), self.server.app.now()).await;
+        let worker = self.registry.find(&self.app, actor, id).await?;
+        let beat = self.store().beat(id, self.engine().lease_ms(), self.app.now()).await;
         if beat.is_err() {
-            self.roll.forget(id);
+            self.registry.forget(id);
         }
         beat.map_err(of_store)?;
         Ok((id, worker))
@@ -66,10 +67,10 @@ impl Workers {
 #[tonic::async_trait]
 impl Worker for Workers {
     async fn register(&self, request: Request<v1::RegisterRequest>) -> Answer<v1::RegisterResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let request = request.into_inner();
-        tracing::info!(name = request.name, host = request.host, capabilities = ?request.capabilities, "a worker came");
-        let session = self.roll.enter(&self.server.app, &caller, request).await?;
+        tracing::info!(name = request.name, host = request.host, capabilities = ?request.capabilities, "worker registered");
+        let session = self.registry.register(&self.app, &actor, request).await?;
         Ok(Response::new(v1::RegisterResponse {
             session: session.to_string(),
             lease_ms: self.engine().lease_ms(),
@@ -79,9 +80,9 @@ impl Worker for Workers {
     }
 
     async fn lease(&self, request: Request<v1::LeaseRequest>) -> Answer<v1::LeaseResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let v1::LeaseRequest { session, want, wait_ms } = request.into_inner();
-        let (session, worker) = self.beat(&caller, &session).await?;
+        let (session, worker) = self.beat(&actor, &session).await?;
         let patience = Duration::from_millis(wait_ms.max(0) as u64).min(LONGEST_WAIT);
         let offers = self.engine().lease(session, &worker, (want as usize).min(MOST), patience).await;
         let items = offers.map_err(of_store)?.into_iter().map(item).collect();
@@ -89,14 +90,14 @@ impl Worker for Workers {
     }
 
     async fn heartbeat(&self, request: Request<v1::HeartbeatRequest>) -> Answer<v1::HeartbeatResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let v1::HeartbeatRequest { session, leases } = request.into_inner();
         let leases = leases.into_iter().map(Lease::try_from).collect::<Result<Vec<_>, Bad>>()?;
-        self.beat(&caller, &session).await?;
+        self.beat(&actor, &session).await?;
         for lease in &leases {
-            own(&self.server, &caller, lease.run).await?;
+            own(&self.app, &self.running, &actor, lease.run).await?;
         }
-        let renewed = self.store().renew(leases, self.engine().lease_ms(), self.server.app.now()).await;
+        let renewed = self.store().renew(leases, self.engine().lease_ms(), self.app.now()).await;
         let leases = renewed.map_err(of_store)?.into_iter().map(Into::into).collect();
         Ok(Response::new(v1::HeartbeatResponse { leases }))
     }
@@ -108,13 +109,13 @@ impl Worker for Workers {
     }
 
     async fn begin_step(&self, request: Request<v1::BeginStepRequest>) -> Answer<v1::BeginStepResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         use v1::begin_step_response::Answer as Wire;
         let v1::BeginStepRequest { lease: id, no, intent } = request.into_inner();
         let intent = intent.ok_or_else(|| Bad("`intent` is missing".to_owned()))?;
         let intent: windrow_model::step::StepIntent = intent.try_into()?;
         let idempotency_key = intent.key.to_string();
-        let lease = self.own_lease(&caller, id).await?;
+        let lease = self.own_lease(&actor, id).await?;
         let begun = self.engine().begin_step(lease, step_number(no)?, intent).await.map_err(of_store)?;
         let answer = match begun {
             Begun::GoOn => Wire::GoOn(v1::GoOn { idempotency_key }),
@@ -124,7 +125,7 @@ impl Worker for Workers {
             Begun::Unknown(policy) => Wire::Unknown(v1::Unknown { on_unknown: v1::OnUnknown::from(policy).into() }),
             Begun::Refused(receipt) => Wire::Refused(v1::Receipt::from(receipt).into()),
             Begun::NotInRescore => {
-                let why = "a rescore never calls the target, and this answer is not recorded";
+                let why = "a rescore never calls the target, and this response is not recorded";
                 return Err(Status::failed_precondition(why));
             }
         };
@@ -132,12 +133,12 @@ impl Worker for Workers {
     }
 
     async fn report(&self, request: Request<v1::ReportRequest>) -> Answer<v1::ReportResponse> {
-        let caller = operator(&request)?;
-        let now = self.server.app.now();
+        let actor = operator(&request)?;
+        let now = self.app.now();
         let told = request.into_inner().reports.into_iter().map(|report| report.read(now));
         let words = told.map(|told| told.map(word)).collect::<Result<Vec<_>, Bad>>()?;
         for word in &words {
-            own(&self.server, &caller, word.lease.run).await?;
+            own(&self.app, &self.running, &actor, word.lease.run).await?;
         }
         let receipts = self.engine().hear(words).await.map_err(of_refusal)?;
         let receipts = receipts.into_iter().map(|receipt| v1::Receipt::from(receipt).into()).collect();
@@ -145,46 +146,46 @@ impl Worker for Workers {
     }
 
     async fn get_history(&self, request: Request<v1::GetHistoryRequest>) -> Answer<v1::GetHistoryResponse> {
-        let caller = operator(&request)?;
-        let lease = self.own_lease(&caller, request.into_inner().lease).await?;
+        let actor = operator(&request)?;
+        let lease = self.own_lease(&actor, request.into_inner().lease).await?;
         let steps = self.store().history(lease.attempt).await.map_err(of_store)?;
         Ok(Response::new(v1::GetHistoryResponse { steps: steps.into_iter().map(Into::into).collect() }))
     }
 
     async fn find_shared(&self, request: Request<v1::FindSharedRequest>) -> Answer<v1::FindSharedResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let v1::FindSharedRequest { lease: id, key: wanted } = request.into_inner();
-        let lease = self.own_lease(&caller, id).await?;
+        let lease = self.own_lease(&actor, id).await?;
         let found = self.store().shared_step(lease.run, key(&wanted)?).await.map_err(of_store)?;
         Ok(Response::new(v1::FindSharedResponse { step: found.map(Into::into) }))
     }
 
     async fn stop_run(&self, request: Request<v1::StopRunRequest>) -> Answer<v1::StopRunResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let v1::StopRunRequest { lease: id, reason } = request.into_inner();
-        let lease = self.own_lease(&caller, id).await?;
+        let lease = self.own_lease(&actor, id).await?;
         self.engine().stop_run(lease, &reason).await.map_err(of_store)?;
         Ok(Response::new(v1::StopRunResponse {}))
     }
 
     async fn note_waits(&self, request: Request<v1::NoteWaitsRequest>) -> Answer<v1::NoteWaitsResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let v1::NoteWaitsRequest { session, waits } = request.into_inner();
-        let now = self.server.app.now();
+        let now = self.app.now();
         let waits = waits.into_iter().map(|wait| wait.read(now)).collect::<Result<Vec<_>, Bad>>()?;
-        let (session, _) = self.beat(&caller, &session).await?;
+        let (session, _) = self.beat(&actor, &session).await?;
         self.store().note_waits(session, waits).await.map_err(of_store)?;
         Ok(Response::new(v1::NoteWaitsResponse {}))
     }
 
     async fn goodbye(&self, request: Request<v1::GoodbyeRequest>) -> Answer<v1::GoodbyeResponse> {
-        let caller = operator(&request)?;
+        let actor = operator(&request)?;
         let id = session_id(&request.into_inner().session)?;
-        // Only a session of this protocol: a process with the store open says goodbye itself.
-        self.roll.find(&self.server.app, &caller, id).await?;
-        self.store().expire_session(id, self.server.app.now()).await.map_err(of_store)?;
-        self.roll.forget(id);
-        // What it held is free at once.
+        // Only a session of this protocol: a process with the store open ends its own.
+        self.registry.find(&self.app, &actor, id).await?;
+        self.store().expire_session(id, self.app.now()).await.map_err(of_store)?;
+        self.registry.forget(id);
+        // Its items can be claimed at once.
         self.engine().wake();
         Ok(Response::new(v1::GoodbyeResponse {}))
     }

@@ -1,48 +1,19 @@
-//! Errors as `application/problem+json` (RFC 9457), by one table from our words to HTTP's numbers.
+//! Errors as `application/problem+json` (RFC 9457).
 
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
+use windrow_jobfile::Report;
 use windrow_model::store::StoreError;
 use windrow_wire::{PlacedProblem, Problem};
-use windrow_workloads::Report;
 
-use crate::app::error::{Code, Error};
+use crate::error::{Code, Error};
 
-/// Where the browsable page explains each word; relative to the server, as RFC 9457 allows.
+/// Where the API docs explain each code; relative to the server, as RFC 9457 allows.
 const DOCS: &str = "/api/docs#";
 const MEDIA_TYPE: &str = "application/problem+json";
 
-/// Code, status.
-const TABLE: &[(Code, StatusCode)] = &[
-    (Code::NotFound, StatusCode::NOT_FOUND),
-    (Code::RunningExisted, StatusCode::CONFLICT),
-    (Code::ForbiddenTransition, StatusCode::CONFLICT),
-    (Code::KindChanged, StatusCode::CONFLICT),
-    (Code::IntakeClosed, StatusCode::CONFLICT),
-    (Code::BudgetSpent, StatusCode::CONFLICT),
-    (Code::Conflict, StatusCode::CONFLICT),
-    (Code::BrokenJobFile, StatusCode::UNPROCESSABLE_ENTITY),
-    (Code::BrokenRows, StatusCode::UNPROCESSABLE_ENTITY),
-    (Code::Changed, StatusCode::PRECONDITION_FAILED),
-    (Code::NothingToUndo, StatusCode::CONFLICT),
-    (Code::BadRequest, StatusCode::BAD_REQUEST),
-    (Code::Unauthenticated, StatusCode::UNAUTHORIZED),
-    (Code::Forbidden, StatusCode::FORBIDDEN),
-    (Code::ForeignOrigin, StatusCode::FORBIDDEN),
-    (Code::NoSuchRoute, StatusCode::NOT_FOUND),
-    (Code::MethodNotAllowed, StatusCode::METHOD_NOT_ALLOWED),
-    (Code::TooLarge, StatusCode::PAYLOAD_TOO_LARGE),
-    (Code::UnsupportedType, StatusCode::UNSUPPORTED_MEDIA_TYPE),
-    (Code::UpgradeRequired, StatusCode::UPGRADE_REQUIRED),
-    (Code::QueueFull, StatusCode::TOO_MANY_REQUESTS),
-    (Code::RateLimited, StatusCode::TOO_MANY_REQUESTS),
-    (Code::TimedOut, StatusCode::SERVICE_UNAVAILABLE),
-    (Code::Unavailable, StatusCode::SERVICE_UNAVAILABLE),
-    (Code::Failed, StatusCode::INTERNAL_SERVER_ERROR),
-];
-
-/// An answer that is no.
+/// An error response.
 #[derive(Debug)]
 pub struct ApiError(Box<Problem>);
 
@@ -52,7 +23,7 @@ impl ApiError {
         Self(Box::new(Problem {
             r#type: format!("{DOCS}{code}"),
             title: code.doc().trim_end_matches('.').to_owned(),
-            status: status_of(code).as_u16(),
+            status: code.http(),
             detail: detail.into(),
             code: code.to_string(),
             field: None,
@@ -88,15 +59,11 @@ impl ApiError {
     }
 }
 
-fn status_of(code: Code) -> StatusCode {
-    TABLE.iter().find(|(known, _)| *known == code).map_or(StatusCode::INTERNAL_SERVER_ERROR, |(_, status)| *status)
-}
-
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let status = self.status();
         if status.is_server_error() {
-            tracing::error!(code = self.0.code, detail = self.0.detail, "a request failed");
+            tracing::error!(code = self.0.code, detail = self.0.detail, "request failed");
         }
         let body = serde_json::to_vec(&self.0).expect("a problem serialises to JSON");
         let mut response = (status, [(CONTENT_TYPE, MEDIA_TYPE)], body).into_response();
@@ -114,7 +81,9 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
             Error::File(report) => broken_file(&report),
-            Error::Plain { what, remedy, code, .. } => ApiError::new(code, what, remedy),
+            Error::Plain { what, remedy, code, field, .. } => {
+                ApiError::new(code, what, remedy).about(field.unwrap_or_default())
+            }
         }
     }
 }
@@ -126,13 +95,13 @@ impl From<StoreError> for ApiError {
 }
 
 fn broken_file(report: &Report) -> ApiError {
-    let remedy = "correct what is listed under `problems`, then send it again";
+    let remedy = "correct what is listed under `problems` and retry";
     ApiError::new(Code::BrokenJobFile, report.to_string(), remedy).about("file").listing(placed(report))
 }
 
-/// Of a file of rows that was sent.
+/// Of a file of rows.
 pub fn broken_rows(report: &Report) -> ApiError {
-    let remedy = "correct what is listed under `problems`, then send all of it again";
+    let remedy = "correct what is listed under `problems` and send all rows again";
     ApiError::new(Code::BrokenRows, report.to_string(), remedy).listing(placed(report))
 }
 
@@ -151,22 +120,10 @@ fn placed(report: &Report) -> Vec<PlacedProblem> {
 }
 
 pub async fn no_such_route(uri: Uri) -> ApiError {
-    ApiError::new(Code::NoSuchRoute, format!("there is nothing at {}", uri.path()), "see /api/docs for what there is")
+    ApiError::new(Code::NoSuchRoute, format!("route not found: {}", uri.path()), "see /api/docs for all routes")
 }
 
 pub async fn method_not_allowed(method: Method, uri: Uri) -> ApiError {
-    let detail = format!("{} does not know {method}", uri.path());
-    ApiError::new(Code::MethodNotAllowed, detail, "see /api/docs for what there is")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_word_has_one_status() {
-        for code in Code::ALL {
-            assert_eq!(TABLE.iter().filter(|(known, _)| known == code).count(), 1, "{code}");
-        }
-    }
+    let detail = format!("{} does not support {method}", uri.path());
+    ApiError::new(Code::MethodNotAllowed, detail, "see /api/docs for all routes")
 }

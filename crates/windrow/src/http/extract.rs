@@ -1,7 +1,8 @@
-//! Reading a request: the query, the body, limits of a page. Whatever is wrong is said with the field it
-//! is about.
+//! Reading a request: query, path, body, page limits. An error names the field that is wrong.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Path, Request};
@@ -9,16 +10,17 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
 
-use crate::app::error::Code;
+use crate::error::Code;
 use crate::http::error::ApiError;
 
 const MAX_PAGE: usize = 1000;
 
-/// The query, as `T`.
-pub struct Asked<T>(pub T);
+/// The query string, as `T`.
+pub struct Query<T>(pub T);
 
-impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
@@ -26,7 +28,7 @@ impl<S: Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
         let read = serde_urlencoded::Deserializer::new(form_urlencoded(query));
         serde_path_to_error::deserialize(read).map(Self).map_err(|error| {
             let field = field_of(&error.path().to_string());
-            ApiError::bad(field, error.inner().to_string(), "see /api/docs for the parameters there are")
+            ApiError::bad(field, error.inner().to_string(), "see /api/docs for the parameters")
         })
     }
 }
@@ -35,27 +37,27 @@ fn form_urlencoded(query: &str) -> form_urlencoded::Parse<'_> {
     form_urlencoded::parse(query.as_bytes())
 }
 
-/// Parts of the path, decoded.
-pub struct Named(pub String);
+/// The parameter of the path, decoded.
+pub struct PathParam(pub String);
 
-impl<S: Send + Sync> FromRequestParts<S> for Named {
+impl<S: Send + Sync> FromRequestParts<S> for PathParam {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let Path(all) = Path::<BTreeMap<String, String>>::from_request_parts(parts, state).await.map_err(|error| {
-            ApiError::bad("", format!("the path cannot be read: {error}"), "write it as UTF-8, percent-encoded")
-        })?;
+        let Path(all) = Path::<BTreeMap<String, String>>::from_request_parts(parts, state)
+            .await
+            .map_err(|error| ApiError::bad("", format!("invalid path: {error}"), "send it as percent-encoded UTF-8"))?;
         Ok(Self(all.into_values().next().unwrap_or_default()))
     }
 }
 
-/// The body, with the type it came with.
-pub struct Sent {
+/// The body, with its media type.
+pub struct Body {
     media_type: String,
     pub bytes: Bytes,
 }
 
-impl<S: Send + Sync> FromRequest<S> for Sent {
+impl<S: Send + Sync> FromRequest<S> for Body {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
@@ -72,31 +74,31 @@ impl<S: Send + Sync> FromRequest<S> for Sent {
     }
 }
 
-impl Sent {
+impl Body {
     pub fn is_one_of(&self, media_types: &[&str]) -> bool {
         media_types.contains(&self.media_type.as_str())
     }
 
     pub fn unsupported(&self, expected: &str) -> ApiError {
-        let given = if self.media_type.is_empty() { "none was given" } else { self.media_type.as_str() };
-        let detail = format!("the body's Content-Type must be {expected}; found: {given}");
+        let given = if self.media_type.is_empty() { "none" } else { self.media_type.as_str() };
+        let detail = format!("Content-Type must be {expected}, not {given}");
         ApiError::new(Code::UnsupportedType, detail, format!("set the header Content-Type to {expected}"))
     }
 
     pub fn text(&self) -> Result<&str, ApiError> {
         std::str::from_utf8(&self.bytes)
-            .map_err(|error| ApiError::bad("", format!("the body is not UTF-8: {error}"), "send it as UTF-8"))
+            .map_err(|error| ApiError::bad("", format!("body is not UTF-8: {error}"), "send it as UTF-8"))
     }
 
     pub fn json<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         let mut read = serde_json::Deserializer::from_slice(&self.bytes);
         serde_path_to_error::deserialize(&mut read).map_err(|error| {
             let field = field_of(&error.path().to_string());
-            ApiError::bad(field, format!("the body: {}", error.inner()), "see /api/docs for what is expected")
+            ApiError::bad(field, format!("invalid body: {}", error.inner()), "see /api/docs for its fields")
         })
     }
 
-    /// Where only JSON is taken.
+    /// Where only JSON is accepted.
     pub fn json_only<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         match self.is_one_of(&["application/json"]) {
             true => self.object(),
@@ -104,10 +106,10 @@ impl Sent {
         }
     }
 
-    /// A list would be read as the fields of an object in their order, which nobody means.
+    /// serde would read a list as the fields of an object in their order.
     pub fn object<T: DeserializeOwned>(&self) -> Result<T, ApiError> {
         match self.bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'[') => Err(ApiError::bad("", "the body is a list", "send a JSON object")),
+            Some(b'[') => Err(ApiError::bad("", "body must be a JSON object", "")),
             _ => self.json(),
         }
     }
@@ -127,11 +129,56 @@ fn field_of(path: &str) -> String {
     path.trim_matches('.').trim_matches('?').trim_end_matches('.').to_owned()
 }
 
-/// How many to give, where some were asked for.
+/// The page size: the one of the request, or the usual one.
 pub fn page(limit: Option<usize>, usual: usize) -> Result<usize, ApiError> {
     match limit {
         None => Ok(usual),
         Some(limit @ 1..=MAX_PAGE) => Ok(limit),
-        Some(limit) => Err(ApiError::bad("limit", format!("limit is {limit}"), format!("use 1 to {MAX_PAGE}"))),
+        Some(_) => Err(ApiError::bad("limit", format!("`limit` must be 1 to {MAX_PAGE}"), "")),
     }
+}
+
+/// The value of a parameter that has an upper bound.
+pub fn at_most(field: &str, wanted: Option<usize>, usual: usize, most: usize) -> Result<usize, ApiError> {
+    match wanted.unwrap_or(usual) {
+        wanted if wanted <= most => Ok(wanted),
+        _ => Err(ApiError::bad(field, format!("`{field}` must be 0 to {most}"), "")),
+    }
+}
+
+/// An id in the path.
+pub fn id<T: FromStr<Err: Display>>(field: &str, text: &str) -> Result<T, ApiError> {
+    text.parse().map_err(|error| ApiError::bad(field, format!("invalid {field} id {text:?}: {error}"), ""))
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the path, which `PathParam` reads")]
+pub struct JobPath {
+    /// Name or id of the job
+    job: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the path, which `PathParam` reads")]
+pub struct RunPath {
+    /// Id of the run, or `JOB` for its latest, or `JOB#3`
+    run: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the path, which `PathParam` reads")]
+pub struct WebhookPath {
+    /// Id of the webhook
+    webhook: String,
+}
+
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "describes the path, which `PathParam` reads")]
+pub struct DatasetPath {
+    /// Name of the dataset
+    name: String,
 }

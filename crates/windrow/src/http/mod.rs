@@ -1,6 +1,5 @@
-//! The HTTP API: one file per resource, over the same calls as the command line. Handlers read a
-//! request, ask the store or the engine, and answer with the shapes of `windrow-wire`; they decide
-//! nothing about jobs themselves.
+//! The HTTP API: one file per resource. Handlers read a request, call the use case in `app`, and answer with the
+//! shapes of `windrow-wire`; they decide nothing about jobs.
 
 pub mod error;
 mod extract;
@@ -27,13 +26,12 @@ pub use middleware::keyring::Keyring;
 pub use middleware::peer::Peer;
 use middleware::rate_limit::RateLimit;
 
-pub use middleware::caller::Caller;
 pub use server::Server;
 
 use crate::grpc;
 use crate::node::observe;
 
-/// The largest body that is taken; rows can be sent in several requests.
+/// The largest body; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;
 
 pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
@@ -46,7 +44,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/metrics", get(routes::metrics::show))
         .nest("/api/eval-tasks", routes::eval_tasks::router())
         .route("/api/batch", post(routes::submit::submit))
-        .merge(grpc::router(&server))
+        .merge(grpc::router(&server.app, &server.running()))
         .route("/", get(routes::ui::app))
         .route("/assets/{file}", get(routes::ui::asset))
         .fallback(routes::ui::page)
@@ -54,20 +52,20 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .with_state(server.clone())
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(from_fn(middleware::timeout::limit))
-        .layer(from_fn_with_state(server.clone(), middleware::audited::record))
+        .layer(from_fn_with_state(server.clone(), middleware::audit::record))
         .layer(from_fn(middleware::request_id::name_caller))
         .layer(from_fn_with_state(server.clone(), middleware::identify::identify))
         .layer(from_fn(middleware::etag::attach))
         .layer(from_fn_with_state(limit, middleware::rate_limit::check))
         .layer(option_layer(server.auth.cors()))
-        .layer(from_fn(grpc::speak))
+        .layer(from_fn(grpc::translate))
         .layer(CompressionLayer::new())
         .layer(from_fn(middleware::version::attach))
         .layer(from_fn(observe::http::measure))
         .layer(from_fn(middleware::request_id::attach))
 }
 
-/// Of a node that does not answer for others: whether it lives, and what it measures.
+/// Of a node without the role `api`: health and metrics.
 pub fn router_of_watch(server: Arc<Server>) -> Router {
     Router::new()
         .route("/healthz", get(routes::health::healthz))

@@ -8,30 +8,28 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use windrow_engine::Engine;
 use windrow_model::{KeyId, Time};
 
-use crate::app::error::{Code, Result};
-use crate::app::wiring::{App, Running};
+use crate::app::watch::Watch;
+use crate::app::{App, Running};
+use crate::error::{Code, Result};
 use crate::http::error::ApiError;
 use crate::http::live::Tail;
-use crate::http::middleware::audited::Refused;
 use crate::http::middleware::auth_config::AuthConfig;
-use crate::node::observe::Watch;
 
-/// Requests at work at the same time that read or write much; reads of a row or a page go past them.
-const TURNS: usize = 4;
-/// How long such a request waits for its turn.
-const TURN_PATIENCE: Duration = Duration::from_secs(20);
+/// Concurrent requests that read or write much; reads of a row or a page need no permit.
+const HEAVY_REQUESTS: usize = 4;
+/// How long such a request waits for a permit.
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(20);
 
 pub struct Server {
     pub app: App,
-    running: Running,
+    running: Arc<Running>,
     pub auth: AuthConfig,
-    pub refused: Refused,
     pub started_at: Time,
     /// The newest events, for streams.
     pub tail: Tail,
     pub watch: Watch,
     closing: watch::Sender<bool>,
-    turns: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 pub type Shared = State<Arc<Server>>;
@@ -39,12 +37,12 @@ pub type Shared = State<Arc<Server>>;
 impl Server {
     pub async fn new(app: App, running: Running, auth: AuthConfig, watch: Watch) -> Result<Arc<Self>> {
         let started_at = app.now();
-        // Listening comes first, so that nothing is missed between.
+        // Subscribe first, so that no event is missed in between.
         let events = running.engine.subscribe();
         let tail = Tail::behind(app.store.outbox_reach().await?.newest);
-        let (closing, turns) = (watch::Sender::new(false), Arc::new(Semaphore::new(TURNS)));
-        let refused = Refused::default();
-        let server = Arc::new(Self { app, running, auth, refused, started_at, tail, watch, closing, turns });
+        let (closing, permits) = (watch::Sender::new(false), Arc::new(Semaphore::new(HEAVY_REQUESTS)));
+        let server =
+            Arc::new(Self { app, running: Arc::new(running), auth, started_at, tail, watch, closing, permits });
         let following = server.clone();
         tokio::spawn(async move { following.tail.follow(following.app.store.clone(), events).await });
         Ok(server)
@@ -54,19 +52,24 @@ impl Server {
         &self.running.engine
     }
 
-    /// For what reads or writes much: held while it works, so that many of them cannot starve the others.
-    pub async fn turn(&self) -> std::result::Result<OwnedSemaphorePermit, ApiError> {
-        let waiting = tokio::time::timeout(TURN_PATIENCE, self.turns.clone().acquire_owned());
+    /// For the gRPC services, which need no more of the server.
+    pub fn running(&self) -> Arc<Running> {
+        self.running.clone()
+    }
+
+    /// Held by a request that reads or writes much, so that many of them cannot starve the others.
+    pub async fn heavy_request_permit(&self) -> std::result::Result<OwnedSemaphorePermit, ApiError> {
+        let waiting = tokio::time::timeout(PERMIT_TIMEOUT, self.permits.clone().acquire_owned());
         match waiting.await {
-            Ok(Ok(turn)) => Ok(turn),
+            Ok(Ok(permit)) => Ok(permit),
             _ => {
-                let detail = format!("{TURNS} large requests are being worked on, and others wait before this one");
-                Err(ApiError::new(Code::QueueFull, detail, "send it again a little later"))
+                let detail = format!("{HEAVY_REQUESTS} large requests are running and others are queued");
+                Err(ApiError::new(Code::QueueFull, detail, "retry later"))
             }
         }
     }
 
-    /// No stream goes on from here, and no request is waited for beyond its answer.
+    /// Ends all streams, and waits for no request beyond its response.
     pub fn close(&self) {
         self.closing.send_replace(true);
     }
@@ -76,7 +79,7 @@ impl Server {
         self.closed().await;
     }
 
-    /// Waits until a key is of no use any more; for ever without one.
+    /// Waits until a key is revoked or expired; for ever without one.
     pub async fn over(&self, key: Option<KeyId>) {
         match key {
             Some(key) => self.auth.keyring.over(key).await,

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use windrow_model::access::DEFAULT_WORKSPACE;
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 pub const DEFAULT: &str = ".windrow";
 /// An upload that has not grown for so long is nobody's.

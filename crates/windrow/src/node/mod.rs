@@ -1,8 +1,9 @@
 pub mod backup;
 pub mod config;
 pub mod data_dir;
-pub mod doctor;
 pub mod listen;
+pub mod master_key;
 pub mod observe;
 pub mod options;
+pub mod recent;
 pub mod session_lock;

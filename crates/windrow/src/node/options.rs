@@ -2,13 +2,15 @@
 
 use std::path::PathBuf;
 
+use windrow_jobfile::Environment;
+use windrow_jobfile::forbidden;
+use windrow_jobfile::prices;
 use windrow_model::store::Quota;
-use windrow_workloads::{Environment, forbidden, prices};
 
-use crate::app::error::{Error, Result};
-use crate::app::secrets::KeySource;
+use crate::error::{Error, Result};
 use crate::node::config;
 use crate::node::data_dir;
+use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
 
 /// Options of every command.

@@ -10,7 +10,7 @@ use tonic::{Request, Status};
 use windrow_wire::grpc::MAX_MESSAGE;
 use windrow_wire::grpc::v1::worker_client::WorkerClient;
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// A connection over which nothing comes any more is noticed within two of these.

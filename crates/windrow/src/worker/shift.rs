@@ -13,7 +13,7 @@ use windrow_wire::grpc::{Assignment, v1};
 use super::backend::ServerBackend;
 use super::link::{Link, within};
 use super::programs::{Programs, Unfit};
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long the server holds a question for items open.

@@ -1,4 +1,4 @@
-//! Who is let in (T7, T9): each way to be turned away, with the right status and nothing told.
+//! Authentication and authorisation (T7, T9): each way to be rejected has its status and reveals nothing.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 use crate::socket::Socket;
 
-/// Makes a key on the command line and gives it as a header.
+/// Creates a key on the command line and returns it as a header.
 fn key(place: &Place, arguments: &[&str]) -> String {
     let said = place.windrow(&[&["keys", "create"], arguments].concat()).ended_with(0);
     let secret = said.stdout.trim();
@@ -26,7 +26,7 @@ fn refused(reply: Reply, status: u16, code: &str) -> Value {
 }
 
 #[test]
-fn without_a_whole_and_living_key_nobody_is_let_in() {
+fn requests_without_a_valid_key_are_rejected() {
     let place = Place::empty();
     let admin = key(&place, &["root", "--role", "admin"]);
     let expired = key(&place, &["gone", "--role", "admin", "--expires", "1ms"]);
@@ -48,7 +48,7 @@ fn without_a_whole_and_living_key_nobody_is_let_in() {
     }
     assert_eq!(refused(ask("Authorization: Bearer x"), 401, "unauthenticated"), unknown, "nothing is told of a guess");
     assert_eq!(refused(ask(&expired), 401, "unauthenticated")["detail"], "the key is expired");
-    // Not what is there and what is not, either.
+    // The responses do not reveal which routes exist either.
     for path in ["/api/v1/nothing", "/metrics", "/api/eval-tasks", "/api/v1/events", "/api", "/api/docs/x"] {
         refused(server.get(path), 401, "unauthenticated");
     }
@@ -60,7 +60,7 @@ fn without_a_whole_and_living_key_nobody_is_let_in() {
 }
 
 #[test]
-fn a_revoked_key_lets_nobody_in_from_then_on() {
+fn a_revoked_key_is_rejected() {
     let place = Place::empty();
     let admin = key(&place, &["root", "--role", "admin"]);
     let first = key(&place, &["first", "--role", "viewer"]);
@@ -70,18 +70,18 @@ fn a_revoked_key_lets_nobody_in_from_then_on() {
     assert_eq!((status(&first), status(&second)), (200, 200));
     let mut events = server.events("/api/v1/events", &[&first]);
     let mut socket = Socket::open_with(&server, "/api/v1/ws", &first);
-    // Through the server: at once.
+    // Through the server: takes effect at once.
     let revoked = server.ask("DELETE", "/api/v1/keys/first", &[&admin], "").with_status(200).json();
     assert_eq!((&revoked["state"], status(&first)), (&"revoked".into(), 401));
     assert_eq!((events.next(), socket.next()), (None, None), "streams end with the key");
-    // By another process: as soon as the server looks again.
+    // By another process: takes effect when the server reloads its keys.
     place.windrow(&["keys", "revoke", "second"]).ended_with(0);
     wait_until("the key to be refused", || status(&second) == 401);
     server.ask("DELETE", "/api/v1/keys/first", &[&admin], "").with_status(404);
 }
 
 #[test]
-fn a_running_server_needs_keys_from_the_first_one_on() {
+fn a_running_server_requires_keys_once_one_exists() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     server.get("/api/v1/jobs").with_status(200);
@@ -100,9 +100,9 @@ fn a_running_server_needs_keys_from_the_first_one_on() {
     assert!(![database, log].iter().any(|bytes| bytes.windows(64).any(|window| window == hidden)), "stored as it is");
 }
 
-/// Every operation of the document, whoever wrote it.
+/// Covers every operation of the OpenAPI document.
 #[test]
-fn nobody_does_what_takes_a_higher_role() {
+fn every_operation_requires_its_role() {
     let place = Place::empty();
     let viewer = key(&place, &["v", "--role", "viewer"]);
     let operator = key(&place, &["o", "--role", "operator"]);
@@ -131,7 +131,7 @@ fn nobody_does_what_takes_a_higher_role() {
 }
 
 #[test]
-fn a_key_of_one_workspace_opens_no_other() {
+fn a_key_of_one_workspace_has_no_access_to_another() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("counted", &endpoint, 2, 2);
     let root = key(&place, &["root", "--role", "admin"]);
@@ -166,7 +166,7 @@ fn a_key_of_one_workspace_opens_no_other() {
     }
     ask("POST", "/api/v1/jobs/counted/cancel").with_status(404);
     ask("DELETE", "/api/v1/keys/root").with_status(404);
-    // What is about all workspaces is not for an admin of one.
+    // Operations on all workspaces are not allowed for an admin of one.
     refused(ask("POST", "/api/v1/clean-up"), 403, "forbidden");
     refused(ask("GET", "/metrics"), 403, "forbidden");
     for (path, list) in [
@@ -185,7 +185,7 @@ fn a_key_of_one_workspace_opens_no_other() {
     let wish = json!({ "name": "more", "role": "admin", "workspace": "default" }).to_string();
     refused(server.ask("POST", "/api/v1/keys", &for_others, &wish), 403, "forbidden");
 
-    // Not by a file that names another, by a dataset's name, or by a key for repeating.
+    // Neither through a file that names another workspace, nor a dataset name, nor an idempotency key.
     let send = |file: &str| {
         let headers = ["Content-Type: text/yaml", &team, "Idempotency-Key: once"];
         server.ask("POST", "/api/v1/jobs", &headers, file)
@@ -196,7 +196,7 @@ fn a_key_of_one_workspace_opens_no_other() {
         let broken = refused(send(&file), 422, "broken_job_file").to_string();
         assert!(!broken.contains("did you mean"), "{broken}");
     }
-    // What was written down about the others is theirs.
+    // Audit entries of other workspaces are hidden.
     let audit = ask("GET", "/api/v1/audit").with_status(200).json();
     assert!(audit["entries"].as_array().unwrap().iter().all(|entry| entry["workspace"] == "team"), "{audit}");
 }
@@ -216,14 +216,14 @@ fn the_first_key_is_made_and_shown_once() {
 }
 
 #[test]
-fn with_keys_others_can_reach_it_and_are_told_that_nothing_is_encrypted() {
+fn a_public_server_with_keys_warns_about_missing_tls() {
     let place = Place::empty();
     let root = key(&place, &["root", "--role", "admin"]);
     let process = place.start(&["serve", "--listen", "0.0.0.0:0"]);
     let port = process.first_line().rsplit(':').next().unwrap().to_owned();
     process.wait_for_stderr("unencrypted");
     let server = Served::at(format!("127.0.0.1:{port}"), process);
-    // For whatever host it is asked: a name is no secret, a key is.
+    // The host name is not checked: authentication relies on the key.
     server.ask("GET", "/api/v1/jobs", &[&root, "Host: windrow.example"], "").with_status(200);
     refused(server.ask("GET", "/api/v1/jobs", &["Host: windrow.example"], ""), 401, "unauthenticated");
 }
@@ -249,7 +249,7 @@ fn a_browser_keeps_its_key_in_a_cookie_for_its_own_pages_only() {
 }
 
 #[test]
-fn pages_of_named_origins_may_ask_and_of_no_others() {
+fn only_configured_origins_may_send_requests() {
     let place = Place::empty();
     let root = key(&place, &["root", "--role", "viewer"]);
     let page = "Origin: https://evals.example";

@@ -1,5 +1,4 @@
-//! Fewer rows than all: those that are new (E10), those at the start, and those that are new when the
-//! clock says so.
+//! Runs over part of the rows: new rows (E10), the first rows, and new rows on a schedule.
 
 use std::time::{Duration, Instant};
 
@@ -31,7 +30,7 @@ fn a_first_append_runs_all_rows_and_later_ones_only_what_is_new() {
 }
 
 #[test]
-fn a_trial_run_of_the_first_rows_is_taken_over_by_the_full_one() {
+fn a_full_run_reuses_the_results_of_the_first_rows() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 4);
     let result = place.windrow(&["run", "job.yaml", "--first", "3", "--json"]).ended_with(0).json();
@@ -44,7 +43,7 @@ fn a_trial_run_of_the_first_rows_is_taken_over_by_the_full_one() {
 }
 
 #[test]
-fn an_interrupted_trial_run_says_how_it_goes_on() {
+fn an_interrupted_partial_run_prints_how_to_resume() {
     let endpoint = Endpoint::gated(2);
     let place = Place::with_rows(&endpoint, 20, 1);
     let run = place.start(&["run", "job.yaml", "--first", "5"]);
@@ -59,13 +58,13 @@ fn an_interrupted_trial_run_says_how_it_goes_on() {
     assert_eq!((&result["resumed"], total(&result), endpoint.calls()), (&true.into(), (5, 5), 5));
 }
 
-/// Six fields: a pattern may name seconds.
+/// Six fields: a cron expression may have seconds.
 fn every_second(place: &Place) {
     place.append("job.yaml", "schedule: \"* * * * * *\"");
 }
 
 #[test]
-fn a_scheduled_run_takes_new_rows_by_itself_until_it_is_taken_off() {
+fn a_scheduled_job_appends_new_rows_until_it_is_unscheduled() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 5, 4);
     every_second(&place);
@@ -85,9 +84,9 @@ fn a_scheduled_run_takes_new_rows_by_itself_until_it_is_taken_off() {
     assert!(said.stdout.contains("has no schedule"), "{}", said.stdout);
 }
 
-/// The next time may be a day away.
+/// The next start may be a day away.
 #[test]
-fn who_waits_for_the_next_time_ends_as_soon_as_the_job_is_taken_off_or_at_a_signal() {
+fn a_scheduled_command_ends_when_the_job_is_unscheduled_or_on_a_signal() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 4);
     place.append("job.yaml", "schedule: \"0 0 1 1 *\"");

@@ -1,4 +1,4 @@
-//! Every change is written down: who, what, from where, and what became of it (T7).
+//! Every change is in the audit log: actor, operation, origin and outcome (T7).
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Oldest first: who, what, outcome.
+/// Oldest first: actor, operation, outcome.
 fn entries(place: &Place) -> Vec<(String, String, String)> {
     let said = place.windrow(&["audit", "--json", "--limit", "100"]).ended_with(0);
     let list: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -20,7 +20,7 @@ fn entry(actor: &str, operation: &str, outcome: &str) -> (String, String, String
 }
 
 #[test]
-fn changes_over_http_and_by_commands_are_written_down() {
+fn changes_over_http_and_by_commands_are_audited() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("counted", &endpoint, 2, 2);
     let secret = place.windrow(&["keys", "create", "ci", "--role", "operator"]).ended_with(0).stdout;
@@ -57,7 +57,7 @@ fn changes_over_http_and_by_commands_are_written_down() {
 }
 
 #[test]
-fn rows_sent_to_an_online_run_are_written_down_too() {
+fn rows_sent_to_an_online_run_are_audited_too() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("open", &endpoint, 1, 1);
     let server = Served::start(&place, &[]);

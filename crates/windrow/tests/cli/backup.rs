@@ -1,4 +1,4 @@
-//! Backup and restore of all state (T13): made under load, restored elsewhere, and the run goes on.
+//! Backup and restore of all state (T13): taken under load, restored elsewhere, and the run resumes.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -10,7 +10,7 @@ use crate::place::{Place, wait_until};
 
 const ROWS: usize = 400;
 
-/// Counters of the job's latest run, and those of a recount over its items.
+/// Counters of the job's latest run, and a recount over its items.
 fn counted(place: &Place, data: &str) -> (Value, usize) {
     let run = place.windrow(&["--data", data, "jobs", "show", "counted", "--json"]).ended_with(0).json();
     let db = rusqlite::Connection::open(place.path(data).join("windrow.db")).unwrap();
@@ -20,7 +20,7 @@ fn counted(place: &Place, data: &str) -> (Value, usize) {
 }
 
 #[test]
-fn a_backup_made_under_load_is_restored_elsewhere_and_the_run_goes_on() {
+fn a_backup_taken_under_load_is_restored_elsewhere_and_the_run_resumes() {
     let endpoint = Endpoint::with_latency(20);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -50,7 +50,7 @@ fn a_backup_made_under_load_is_restored_elsewhere_and_the_run_goes_on() {
 }
 
 #[test]
-fn what_is_not_a_whole_backup_is_refused_and_nothing_is_changed() {
+fn an_incomplete_backup_is_rejected_and_nothing_is_changed() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 30, 4);
     place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
@@ -77,7 +77,7 @@ fn what_is_not_a_whole_backup_is_refused_and_nothing_is_changed() {
 }
 
 #[test]
-fn the_master_key_is_in_it_only_when_asked_for() {
+fn a_backup_contains_the_master_key_only_on_request() {
     let place = Place::empty();
     place.write("value", "a long secret value");
     place.windrow(&["secrets", "set", "A", "--from-file", "value"]).ended_with(0);

@@ -1,8 +1,8 @@
-//! SIGKILL at every step boundary of one item: what was finished is never called again (E18), and
-//! what was under way is called again once, because nobody knows what became of it.
+//! SIGKILL at every step boundary of one item. Finished calls are never repeated (E18). Calls in flight are repeated
+//! once, because their outcome is unknown.
 //!
-//! The gate of the endpoint holds the item at call n, so every moment is met for certain: before its
-//! answer is sent, after it was sent and before it could be read, and once it is on record.
+//! The gate of the endpoint holds the item at call n, so every moment is hit deterministically: before the answer is
+//! sent, after it was sent and before it is read, and after it is recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +14,16 @@ use crate::endpoint::Endpoint;
 use crate::place::{Background, Place, wait_until};
 use crate::torture::code;
 
-/// Three turns with a call of the target and one of the judge each; or, where a model plays the
-/// person, with one of hers and one of the target.
+/// Three turns with one call of the target and one of the judge each, or of the simulated user and the target.
 const CALLS: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moment {
-    /// The endpoint has the question and has not answered.
+    /// The endpoint has received the question and not answered.
     InFlight,
-    /// The answer is on its way to a process that no longer reads.
+    /// The answer is sent to a process that no longer reads.
     Unread,
-    /// The answer is on record; whatever comes next is not answered.
+    /// The answer is recorded; the next call is not answered.
     Recorded,
 }
 
@@ -64,8 +63,8 @@ fn every_boundary_of_a_conversation_with_a_simulated_user_survives_a_kill() {
     }
 }
 
-/// Runs the job, kills it at call `n`, runs it again, and compares what the endpoint saw with what
-/// was on record at the kill.
+/// Runs the job, kills it at call `n`, runs it again, and compares the calls of the endpoint with the steps recorded at
+/// the kill.
 fn killed_once(write: fn(&Place, &Endpoint), n: usize, moment: Moment) -> Value {
     let before = if moment == Moment::Recorded { n } else { n - 1 };
     let endpoint = Endpoint::gated(before);
@@ -92,14 +91,14 @@ fn killed_once(write: fn(&Place, &Endpoint), n: usize, moment: Moment) -> Value 
     let at_the_kill = endpoint.calls_by_question();
     endpoint.open_gate();
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
-    // After the last call it may have come to its end before the kill.
+    // After the last call the run may have ended before the kill.
     assert!(result["resumed"] == true || before == CALLS, "{moment:?} {n}");
 
     let calls = endpoint.calls_by_question();
     assert_eq!(calls.len(), CALLS, "{moment:?} {n}: {calls:?}");
     let repeated: BTreeMap<&String, &usize> = calls.iter().filter(|(_, times)| **times != 1).collect();
     if moment == Moment::Recorded {
-        // The one after it may have been under way already.
+        // The next call may already be in flight.
         let begun = at_the_kill.len() - n;
         assert!(unknown.len() <= 1 && begun <= unknown.len(), "{n}: {begun} begun, on record {unknown:?}");
         assert_eq!(repeated.values().copied().collect::<Vec<_>>(), vec![&2; begun], "{n}: {calls:?}");
@@ -121,17 +120,17 @@ fn kill_before_it_reads(endpoint: &Endpoint, run: Background, n: usize) {
     run.kill();
 }
 
-/// The requests of all calls on record in this state.
+/// The inputs of all recorded calls in this state.
 fn steps(place: &Place, state: StepState) -> BTreeSet<String> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
     let Ok(db) = Connection::open_with_flags(place.database(), flags) else { return BTreeSet::new() };
     let calls = "SELECT input FROM steps WHERE state = ? AND kind IN ('target', 'call')";
-    // Before the tables are made there are none.
+    // The process may be killed before it creates the tables.
     let Ok(mut query) = db.prepare(calls) else { return BTreeSet::new() };
     query.query_map([code(state)], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Whether a recorded request ends with this question.
+/// Whether a recorded input ends with this question.
 fn asks(input: &str, question: &str) -> bool {
     let request: Value = serde_json::from_str(input).unwrap();
     request["messages"].as_array().and_then(|all| all.last()).is_some_and(|last| last["content"] == question)

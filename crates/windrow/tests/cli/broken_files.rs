@@ -1,4 +1,4 @@
-//! A broken file names itself, the line and the remedy; nothing is stored.
+//! Errors in a job file name the file, the line and the remedy; nothing is stored.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;

@@ -1,5 +1,5 @@
-//! Chromium without a window, driven by its DevTools protocol over a pipe: as much of it as tests of pages need. What is
-//! pressed and typed goes in as the events of a mouse and a keyboard.
+//! Headless Chromium, driven by the DevTools protocol over a pipe: only what tests of pages need. Presses and typing
+//! are sent as mouse and keyboard events.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::place::wait_until;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// It speaks on the descriptors 3 and 4.
+/// Chromium uses the descriptors 3 and 4 for the protocol.
 const COMMAND: &str = "exec chromium \"$@\" 3<&0 4>&1 >/dev/null";
 const FLAGS: &[&str] = &[
     "--headless",
@@ -26,7 +26,7 @@ const FLAGS: &[&str] = &[
     "--disable-gpu",
     "--ignore-certificate-errors",
 ];
-/// The innermost element that shows exactly this text, on top of all others.
+/// The innermost visible element with exactly this text.
 const FIND: &str = "text => [...document.querySelectorAll('button, a')].findLast(e => e.innerText === text && \
                     e.checkVisibility() && (document.querySelector('dialog[open]') ?? document).contains(e))";
 
@@ -36,7 +36,7 @@ pub struct Browser {
     messages: Receiver<Value>,
     session: String,
     sent: u64,
-    /// Errors of scripts, and what the policy of the page did not allow.
+    /// Script errors, and violations of the content security policy.
     pub complaints: Vec<Value>,
     _profile: TempDir,
 }
@@ -73,7 +73,7 @@ impl Browser {
         self.wait_for("the page", "document.readyState === 'complete' && location.href !== 'about:blank'");
     }
 
-    /// What a person can read.
+    /// The visible text.
     pub fn text(&mut self) -> String {
         self.evaluate("document.body.innerText").as_str().unwrap().to_owned()
     }
@@ -83,7 +83,7 @@ impl Browser {
         self.wait_for(part, &format!("document.body.innerText.includes({})", json!(part)));
     }
 
-    /// Waits until an expression of the page's script is true.
+    /// Waits until a JavaScript expression is true.
     #[track_caller]
     pub fn wait_for(&mut self, what: &str, expression: &str) {
         wait_until(what, || self.evaluate(expression) == true);
@@ -95,7 +95,7 @@ impl Browser {
         evaluated["result"]["value"].clone()
     }
 
-    /// A button or a link, by what stands on it.
+    /// Clicks a button or a link by its text.
     #[track_caller]
     pub fn press(&mut self, name: &str) {
         let find = format!("({FIND})({})", json!(name));
@@ -109,7 +109,7 @@ impl Browser {
         }
     }
 
-    /// Into the field that has the focus, instead of what is in there.
+    /// Replaces the content of the focused field.
     pub fn type_text(&mut self, text: &str) {
         self.evaluate("document.activeElement.select()");
         self.call("Input.insertText", json!({"text": text}));

@@ -1,4 +1,4 @@
-//! A run that has spent its budget pauses, keeps everything, and goes on with more.
+//! A run that reaches its budget pauses, keeps its results, and resumes with a larger budget.
 
 use serde_json::Value;
 
@@ -6,14 +6,14 @@ use crate::endpoint::Endpoint;
 use crate::place::{Place, Said};
 
 const ROWS: usize = 40;
-/// Each answer takes 3 tokens in and 2 out.
+/// Each answer uses 3 input tokens and 2 output tokens.
 const TOKENS: usize = 5;
 
 fn succeeded(result: &Value) -> usize {
     result["items"]["succeeded"].as_u64().unwrap() as usize
 }
 
-/// What has spent its budget says so, and how to go on.
+/// A paused run names its budget and how to continue.
 fn is_spent(said: Said, spent: &str) -> Value {
     let said = said.ended_with(5);
     for part in ["the budget is spent", spent, "all of it kept", "--budget"] {
@@ -25,19 +25,19 @@ fn is_spent(said: Said, spent: &str) -> Value {
 }
 
 #[test]
-fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
+fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
     let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50", "--json"]);
     let result = is_spent(said, "of 50 tokens");
-    // Ten calls are 50 tokens, and three more may have been under way.
+    // Ten calls use 50 tokens; three more may have been in flight.
     let made = endpoint.calls();
     assert!((10..=13).contains(&made), "{made} calls");
     assert_eq!(succeeded(&result), made, "every call that was made is kept");
     let used = &result["usage"];
     assert_eq!(used["tokens_in"].as_u64().unwrap() + used["tokens_out"].as_u64().unwrap(), (made * TOKENS) as u64);
 
-    // Without more it ends the same way at once, whoever asks.
+    // Without a larger budget every command pauses the same way at once.
     let command: [&[&str]; 2] =
         [&["run", "job.yaml", "--budget-tokens", "50"], &["jobs", "resume", "counted", "--here"]];
     for arguments in command {
@@ -54,7 +54,7 @@ fn a_budget_of_tokens_pauses_the_run_and_more_of_it_finishes_it() {
 }
 
 #[test]
-fn a_budget_of_money_in_the_file_is_raised_in_the_file_or_where_it_is_resumed() {
+fn a_cost_budget_is_raised_in_the_file_or_on_resume() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 1);
     // Half a cent for each call.
@@ -68,9 +68,9 @@ fn a_budget_of_money_in_the_file_is_raised_in_the_file_or_where_it_is_resumed() 
     assert_eq!((succeeded(&result.json()), endpoint.calls()), (ROWS, ROWS));
 }
 
-/// What is taken over from an earlier run was paid for there.
+/// Reused results were paid for by the earlier run.
 #[test]
-fn a_rerun_that_takes_everything_over_spends_nothing() {
+fn a_re_run_with_reused_results_spends_nothing() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -79,7 +79,7 @@ fn a_rerun_that_takes_everything_over_spends_nothing() {
 }
 
 #[test]
-fn a_retry_that_has_spent_its_budget_goes_on_where_it_says() {
+fn a_retry_that_reached_its_budget_resumes_with_the_printed_command() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 10, 1);
     endpoint.fail_on(2..10);

@@ -1,12 +1,12 @@
-//! Bulk operations on the stand-in for Kafka Connect, over HTTP and by commands: plans, waves, the cap,
-//! approval, and the way back.
+//! Bulk operations on the mock Kafka Connect, over HTTP and by commands: plans, waves, the failure cap, approval and
+//! rollback.
 
 use serde_json::{Value, json};
 
 use crate::mock_connect::MockConnect;
 use crate::place::{Place, Said, wait_until};
 
-/// `job.yaml` of these settings, on the connectors of the stand-in.
+/// Writes `job.yaml` with these settings, for the connectors of the mock.
 pub fn write_job(place: &Place, connect: &MockConnect, action: &str, strategy: &str) {
     let url = &connect.url;
     place.write(
@@ -31,7 +31,7 @@ pub fn targets(place: &Place) -> Vec<Value> {
 }
 
 #[test]
-fn a_plan_says_what_would_change_and_changes_nothing() {
+fn a_plan_previews_changes_and_changes_nothing() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "3"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 1, max_failed: 1 }");
@@ -48,9 +48,9 @@ fn a_plan_says_what_would_change_and_changes_nothing() {
     assert!(!place.data().exists(), "nothing is stored");
 }
 
-/// B3, B5, B8: done once, recognised as done, taken back exactly.
+/// B3, B5, B8: changed once, detected as up to date, rolled back exactly.
 #[test]
-fn a_change_is_made_once_and_taken_back_exactly() {
+fn a_change_is_made_once_and_rolled_back_exactly() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "6"]);
     let before = connect.connectors();
@@ -64,7 +64,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
         assert_eq!(record["before"]["config"]["tasks.max"], "1");
         assert_eq!(record["after"]["config"]["tasks.max"], "2");
     }
-    // Again: every target is found as it should be, and is left alone.
+    // Second run: every target is up to date and skipped.
     let again = run(&place).ended_with(0).json();
     assert_eq!((&again["items"]["skipped"], connect.calls("config")), (&json!(6), 6));
 
@@ -80,7 +80,7 @@ fn a_change_is_made_once_and_taken_back_exactly() {
 }
 
 #[test]
-fn a_wave_or_single_targets_can_be_taken_back() {
+fn a_wave_or_single_targets_can_be_rolled_back() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "5"]);
     write_job(&place, &connect, TWO_TASKS, "{ waves: [2, 3], max_failed: 1 }");
@@ -95,7 +95,7 @@ fn a_wave_or_single_targets_can_be_taken_back() {
 }
 
 #[test]
-fn a_target_that_has_changed_since_is_refused_unless_forced() {
+fn a_target_changed_since_is_a_conflict_unless_forced() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "2"]);
     write_job(&place, &connect, TWO_TASKS, "{ max_failed: 1 }");
@@ -117,9 +117,9 @@ fn a_target_that_has_changed_since_is_refused_unless_forced() {
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "1");
 }
 
-/// Whatever is changed before too many have failed is taken back by itself.
+/// Changes made before the failure cap is reached are rolled back automatically.
 #[test]
-fn too_many_failures_end_it_and_take_it_back() {
+fn reaching_the_failure_cap_rolls_back() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "60", "--broken", "0.2"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 2, wave: 20, max_failed: 3, on_failure: rollback }");
@@ -133,9 +133,9 @@ fn too_many_failures_end_it_and_take_it_back() {
     assert_eq!(failed, Some(3), "{runs}");
 }
 
-/// B6: what runs finishes and then reads cancelled; what was done is known, and can be taken back.
+/// B6: running targets finish and have the status cancel; their change is recorded and can be rolled back.
 #[test]
-fn what_finishes_after_a_cancel_reads_cancelled() {
+fn items_that_finish_after_a_cancel_are_cancelled() {
     let place = Place::empty();
     place.write(
         "job.yaml",
@@ -145,7 +145,7 @@ fn what_finishes_after_a_cancel_reads_cancelled() {
          undo: { run: [sh, -c, \"rm $WINDROW_TARGET\"] }\n    done: \"now == 1\"\n",
     );
     let running = place.start(&["run", "job.yaml", "--json"]);
-    wait_until("the first to be at work", || place.path("a").exists());
+    wait_until("the first target to start", || place.path("a").exists());
     place.windrow(&["jobs", "cancel", "change"]).ended_with(0);
     place.write("go", "");
     let result = running.finish().json();
@@ -158,9 +158,9 @@ fn what_finishes_after_a_cancel_reads_cancelled() {
     assert!(!place.path("a").exists());
 }
 
-/// The pre-image of the first change stands, whatever happened on the way back.
+/// The preimage of the first change is kept, whatever happens during the rollback.
 #[test]
-fn a_change_made_again_after_a_rollback_that_stuck_is_taken_back_to_the_first_image() {
+fn a_change_repeated_after_a_partial_rollback_keeps_the_first_preimage() {
     let place = Place::empty();
     place.write("a", "1");
     place.write(
@@ -192,7 +192,7 @@ fn a_wave_waits_for_approval_and_says_so() {
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
     assert!(why.contains("Wave 2 waits for somebody to approve it.") && why.contains("windrow jobs approve"), "{why}");
-    // Approval outlives the process that waits for it.
+    // An approval survives the process that waits for it.
     waiting.kill();
     place.windrow(&["jobs", "approve", "change"]).ended_with(0);
     run(&place).ended_with(0);
@@ -202,7 +202,7 @@ fn a_wave_waits_for_approval_and_says_so() {
 }
 
 #[test]
-fn a_failed_health_check_ends_it_before_the_next_wave() {
+fn a_failed_health_check_stops_before_the_next_wave() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "4"]);
     let strategy = "{ canary: 1, wave: 3, health: { command: [sh, -c, \"exit 3\"] }, on_failure: pause }";
@@ -281,7 +281,7 @@ fn the_examples_run_as_they_stand() {
 }
 
 #[test]
-fn what_is_wrong_with_an_operation_is_said_with_its_line() {
+fn errors_in_an_operation_are_reported_with_their_line() {
     let place = Place::empty();
     place.write(
         "job.yaml",

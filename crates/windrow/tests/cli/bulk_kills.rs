@@ -1,5 +1,5 @@
-//! What a bulk operation must survive: SIGKILL again and again while calls fail, take effect without
-//! saying so, or are refused; and a move between clusters in which both are never at work.
+//! A bulk operation survives repeated SIGKILLs while calls fail, take effect with an error response, or are rejected.
+//! During a move, the connector never runs in both clusters.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn torture_of_2000_connectors_changes_none_twice_and_restores_every_one() {
     }
 }
 
-/// Ten times, evenly over the work.
+/// Ten kills, spread evenly over the run.
 fn kill_on_the_way(place: &Place, connect: &MockConnect, command: &[&str], end: u64) {
     let start = connect.calls("config");
     for kill in 1..=KILLS {

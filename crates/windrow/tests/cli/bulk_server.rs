@@ -1,4 +1,4 @@
-//! Bulk operations at a server: the same commands, workers elsewhere, and servers of one region each.
+//! Bulk operations on a server: the same commands, remote workers, and servers with one region each.
 
 use serde_json::json;
 
@@ -10,7 +10,7 @@ use crate::place::{Place, wait_until};
 const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
 
 #[test]
-fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
+fn an_operation_is_planned_run_approved_and_rolled_back_on_a_server() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
     let connect = MockConnect::start(&place, &["--connectors", "5"]);
     let server = Served::start(&elsewhere, &[]);
@@ -54,7 +54,7 @@ fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
     config["tasks.max"] = json!("7");
     connect.put("/east/connectors/orders-0000/config", &config);
     place.windrow_at(&server, &["jobs", "rollback", "change", "-q"]).ended_with(4);
-    // What failed of a rollback is tried again as one.
+    // A retry of a failed rollback is a rollback too.
     let said = place.windrow_at(&server, &["jobs", "retry", "change", "--json"]).ended_with(4).json();
     assert_eq!((&said["run"]["mode"], &said["items"]["total"]), (&json!("rollback"), &json!(1)));
     place.windrow_at(&server, &["jobs", "rollback", "change", "--force", "-q"]).ended_with(0);
@@ -62,9 +62,9 @@ fn an_operation_is_planned_run_approved_told_of_and_taken_back_at_a_server() {
     server.post_json("/api/v1/jobs/change/rollback", &json!({ "wave": 0 })).with_status(400);
 }
 
-/// B9: items of an operation go to workers that have what it names.
+/// B9: items of an operation go to workers with the required capability.
 #[test]
-fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
+fn a_remote_worker_changes_and_restores_its_targets() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
     let connect = MockConnect::start(&place, &["--connectors", "4"]);
     let server = Served::start(&elsewhere, &[]);
@@ -72,7 +72,7 @@ fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
     place.append("job.yaml", "worker: dmz");
     let before = connect.connectors();
     let run = place.start_at(&server, &["run", "job.yaml", "--json"]);
-    wait_until("somebody to say why", || {
+    wait_until("the reason to be reported", || {
         let why = server.get("/api/v1/jobs/change/why").json();
         why["headline"].as_str().is_some_and(|said| said.contains("`dmz`"))
     });
@@ -86,9 +86,9 @@ fn a_worker_elsewhere_that_can_reach_the_targets_changes_and_restores_them() {
     worker.kill();
 }
 
-/// B10: two servers on one store, each for a region of its own.
+/// B10: two servers on one database, each with its own region.
 #[test]
-fn a_server_works_on_the_jobs_of_its_own_region_only() {
+fn a_server_runs_only_jobs_of_its_region() {
     let place = Place::empty();
     let east = Served::start(&place, &["--region", "east"]);
     let west = Served::start(&place, &["--region", "west,south"]);
@@ -102,7 +102,7 @@ fn a_server_works_on_the_jobs_of_its_own_region_only() {
         east.submit(&job(region)).with_status(201);
     }
     east.wait_for_state("of-east", "completed");
-    // Whoever submits it, it is found by a server that serves it.
+    // The job is executed by a server of its region, whichever server accepted it.
     east.wait_for_state("of-south", "completed");
     let why = west.get("/api/v1/jobs/of-north/why").json();
     assert!(why["headline"].as_str().unwrap().contains("serves region \"north\""), "{why}");

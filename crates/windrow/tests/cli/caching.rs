@@ -1,4 +1,4 @@
-//! Identical calls, and repeats that must not be taken for them.
+//! Identical calls are shared, and trials are not.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -22,7 +22,7 @@ fn run(place: &Place, file: &str, rows: usize) {
 
 /// T8.
 #[test]
-fn with_a_cache_a_second_job_makes_no_call_that_the_first_has_made() {
+fn with_a_cache_a_second_job_reuses_the_calls_of_the_first() {
     let endpoint = Endpoint::open();
     let place = two_jobs(&endpoint, "cache: true");
     run(&place, "one.yaml", ROWS);
@@ -30,11 +30,11 @@ fn with_a_cache_a_second_job_makes_no_call_that_the_first_has_made() {
     assert_eq!(endpoint.calls(), ROWS);
     let item = place.windrow(&["jobs", "item", "two", "7", "--json"]).ended_with(0).json();
     assert_eq!(item["steps"][0]["state"], "reused", "{item}");
-    // What was done is in the store, so it is there for a third one as well.
+    // Results are stored, so a third job reuses them too.
     let copy = place.windrow(&["jobs", "clone", "two", "three", "--json"]).ended_with(0).json();
     assert_eq!((&copy["items"]["succeeded"], endpoint.calls()), (&ROWS.into(), ROWS));
     place.windrow(&["run", "two.yaml", "--new"]).ended_with(0);
-    assert_eq!(endpoint.calls(), 2 * ROWS, "afresh takes nothing over, from nobody");
+    assert_eq!(endpoint.calls(), 2 * ROWS, "--new reuses no result of any job");
 }
 
 #[test]
@@ -47,7 +47,7 @@ fn without_a_cache_every_job_pays_for_its_own_calls() {
 }
 
 #[test]
-fn rows_that_ask_the_same_share_a_call_only_with_a_cache() {
+fn equal_rows_share_a_call_only_with_a_cache() {
     for (more, calls) in [("", 3), ("cache: true", 1)] {
         let endpoint = Endpoint::open();
         let place = Place::with_rows(&endpoint, 0, 1);
@@ -59,7 +59,7 @@ fn rows_that_ask_the_same_share_a_call_only_with_a_cache() {
 }
 
 #[test]
-fn trials_are_calls_of_their_own_and_raising_their_number_pays_only_for_the_new_ones() {
+fn trials_are_separate_calls_and_added_trials_reuse_the_others() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
     run(&place, "job.yaml", ROWS);
@@ -73,12 +73,12 @@ fn trials_are_calls_of_their_own_and_raising_their_number_pays_only_for_the_new_
 }
 
 #[test]
-fn a_cache_never_makes_a_second_trial_of_the_first() {
+fn a_cache_is_not_shared_between_trials() {
     let endpoint = Endpoint::open();
     let place = two_jobs(&endpoint, "cache: true\ntrials: 2");
     run(&place, "one.yaml", 2 * ROWS);
     let calls = endpoint.calls_by_question();
     assert!(calls.values().all(|times| *times == 2), "{calls:?}");
     run(&place, "two.yaml", 2 * ROWS);
-    assert_eq!(endpoint.calls(), 2 * ROWS, "each trial is taken over from the same trial of the other job");
+    assert_eq!(endpoint.calls(), 2 * ROWS, "each trial reuses the same trial of the other job");
 }

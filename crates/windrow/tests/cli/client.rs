@@ -1,4 +1,4 @@
-//! `windrow serve` as a process of its own, and a small client for it: one request, one connection.
+//! `windrow serve` as a process, and a small HTTP client for it: one request per connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -23,7 +23,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// `None` when this is not a whole answer.
+    /// `None` if the response is incomplete.
     pub fn of(answer: &str) -> Option<Self> {
         let (headers, body) = answer.split_once("\r\n\r\n")?;
         let status = headers.split_whitespace().nth(1)?.parse().ok()?;
@@ -52,7 +52,7 @@ impl Served {
         Self::listening(place, "127.0.0.1:0", arguments)
     }
 
-    /// Where another was before.
+    /// On the address of an earlier server.
     pub fn start_on(place: &Place, address: &str) -> Self {
         Self::listening(place, address, &[])
     }
@@ -61,13 +61,13 @@ impl Served {
         Self::of(place.start(&[&["serve", "--listen", address], arguments].concat()))
     }
 
-    /// A server that was started otherwise.
+    /// Wraps a server that was started in another way.
     pub fn of(process: Background) -> Self {
         let address = process.first_line().strip_prefix("http://").unwrap().to_owned();
         Self { address, process: Some(process) }
     }
 
-    /// One that was started otherwise.
+    /// Wraps a server at this address.
     pub fn at(address: String, process: Background) -> Self {
         Self { address, process: Some(process) }
     }
@@ -76,7 +76,7 @@ impl Served {
         self.process.as_ref().unwrap().wait_for_stderr(part);
     }
 
-    /// On an address that another one had.
+    /// On the address of an earlier server, with arguments.
     pub fn start_again(place: &Place, address: &str, arguments: &[&str]) -> Self {
         let process = place.start(&[&["serve", "--listen", address], arguments].concat());
         process.first_line();
@@ -111,7 +111,7 @@ impl Served {
         Reply::of(&answer).unwrap_or_else(|| panic!("{path}: {answer:?}"))
     }
 
-    /// As HTTP/1.0, so that the end of the answer is the end of the connection.
+    /// As HTTP/1.0, so that the response ends with the connection.
     fn send(&self, method: &str, path: &str, headers: &[&str], body: &str) -> TcpStream {
         let mut connection = TcpStream::connect(&self.address).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -143,7 +143,7 @@ impl Served {
         wait_until(&format!("{job} to be {state}"), || self.state(job) == state);
     }
 
-    /// Memory of the process.
+    /// Resident memory of the process.
     pub fn resident_kib(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.as_ref().unwrap().pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
@@ -154,7 +154,7 @@ impl Served {
         self.process.as_ref().unwrap().signal(signal);
     }
 
-    /// After a signal.
+    /// Waits for the end after a signal.
     pub fn finish(mut self) -> Said {
         self.process.take().unwrap().finish()
     }

@@ -1,4 +1,4 @@
-//! A collector of traces: takes OTLP over HTTP and decodes what it gets.
+//! A trace collector: accepts and decodes OTLP over HTTP.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -39,7 +39,7 @@ impl Collector {
     }
 }
 
-/// One request; `None` at the end of the connection.
+/// Reads one request; `None` at the end of the connection.
 fn take(connection: &TcpStream, spans: &Mutex<Vec<Span>>, paths: &Mutex<Vec<String>>) -> Option<()> {
     let mut reader = BufReader::new(connection);
     let mut head = String::new();

@@ -1,4 +1,4 @@
-//! One config file: a flag before a variable, a variable before the file, the file before the default.
+//! Precedence of settings: flag, variable, config file, default.
 
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ fn every_setting_is_shown_with_where_it_comes_from() {
 }
 
 #[test]
-fn a_named_file_goes_before_the_usual_one_and_must_be_there() {
+fn an_explicit_config_file_overrides_the_default_and_must_exist() {
     let place = Place::empty();
     place.write("windrow.toml", "quota = 1\n");
     place.write("other.toml", "quota = 2\n");
@@ -53,7 +53,7 @@ fn a_named_file_goes_before_the_usual_one_and_must_be_there() {
 }
 
 #[test]
-fn a_broken_file_is_refused_with_the_line_and_what_was_meant() {
+fn an_invalid_file_is_rejected_with_its_line_and_a_suggestion() {
     let place = Place::empty();
     place.write("windrow.toml", "[serve]\ngrase = \"7s\"\njobs = 0\n");
     let said = place.windrow(&["serve"]).ended_with(2);
@@ -64,7 +64,7 @@ fn a_broken_file_is_refused_with_the_line_and_what_was_meant() {
 }
 
 #[test]
-fn the_server_does_what_the_file_says() {
+fn the_server_reads_the_config_file() {
     let place = Place::empty();
     place.write("my.toml", "data = \"elsewhere\"\n[serve]\nlisten = \"127.0.0.1:0\"\n");
     let server = Served::of(place.start(&["--config", "my.toml", "serve"]));

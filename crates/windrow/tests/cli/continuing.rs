@@ -1,9 +1,9 @@
-//! Running the same file again: goes on, reuses, or explains why not.
+//! Running the same file again resumes, reuses results, or explains why it cannot.
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Leaves a run of 40 rows unfinished by killing its process.
+/// Kills the process in the middle of a run of 40 rows.
 fn killed_midway(endpoint: &Endpoint) -> Place {
     let place = Place::with_rows(endpoint, 40, 4);
     let run = place.start(&["run", "job.yaml"]);
@@ -22,7 +22,7 @@ fn the_same_file_continues_an_unfinished_run_and_says_so() {
     assert!(said.stderr.contains("of 40 items done"), "{}", said.stderr);
     let result = said.json();
     assert_eq!((&result["resumed"], &result["items"]["succeeded"]), (&true.into(), &40.into()));
-    // Four at most were in flight, and as many answers not yet stored.
+    // Up to four calls were in flight, so up to four answers were not stored.
     assert!((40..=44).contains(&endpoint.calls()), "{} calls", endpoint.calls());
 }
 

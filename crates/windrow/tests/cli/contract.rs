@@ -1,5 +1,5 @@
-//! The server against its own OpenAPI document: schemathesis makes up requests, right and wrong ones, and
-//! looks whether every answer is one that the document allows.
+//! Tests the server against its OpenAPI document: schemathesis generates valid and invalid requests, and checks that
+//! every response is documented.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,8 +10,8 @@ use crate::place::Place;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract");
 const SEED: &str = "20260101";
-/// A request may be of the right shape and yet not do (a job file that is broken, a cron pattern that names no
-/// time, a tag that is old). Methods that a path does not know are looked at in a test of their own.
+/// A request can match the schema and still be invalid (an invalid job file, a cron expression without a date, an
+/// outdated ETag). Another test covers unsupported methods.
 const LEFT_OUT: &str = "positive_data_acceptance,unsupported_method,allow_header_conformance";
 
 fn schemathesis() -> PathBuf {
@@ -25,7 +25,7 @@ fn schemathesis() -> PathBuf {
 }
 
 #[test]
-fn every_answer_is_one_that_the_document_allows() {
+fn every_response_matches_the_openapi_document() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -36,8 +36,8 @@ fn every_answer_is_one_that_the_document_allows() {
     let url = format!("http://{}/api/v1/openapi.json", server.address);
     let said = Command::new(schemathesis())
         .args(["run", &url, "--checks", "all", "--exclude-checks", LEFT_OUT, "--seed", SEED, "--max-examples", "5"])
-        // A stream of events has no end. One worker: with two, Python 3.11's `ast` now and then fails in its own
-        // recursion count ("AST constructor recursion depth mismatch").
+        // An event stream does not end. One worker: with two, Python 3.11's `ast` sometimes fails ("AST constructor
+        // recursion depth mismatch").
         .args(["--exclude-path-regex", "/events$", "--phases", "examples,coverage,fuzzing", "--workers", "1"])
         .args(["--suppress-health-check", "all", "--no-color"])
         .current_dir(place.path("."))

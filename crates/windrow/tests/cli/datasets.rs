@@ -1,4 +1,4 @@
-//! Datasets kept under a name: imported, listed, shown, compared, exported, run and deleted.
+//! Named datasets: import, list, show, diff, export, run and delete.
 
 use serde_json::{Value, json};
 
@@ -30,12 +30,12 @@ fn says(said: &Said, parts: &[&str]) {
 }
 
 #[test]
-fn the_same_rows_in_another_order_are_no_change() {
+fn rows_in_another_order_are_the_same_version() {
     let place = place(&rows(0..50));
     let first = place.windrow(&["datasets", "import", "rows.jsonl", "--json"]).ended_with(0).json();
     assert_eq!((&first["name"], &first["unchanged"]), (&json!("rows"), &json!(false)));
     assert_eq!((&first["version"]["version"], &first["version"]["rows"]), (&json!(1), &json!(50)));
-    // Another order, other spaces and other keys first: the content is what counts.
+    // Order, white space and key order do not matter; only the content does.
     place.write(
         "back.jsonl",
         &rows((0..50).rev()).replace("{\"id\": 7, \"q\": \"question 7\"}", "{\"q\":\"question 7\",\"id\":7}"),
@@ -93,7 +93,7 @@ fn every_exported_format_is_imported_as_the_same_rows() {
 }
 
 #[test]
-fn the_schema_holds_for_every_later_version() {
+fn the_schema_applies_to_every_later_version() {
     let place = place(&(rows(0..3) + "{\"id\": 3}\n{\"q\": 4}\nnot json\n"));
     place.write("schema.json", SCHEMA);
     let said = place.windrow(&["datasets", "import", "rows.jsonl", "--schema", "schema.json"]).ended_with(2);
@@ -124,7 +124,7 @@ fn the_schema_holds_for_every_later_version() {
 }
 
 #[test]
-fn mistakes_are_answered_with_what_to_do() {
+fn errors_have_a_remedy() {
     let place = place(&rows(0..3));
     says(&place.windrow(&["datasets", "list"]).ended_with(1), &["there is no Windrow data"]);
     says(&place.windrow(&["datasets", "import", "gone.jsonl"]).ended_with(2), &["there is no file gone.jsonl"]);
@@ -176,7 +176,7 @@ fn a_job_runs_on_the_version_it_names_and_on_the_newest_otherwise() {
 }
 
 #[test]
-fn a_killed_import_leaves_nothing_to_be_seen_and_the_next_one_succeeds() {
+fn a_killed_import_leaves_nothing_visible_and_the_next_one_succeeds() {
     let place = place(&rows(0..100_000));
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "other"]).ended_with(0);
     let import = place.start(&["datasets", "import", "rows.jsonl"]);
@@ -206,7 +206,7 @@ fn deleting_takes_a_version_or_all_of_it() {
     assert_eq!(place.windrow(&["datasets", "list", "--json"]).json(), json!({"datasets": []}));
 }
 
-/// Entries of versions in a state, as they lie on the disk.
+/// Entries of versions in this state, read from the database file.
 fn stored(place: &Place, state: &str) -> i64 {
     let Ok(conn) = rusqlite::Connection::open_with_flags(place.database(), rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY)
     else {

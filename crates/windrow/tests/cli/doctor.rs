@@ -1,4 +1,4 @@
-//! `windrow doctor`: what is wrong is found, said with a remedy, and told by the exit code.
+//! `windrow doctor` finds problems, suggests remedies, and sets the exit code.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -9,7 +9,7 @@ use crate::endpoint::Endpoint;
 use crate::place::{Place, Said, wait_until};
 
 fn doctor(place: &Place, more: &[(&str, &str)]) -> Said {
-    // An address where nobody listens, unless the test says so.
+    // An address without a listener, unless the test overrides it.
     let quiet = [&[("WINDROW_LISTEN", "127.0.0.1:9")], more].concat();
     place.windrow_with(&quiet, &["doctor", "--json"])
 }
@@ -23,7 +23,7 @@ fn check(said: &Said, name: &str) -> (String, String, String) {
 }
 
 #[test]
-fn a_new_folder_is_well_and_stays_unmade() {
+fn doctor_passes_without_a_data_directory_and_creates_none() {
     let place = Place::empty();
     let said = doctor(&place, &[]).ended_with(0);
     for name in ["config", "data folder", "database", "clock", "master key", "server", "open files"] {
@@ -34,7 +34,7 @@ fn a_new_folder_is_well_and_stays_unmade() {
 }
 
 #[test]
-fn the_key_is_looked_after() {
+fn doctor_checks_the_master_key() {
     let place = Place::empty();
     place.write("value", "a long secret");
     place.windrow(&["secrets", "set", "A", "--from-file", "value"]).ended_with(0);
@@ -51,7 +51,7 @@ fn the_key_is_looked_after() {
 }
 
 #[test]
-fn work_that_was_left_lying_is_found_and_what_it_needs() {
+fn doctor_finds_orphaned_runs_and_their_remedy() {
     let endpoint = Endpoint::gated(3);
     let place = Place::with_rows(&endpoint, 20, 2);
     let job = std::fs::read_to_string(place.path("job.yaml")).unwrap();

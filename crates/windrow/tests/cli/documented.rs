@@ -1,17 +1,17 @@
-//! Pages that are done as they are written: a fenced block with a file name is that file, lines
-//! after `$` in a `console` block are commands, and what follows is what they print. `…` alone in a line
-//! stands for any lines, and at the end of one for the rest of it.
+//! Executes the commands of documentation pages. A fenced block with a file name creates that file. Lines after `$` in
+//! a `console` block are commands, followed by their output. `…` alone on a line matches any lines; at the end of a
+//! line it matches the rest of the line.
 
 use crate::place::Place;
 
 #[test]
-fn the_page_on_datasets_is_true() {
+fn the_commands_in_docs_datasets_work() {
     let commands = follow(include_str!("../../../../docs/datasets.md"));
     assert!(commands >= 8, "only {commands} commands were found");
 }
 
 #[test]
-fn the_page_on_checks_is_true() {
+fn the_commands_in_docs_checks_work() {
     assert_eq!(follow(include_str!("../../../../docs/checks.md")), 2);
 }
 

@@ -1,4 +1,4 @@
-//! `windrow run FILE --dry-run` and `windrow check FILE`: what is said before anything is done.
+//! `windrow run FILE --dry-run` and `windrow check FILE`.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -32,7 +32,7 @@ fn a_forecast_beyond_the_budget_ends_with_5() {
 }
 
 #[test]
-fn an_earlier_run_makes_the_forecast_true() {
+fn a_dry_run_uses_the_numbers_of_an_earlier_run() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 8);
     let ran = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
@@ -49,7 +49,7 @@ fn an_earlier_run_makes_the_forecast_true() {
     assert_eq!(runs["runs"].as_array().map(Vec::len), Some(1), "{runs}");
 }
 
-/// E4: all that a run would refuse, without running.
+/// E4: reports every error that a run would report, without running.
 #[test]
 fn a_file_can_be_checked_alone() {
     let endpoint = Endpoint::open();

@@ -1,4 +1,4 @@
-//! TLS (rustls): the same server behind a certificate, which may be renewed while it runs.
+//! TLS (rustls): a server with a certificate that can be renewed while it runs.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::client::{Reply, Served};
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Writes a new certificate for this machine, signed by itself.
+/// Writes a new self-signed certificate for this machine.
 pub fn certify(place: &Place) -> CertificateDer<'static> {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     place.write("cert.pem", &made.cert.pem());
@@ -47,13 +47,13 @@ fn get(server: &Served, trusted: &CertificateDer<'static>, path: &str) -> std::i
     let host = &server.address;
     connection.write_all(format!("GET {path} HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes())?;
     let mut answer = String::new();
-    // The end of the connection may come without a farewell.
+    // The connection may end without a close_notify.
     let _ = connection.read_to_string(&mut answer);
     Reply::of(&answer).ok_or_else(|| std::io::Error::other(answer))
 }
 
 #[test]
-fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
+fn a_server_with_a_certificate_accepts_only_tls() {
     let place = Place::empty();
     let certificate = certify(&place);
     let server = start(&place, &[]);
@@ -73,7 +73,7 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
     let _ = plain.read_to_end(&mut answer);
     assert!(!answer.starts_with(b"HTTP"), "{}", String::from_utf8_lossy(&answer));
 
-    // A client that says nothing keeps nobody waiting, now or at the end.
+    // An idle client blocks neither other clients nor the shutdown.
     let _silent = TcpStream::connect(&server.address).unwrap();
     get(&server, &certificate, "/healthz").unwrap().with_status(200);
     server.signal(Signal::TERM);
@@ -81,7 +81,7 @@ fn a_server_with_a_certificate_speaks_tls_and_nothing_else() {
 }
 
 #[test]
-fn a_renewed_certificate_is_taken_without_a_restart() {
+fn a_renewed_certificate_is_loaded_without_a_restart() {
     let place = Place::empty();
     let old = certify(&place);
     let server = start(&place, &[]);
@@ -90,7 +90,7 @@ fn a_renewed_certificate_is_taken_without_a_restart() {
     server.signal(Signal::HUP);
     wait_until("the new certificate", || get(&server, &new, "/healthz").is_ok());
     assert!(get(&server, &old, "/healthz").is_err());
-    // One that cannot be used changes nothing.
+    // An invalid certificate changes nothing.
     place.write("cert.pem", "nonsense");
     server.signal(Signal::HUP);
     server.wait_for_stderr("stays as it was");
@@ -98,7 +98,7 @@ fn a_renewed_certificate_is_taken_without_a_restart() {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
+fn an_invalid_certificate_is_reported_before_the_server_starts() {
     let place = Place::empty();
     certify(&place);
     place.write("cert.pem", "nonsense");
@@ -109,7 +109,7 @@ fn a_certificate_that_cannot_be_used_is_said_before_anything_starts() {
 }
 
 #[test]
-fn a_worker_comes_over_tls_with_its_key() {
+fn a_worker_connects_over_tls_with_its_key() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     certify(&place);
     let key = place.windrow(&["keys", "create", "barn", "--role", "operator"]).ended_with(0).stdout;

@@ -1,6 +1,5 @@
-//! An OpenAI-compatible endpoint that counts the calls per question, lets only as many through as it
-//! is told to, and fails on demand or has a bad time. It can also judge: a prompt with a rubric is
-//! given full marks, unless its judging is to be of no use.
+//! An OpenAI-compatible endpoint that counts calls per question, admits as many as allowed, and fails on demand. It
+//! also judges: a prompt with a rubric gets the full score, unless configured otherwise.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -16,48 +15,48 @@ use tokio::sync::Semaphore;
 
 pub struct Endpoint {
     pub url: String,
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     _runtime: tokio::runtime::Runtime,
 }
 
 #[derive(Default)]
-struct Ledger {
+struct Record {
     calls: BTreeMap<String, usize>,
     answered: usize,
     failing: BTreeSet<String>,
     judging: Judging,
-    /// What the coming calls meet, before all is well.
-    moods: VecDeque<Mood>,
-    /// When each call came, and what it met.
-    arrivals: Vec<(Instant, Mood)>,
+    /// Faults of the next calls; later calls succeed.
+    reactions: VecDeque<Reaction>,
+    /// Arrival time and fault of each call.
+    arrivals: Vec<(Instant, Reaction)>,
     traceparents: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mood {
-    Well,
+pub enum Reaction {
+    Answer,
     /// 429, with these seconds in `Retry-After`.
-    Busy(u64),
+    RateLimit(u64),
     /// 500.
-    Broken,
-    /// Never answers.
-    Hanging,
+    ServerError,
+    /// Never responds.
+    Hang,
 }
 
-/// How it judges.
+/// Behaviour as a judge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Judging {
     #[default]
-    Well,
-    /// Refuses for good (400).
-    Refusing,
-    /// Says something that is no ruling.
-    Rambling,
+    Valid,
+    /// Rejects permanently (400).
+    Rejecting,
+    /// Returns a reply that cannot be parsed.
+    Unparsable,
 }
 
-struct Desk {
-    ledger: Mutex<Ledger>,
-    /// One permit lets one question through.
+struct Shared {
+    record: Mutex<Record>,
+    /// One permit admits one question.
     gate: Semaphore,
     max_latency_ms: u64,
 }
@@ -68,7 +67,7 @@ impl Endpoint {
         Self::start(Semaphore::MAX_PERMITS, 0)
     }
 
-    /// Answers only as many questions as it is let to.
+    /// Admits only as many questions as there are permits.
     pub fn gated(permits: usize) -> Self {
         Self::start(permits, 0)
     }
@@ -81,103 +80,103 @@ impl Endpoint {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
-        let desk = Arc::new(Desk { ledger: Mutex::default(), gate: Semaphore::new(permits), max_latency_ms });
-        let app = Router::new().route("/v1/chat/completions", post(complete)).with_state(desk.clone());
+        let shared = Arc::new(Shared { record: Mutex::default(), gate: Semaphore::new(permits), max_latency_ms });
+        let app = Router::new().route("/v1/chat/completions", post(complete)).with_state(shared.clone());
         runtime.spawn(async move { axum::serve(listener, app).await });
-        Self { url, desk, _runtime: runtime }
+        Self { url, shared, _runtime: runtime }
     }
 
     pub fn let_through(&self, questions: usize) {
-        self.desk.gate.add_permits(questions);
+        self.shared.gate.add_permits(questions);
     }
 
     pub fn open_gate(&self) {
         self.let_through(1 << 30);
     }
 
-    /// The next calls meet these, one by one, and what comes after them is answered.
-    pub fn suffers(&self, moods: impl IntoIterator<Item = Mood>) {
-        self.desk.ledger.lock().unwrap().moods = moods.into_iter().collect();
+    /// Sets the faults of the next calls, one each.
+    pub fn reacts_with(&self, reactions: impl IntoIterator<Item = Reaction>) {
+        self.shared.record.lock().unwrap().reactions = reactions.into_iter().collect();
     }
 
-    pub fn arrivals(&self) -> Vec<(Instant, Mood)> {
-        self.desk.ledger.lock().unwrap().arrivals.clone()
+    pub fn arrivals(&self) -> Vec<(Instant, Reaction)> {
+        self.shared.record.lock().unwrap().arrivals.clone()
     }
 
-    /// The headers by which calls asked to be part of a trace.
+    /// The trace context headers of the calls.
     pub fn traceparents(&self) -> Vec<String> {
-        self.desk.ledger.lock().unwrap().traceparents.clone()
+        self.shared.record.lock().unwrap().traceparents.clone()
     }
 
-    /// These questions are refused for good (400) until told otherwise.
+    /// Rejects these questions (400) until changed.
     pub fn fail_on(&self, questions: impl IntoIterator<Item = usize>) {
-        self.desk.ledger.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
+        self.shared.record.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
     }
 
     pub fn judges(&self, judging: Judging) {
-        self.desk.ledger.lock().unwrap().judging = judging;
+        self.shared.record.lock().unwrap().judging = judging;
     }
 
     pub fn calls(&self) -> usize {
-        self.desk.ledger.lock().unwrap().calls.values().sum()
+        self.shared.record.lock().unwrap().calls.values().sum()
     }
 
-    /// Those of judges.
+    /// Calls by judges.
     pub fn rulings(&self) -> usize {
-        let ledger = self.desk.ledger.lock().unwrap();
-        ledger.calls.iter().filter(|(question, _)| asks_for_a_ruling(question)).map(|(_, calls)| calls).sum()
+        let record = self.shared.record.lock().unwrap();
+        record.calls.iter().filter(|(question, _)| asks_for_a_ruling(question)).map(|(_, calls)| calls).sum()
     }
 
-    /// Those of targets.
+    /// Calls by targets.
     pub fn questions(&self) -> usize {
         self.calls() - self.rulings()
     }
 
     pub fn answered(&self) -> usize {
-        self.desk.ledger.lock().unwrap().answered
+        self.shared.record.lock().unwrap().answered
     }
 
     pub fn calls_by_question(&self) -> BTreeMap<String, usize> {
-        self.desk.ledger.lock().unwrap().calls.clone()
+        self.shared.record.lock().unwrap().calls.clone()
     }
 }
 
-async fn complete(State(desk): State<Arc<Desk>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
+async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, Json(request): Json<Value>) -> Response {
     let question = request["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
     let question = question.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let mood = {
-        let mut ledger = desk.ledger.lock().unwrap();
-        *ledger.calls.entry(question.clone()).or_default() += 1;
-        let mood = ledger.moods.pop_front().unwrap_or(Mood::Well);
-        ledger.arrivals.push((Instant::now(), mood));
+    let reaction = {
+        let mut record = shared.record.lock().unwrap();
+        *record.calls.entry(question.clone()).or_default() += 1;
+        let reaction = record.reactions.pop_front().unwrap_or(Reaction::Answer);
+        record.arrivals.push((Instant::now(), reaction));
         let parent = headers.get("traceparent").map(|value| value.to_str().unwrap().to_owned());
-        ledger.traceparents.extend(parent);
-        mood
+        record.traceparents.extend(parent);
+        reaction
     };
     let error = |text: &str| Json(json!({"error": {"message": text}}));
-    match mood {
-        Mood::Well => {}
-        Mood::Busy(seconds) => {
+    match reaction {
+        Reaction::Answer => {}
+        Reaction::RateLimit(seconds) => {
             let headers = [("retry-after", seconds.to_string())];
             return (StatusCode::TOO_MANY_REQUESTS, headers, error("too many requests")).into_response();
         }
-        Mood::Broken => return (StatusCode::INTERNAL_SERVER_ERROR, error("it broke")).into_response(),
-        Mood::Hanging => std::future::pending().await,
+        Reaction::ServerError => return (StatusCode::INTERNAL_SERVER_ERROR, error("it broke")).into_response(),
+        Reaction::Hang => std::future::pending().await,
     }
-    desk.gate.acquire().await.unwrap().forget();
-    if desk.max_latency_ms > 0 {
-        tokio::time::sleep(Duration::from_micros(fastrand::u64(..desk.max_latency_ms * 1000))).await;
+    shared.gate.acquire().await.unwrap().forget();
+    if shared.max_latency_ms > 0 {
+        tokio::time::sleep(Duration::from_micros(fastrand::u64(..shared.max_latency_ms * 1000))).await;
     }
-    let mut ledger = desk.ledger.lock().unwrap();
-    ledger.answered += 1;
-    if ledger.failing.contains(&question) {
+    let mut record = shared.record.lock().unwrap();
+    record.answered += 1;
+    if record.failing.contains(&question) {
         return refusal("this question is not welcome");
     }
-    let content = match ledger.judging {
+    let content = match record.judging {
         _ if !asks_for_a_ruling(&question) => format!("answer {question}"),
-        Judging::Well => json!({"score": 5, "reason": "as it should be"}).to_string(),
-        Judging::Rambling => "Who am I to say?".to_owned(),
-        Judging::Refusing => return refusal("there is no judge"),
+        Judging::Valid => json!({"score": 5, "reason": "as it should be"}).to_string(),
+        Judging::Unparsable => "Who am I to say?".to_owned(),
+        Judging::Rejecting => return refusal("there is no judge"),
     };
     let message = json!({"role": "assistant", "content": content});
     let body = json!({

@@ -1,4 +1,4 @@
-//! Records from an API into SQLite: every way of paging, what is new only, what goes wrong (I3–I9, T4).
+//! Records from an API into SQLite: every kind of pagination, incremental runs, and errors (I3–I9, T4).
 
 use rusqlite::Connection;
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::mock_source::MockSource;
 use crate::place::{Place, Said};
 
-/// `plan.yaml` from the source's `way`, with more of `rest` and of the file as given.
+/// Writes `plan.yaml` for this route of the source, with extra fields of `rest` and of the file.
 pub fn write_plan(place: &Place, source: &MockSource, way: &str, rest: &str, more: &str) {
     let url = &source.url;
     let text = format!(
@@ -30,7 +30,7 @@ pub fn number(place: &Place, sql: &str) -> i64 {
     database(place).query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// Each of them once, and each as the source has it.
+/// Each record once, equal to the source's record.
 #[track_caller]
 pub fn holds_exactly(place: &Place, records: i64) {
     let sums = "SELECT json_array(count(*), count(DISTINCT id), coalesce(sum(id), 0), \
@@ -39,14 +39,14 @@ pub fn holds_exactly(place: &Place, records: i64) {
     assert_eq!(found, format!("[{records},{records},{},{records}]", records * (records + 1) / 2));
 }
 
-/// What the batches of an item say, oldest first.
+/// The recorded batches of an item, oldest first.
 pub fn batches(place: &Place, item: i64) -> Vec<Value> {
     let shown = place.windrow(&["jobs", "item", "orders", &item.to_string(), "--json"]).ended_with(0).json();
     shown["steps"].as_array().unwrap().clone()
 }
 
 #[test]
-fn every_way_of_paging_brings_every_record_once() {
+fn every_kind_of_pagination_fetches_every_record_once() {
     for (way, rest) in [
         ("records", BY_TOKEN),
         ("headed", "    pagination: { token: { param: page_token, header: x-next-token } }\n"),
@@ -64,7 +64,7 @@ fn every_way_of_paging_brings_every_record_once() {
     }
 }
 
-/// I5: the sum is kept as it grows, and equals the sum of the parts.
+/// I5: the running total equals the sum of the batches.
 #[test]
 fn stats_of_batches_add_up_to_those_of_the_run() {
     let place = Place::empty();
@@ -82,7 +82,7 @@ fn stats_of_batches_add_up_to_those_of_the_run() {
     let of = |name: &str| total[name].as_i64().unwrap();
     assert_eq!((of("fetched"), of("upserted"), of("skipped")), (2500, 1875, 625));
     assert_eq!((of("pages"), of("tokensUsed"), of("failed")), (7, 6, 0));
-    // I4 and I8: what was before is what came after the last, under keys of their own.
+    // I4 and I8: a batch starts where the previous one ended; every batch has its own key.
     let intent = |no: usize| steps[no]["input"].clone();
     for no in 1..7 {
         assert_eq!(intent(no)["before"], output(&steps[no - 1])["after"]);
@@ -92,7 +92,7 @@ fn stats_of_batches_add_up_to_those_of_the_run() {
 }
 
 #[test]
-fn a_later_run_brings_only_what_is_new_and_a_fresh_one_everything() {
+fn a_later_run_fetches_only_new_records_and_new_fetches_everything() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "1000", "--page-size", "100"]);
     write_plan(&place, &source, "records", &format!("{BY_TOKEN}    incremental: {{ param: since, field: id }}\n"), "");
@@ -108,7 +108,7 @@ fn a_later_run_brings_only_what_is_new_and_a_fresh_one_everything() {
 
 /// T4.
 #[test]
-fn errors_that_pass_are_tried_again_and_others_are_not() {
+fn transient_errors_are_retried_and_others_are_not() {
     let place = Place::empty();
     let faults = "503:20%,429:10%:retry_after=0s";
     let source = MockSource::start(&place, &["--records", "3000", "--page-size", "100", "--faults", faults]);
@@ -148,7 +148,7 @@ fn credentials_are_sent_and_never_recorded() {
 }
 
 #[test]
-fn slices_are_read_side_by_side_and_closed_windows_once() {
+fn slices_run_concurrently_and_closed_windows_are_read_once() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "5000", "--page-size", "100"]);
     let params = "    params: { from: \"{{ slice.from }}\", to: \"{{ slice.to }}\" }\n";
@@ -162,7 +162,7 @@ fn slices_are_read_side_by_side_and_closed_windows_once() {
     assert_eq!(run(&place).ended_with(0).json()["items"]["succeeded"], 5);
     holds_exactly(&place, 5000);
 
-    // Records are a minute apart from 2026-01-01 on: these days hold the first 4319.
+    // Records are one minute apart from 2026-01-01; these days contain the first 4319.
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "4319", "--page-size", "1000"]);
     let days = "slices: { time: { from: 2026-01-01, to: 2026-01-04, every: 1d } }\n";
@@ -176,7 +176,7 @@ fn slices_are_read_side_by_side_and_closed_windows_once() {
 
 /// Rejected records are kept with their reason, and too many of them stop the run.
 #[test]
-fn what_does_not_fit_is_put_aside_with_its_reason() {
+fn rejected_records_are_kept_with_their_reason() {
     let place = Place::empty();
     let lines = r#"{"id":1,"v":"a"}\n{"v":"no key"}\n[7]\n{"id":2,"v":{"deep":true}}\n"#;
     let plan = |more: &str| {
@@ -198,7 +198,7 @@ fn what_does_not_fit_is_put_aside_with_its_reason() {
 }
 
 #[test]
-fn a_wrong_file_says_where_and_what() {
+fn an_invalid_file_names_line_and_error() {
     let place = Place::empty();
     for (file, said) in [
         ("source: { rst: { url: x } }\ndestination: { sqlite: { path: a } }", "did you mean `rest`"),
@@ -229,7 +229,7 @@ fn a_wrong_file_says_where_and_what() {
 }
 
 #[test]
-fn flags_of_experiments_are_refused_by_name() {
+fn experiment_flags_are_rejected_for_other_kinds() {
     let place = Place::empty();
     place.write(
         "plan.yaml",

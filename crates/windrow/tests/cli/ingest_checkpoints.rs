@@ -1,4 +1,4 @@
-//! Lineage and the history of checkpoints: looked at, compared, gone back to, written by hand, and who did it.
+//! Lineage, and the history of checkpoints: list, diff, restore and edit, with the actor of each change.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn checkpoints(place: &Place) -> Vec<Value> {
 
 /// I8.
 #[test]
-fn every_level_of_the_lineage_says_where_it_is_from() {
+fn every_level_of_the_lineage_has_its_origin() {
     let (place, _source) = ingested("1000");
     let lineage = place.windrow(&["ingest", "lineage", "orders", "--json", "--batches", "100"]).ended_with(0).json();
     let (plan, slice) = (&lineage["plan"], &lineage["slices"][0]);
@@ -49,7 +49,7 @@ fn every_level_of_the_lineage_says_where_it_is_from() {
 }
 
 #[test]
-fn an_earlier_checkpoint_is_gone_back_to_and_everything_is_kept() {
+fn restoring_a_checkpoint_keeps_the_history() {
     let (place, source) = ingested("1000");
     let before = checkpoints(&place);
     assert_eq!(before.len(), 10);
@@ -80,7 +80,7 @@ fn an_earlier_checkpoint_is_gone_back_to_and_everything_is_kept() {
 }
 
 #[test]
-fn a_range_is_read_again_and_nothing_else() {
+fn a_backfill_fetches_only_its_range() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "5000", "--page-size", "100"]);
     let params = "    params: { from: \"{{ slice.from }}\", to: \"{{ slice.to }}\" }\n";
@@ -95,7 +95,7 @@ fn a_range_is_read_again_and_nothing_else() {
 }
 
 #[test]
-fn checkpoints_are_changed_over_http_by_whoever_has_seen_the_newest() {
+fn changing_a_checkpoint_over_http_requires_the_newest_version() {
     let (place, source) = ingested("1000");
     let server = Served::start(&place, &[]);
     let listed = server.get("/api/v1/jobs/orders/checkpoints?limit=4").with_status(200).json();

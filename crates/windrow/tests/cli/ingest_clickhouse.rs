@@ -1,4 +1,4 @@
-//! Tables in ClickHouse, which has no transactions: whatever is written twice is there once.
+//! ClickHouse has no transactions: repeated writes must not create duplicates.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn load(place: &Place, warehouse: &Warehouse, records: &[Value], more: &str) -> 
 }
 
 #[test]
-fn a_record_with_a_known_key_replaces_the_row() {
+fn a_record_with_an_existing_key_replaces_the_row() {
     let place = Place::empty();
     let warehouse = Warehouse::clickhouse(&place);
     load(&place, &warehouse, &[json!({ "id": 1, "v": "old" }), json!({ "id": 2, "v": "old" })], "key: id\n");
@@ -41,9 +41,9 @@ fn columns_are_widened_and_a_key_keeps_its_type() {
     assert!(reasons.len() == 1 && reasons[0].contains("of another type") && reasons[0].contains("x-3"), "{reasons:?}");
 }
 
-/// The moment between the data and its ledger entry, where a crash makes the batch come again.
+/// Simulates a crash between the data and its ledger entry, after which the batch is written again.
 #[test]
-fn a_batch_that_is_written_again_is_there_once_also_without_a_key() {
+fn a_repeated_batch_creates_no_duplicates_even_without_a_key() {
     let place = Place::empty();
     let warehouse = Warehouse::clickhouse(&place);
     let records: Vec<Value> = (1..=50).map(|n| json!({ "n": n })).collect();

@@ -1,4 +1,4 @@
-//! Tables of every database: written, widened and read back by keyset; what one row cannot be is put aside.
+//! Tables of every database: written, widened and read with keyset pagination; invalid rows are rejected.
 
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn write_plan_to(place: &Place, warehouse: &Warehouse, source: &str, more: &str)
     );
 }
 
-/// A plan whose records are these.
+/// Writes an ingest job with these records.
 fn load(place: &Place, warehouse: &Warehouse, records: &[serde_json::Value], more: &str) -> serde_json::Value {
     let lines: String = records.iter().map(|record| format!("{record}\n")).collect();
     place.write("rows.jsonl", &lines);
@@ -27,7 +27,7 @@ fn load(place: &Place, warehouse: &Warehouse, records: &[serde_json::Value], mor
 }
 
 #[test]
-fn records_go_into_every_database_and_come_back_by_keyset() {
+fn records_are_written_to_every_database_and_read_back_by_keyset() {
     for open in ALL {
         let place = Place::empty();
         let warehouse = open(&place);
@@ -38,7 +38,7 @@ fn records_go_into_every_database_and_come_back_by_keyset() {
         warehouse.holds_exactly(2500);
         assert_eq!(warehouse.number("SELECT count(*) FROM _windrow_ledger"), 7);
 
-        // And back, in slices, into another one.
+        // And back, in slices, into another database.
         let back = Warehouse::Sqlite(place.path("back.db"));
         let from = warehouse.source("orders");
         let slices = "slices: { keys: { from: 1, to: 2501, every: 1000 } }\nkey: id\n";
@@ -57,7 +57,7 @@ fn records_go_into_every_database_and_come_back_by_keyset() {
     }
 }
 
-/// A column only ever becomes wider, and no value changes.
+/// Columns only become wider, and no value changes.
 #[test]
 fn columns_are_added_and_widened_in_every_database() {
     for open in ALL {
@@ -80,9 +80,9 @@ fn columns_are_added_and_widened_in_every_database() {
     }
 }
 
-/// A table of one's own may have rules of its own.
+/// A table of the user may have constraints.
 #[test]
-fn a_row_that_a_database_refuses_is_put_aside_and_all_others_are_written() {
+fn a_row_that_a_database_rejects_is_kept_and_all_others_are_written() {
     for open in ALL {
         let place = Place::empty();
         let warehouse = open(&place);
@@ -104,7 +104,7 @@ fn a_row_that_a_database_refuses_is_put_aside_and_all_others_are_written() {
 }
 
 #[test]
-fn a_cursor_brings_what_was_changed_since() {
+fn a_cursor_fetches_rows_changed_since_the_last_run() {
     for open in ALL {
         let place = Place::empty();
         let (warehouse, back) = (open(&place), Warehouse::Sqlite(place.path("back.db")));
@@ -125,9 +125,9 @@ fn a_cursor_brings_what_was_changed_since() {
     }
 }
 
-/// Credentials are references, and a wrong one is told without the password.
+/// Credentials are references, and an error does not contain the password.
 #[test]
-fn a_database_that_cannot_be_reached_is_told_without_its_password() {
+fn an_unreachable_database_is_reported_without_its_password() {
     let place = Place::empty();
     place.write("rows.jsonl", "{\"id\":1}\n");
     place.write(

@@ -1,5 +1,5 @@
-//! Files in and files out: what is written as JSON lines or Parquet is read back the same, also when the
-//! writer was killed in between.
+//! File sources and destinations: JSON Lines and Parquet files are read back unchanged, even after the writer was
+//! killed.
 
 use std::io::Write;
 
@@ -60,14 +60,14 @@ fn formats_and_gzip_are_read_and_later_files_only_once() {
     load_files(&place, "in/*");
     holds_exactly(&place, 4000);
     place.write("in/c.jsonl", &json(4001..=4100));
-    // Were an earlier file read again, its records would be in the ledger once more.
+    // If an earlier file were read again, the ledger would contain its records twice.
     load_files(&place, "in/*");
     holds_exactly(&place, 4100);
     assert_eq!(number(&place, "SELECT sum(records) FROM _windrow_ledger"), 4100);
 }
 
 #[test]
-fn csv_is_text_and_a_row_that_cannot_be_read_is_put_aside() {
+fn csv_is_text_and_an_unreadable_row_is_rejected() {
     let place = Place::empty();
     place.write("rows.csv", "id,zip\n1,00420\n2,12345\n");
     place.write("rows.jsonl", "{\"id\":\"3\",\"zip\":\"1\"}\nnot json\n{\"id\":\"4\",\"zip\":\"2\"}\n");

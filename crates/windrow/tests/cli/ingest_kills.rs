@@ -1,5 +1,5 @@
-//! SIGKILL at random moments: the destination holds exactly the source's records, and pages were fetched
-//! again only where they were in flight at a kill. `make torture-ingest` does it with a million records.
+//! SIGKILL at random moments: the destination contains exactly the source's records, and only pages in flight at a kill
+//! were fetched again. `make torture-ingest` runs it with a million records.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,22 +16,22 @@ const KILLS: i64 = 20;
 const IN_FLIGHT: usize = 2;
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_sqlite() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_sqlite() {
     kill_again_and_again(Warehouse::sqlite);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_postgres() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_postgres() {
     kill_again_and_again(Warehouse::postgres);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_mariadb() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_mariadb() {
     kill_again_and_again(Warehouse::mariadb);
 }
 
 #[test]
-fn killed_at_random_moments_it_goes_on_at_the_page_in_clickhouse() {
+fn killed_at_random_moments_it_resumes_at_the_page_in_clickhouse() {
     kill_again_and_again(Warehouse::clickhouse);
 }
 
@@ -73,7 +73,7 @@ fn kill_again_and_again(open: fn(&Place) -> Warehouse) {
     println!("{KILLS} kills, {} pages for {pages}, {} in flight at a kill", source.pages(), open_at_a_kill.len());
 }
 
-/// Now and then while the process still starts; else some pages further, so that all kills come before the end.
+/// Sometimes during start-up, otherwise some pages later, so that all kills happen before the end.
 fn wait_for_a_moment(source: &MockSource, pages: i64, run: &mut Background, chance: &mut fastrand::Rng) {
     if chance.u8(..5) == 0 {
         std::thread::sleep(Duration::from_millis(chance.u64(..200)));

@@ -1,4 +1,4 @@
-//! A real tap from PyPI: its streams become tables, it is killed, and goes on from its state.
+//! A real Singer tap from PyPI: its streams become tables, it is killed, and resumes from its state.
 
 use std::path::{Path, PathBuf};
 
@@ -8,8 +8,7 @@ use crate::ingest::{holds_exactly, number, run};
 use crate::mock_source::MockSource;
 use crate::place::{Place, wait_until};
 
-/// As scripts/python-env installed it. Without it the test fails: what was not tried must not look as if
-/// it had been.
+/// The tap that scripts/python-env installed. The test fails if it is missing, because a skipped test would hide it.
 fn tap() -> PathBuf {
     let tap = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/singer-env/bin/tap-rest-api-msdk");
     assert!(tap.exists(), "no Singer tap; run scripts/python-env");
@@ -52,7 +51,7 @@ fn write_plan(place: &Place, source: &MockSource) {
 }
 
 #[test]
-fn a_tap_from_pypi_is_killed_and_goes_on_from_its_state() {
+fn a_killed_tap_resumes_from_its_state() {
     let place = Place::empty();
     let source = MockSource::start(&place, &["--records", "12000", "--latency", "50ms"]);
     write_plan(&place, &source);
@@ -72,7 +71,7 @@ fn a_tap_from_pypi_is_killed_and_goes_on_from_its_state() {
     let state: String =
         rusqlite::Connection::open(place.path("orders.db")).unwrap().query_row(state, [], |row| row.get(0)).unwrap();
     assert!(state.contains("bookmarks") && state.contains("12000"), "{state}");
-    // The bookmark is the checkpoint: a later run asks only for what came since.
+    // The bookmark is the checkpoint: a later run requests only newer records.
     let pages = source.pages();
     source.grow(12_100);
     run(&place).ended_with(0);
@@ -81,7 +80,7 @@ fn a_tap_from_pypi_is_killed_and_goes_on_from_its_state() {
 }
 
 #[test]
-fn a_command_goes_on_at_its_own_checkpoint() {
+fn a_command_source_resumes_at_its_checkpoint() {
     let place = Place::empty();
     place.write(
         "export.sh",

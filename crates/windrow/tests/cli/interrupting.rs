@@ -1,4 +1,4 @@
-//! Ctrl-C once drains, twice stops, SIGTERM drains; each leaves a run that can be continued.
+//! Ctrl-C once drains, twice stops, SIGTERM drains; each leaves a run that can be resumed.
 
 use rustix::process::Signal;
 
@@ -23,12 +23,12 @@ fn drained_by(signal: Signal) {
 }
 
 #[test]
-fn ctrl_c_finishes_what_runs_and_the_next_run_repeats_nothing() {
+fn ctrl_c_finishes_running_items_and_the_next_run_repeats_nothing() {
     drained_by(Signal::INT);
 }
 
 #[test]
-fn a_polite_kill_drains_too() {
+fn sigterm_drains_too() {
     drained_by(Signal::TERM);
 }
 

@@ -1,10 +1,10 @@
-//! `windrow run FILE --json`: one object, to be extended but not renamed.
+//! `windrow run FILE --json`: one object with stable keys; keys may be added, but not renamed.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
 
 #[test]
-fn a_run_prints_the_agreed_object_and_nothing_else() {
+fn a_run_prints_one_object_with_stable_keys_and_nothing_else() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 8);
     endpoint.fail_on([3]);
@@ -27,7 +27,7 @@ fn a_run_prints_the_agreed_object_and_nothing_else() {
 }
 
 #[test]
-fn a_run_in_which_every_item_failed_ends_with_4() {
+fn a_run_with_only_failed_items_exits_with_4() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 5, 8);
     endpoint.fail_on(0..5);

@@ -1,10 +1,10 @@
-//! Limits of a provider, measured at the endpoint: its bad times are sat out, its limits kept, and who
-//! asks why is told.
+//! Rate limits and failures of a provider, measured at the endpoint: retries wait, limits hold, and `jobs why`
+//! explains.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use crate::endpoint::{Endpoint, Mood};
+use crate::endpoint::{Endpoint, Reaction};
 use crate::place::{Place, wait_until};
 
 const RETRY: &str = "retry: { max: 20, delays: [100ms] }\n";
@@ -17,29 +17,31 @@ fn job(endpoint: &Endpoint, rows: usize, limits: &str, more: &str) -> Place {
     place
 }
 
-/// Most calls that came within so long.
+/// The highest number of calls within this time span.
 fn most_within(arrivals: &[Instant], span: Duration) -> usize {
     arrivals.iter().map(|end| arrivals.iter().filter(|at| *at <= end && *end < **at + span).count()).max().unwrap_or(0)
 }
 
-/// T4: 429 with `Retry-After` for a while, then 500s, then silence.
+/// T4: 429 with `Retry-After` for a while, then 500s, then no response.
 #[test]
-fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
+fn a_run_survives_an_endpoint_that_limits_fails_and_hangs() {
     let endpoint = Endpoint::open();
-    endpoint.suffers([[Mood::Busy(1); 4].as_slice(), &[Mood::Broken; 10], &[Mood::Hanging; 2]].concat());
+    endpoint.reacts_with(
+        [[Reaction::RateLimit(1); 4].as_slice(), &[Reaction::ServerError; 10], &[Reaction::Hang; 2]].concat(),
+    );
     let limits = "{ requests_per_minute: 300, concurrency: 4 }";
     let place = job(&endpoint, 24, limits, &format!("timeout: 1s\n{RETRY}"));
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!((&result["items"]["succeeded"], &result["items"]["failed"]), (&24.into(), &0.into()));
 
     let arrivals = endpoint.arrivals();
-    assert_eq!(arrivals.len(), 24 + 4 + 10 + 2, "every answer was asked for once, and every bad one once more");
+    assert_eq!(arrivals.len(), 24 + 4 + 10 + 2, "one call per answer, and one more per failure");
     let times: Vec<Instant> = arrivals.iter().map(|(at, _)| *at).collect();
-    // 300 a minute are at most 15 at once and one more every 213 ms.
+    // 300 per minute: a burst of at most 15, then one every 213 ms.
     let most = most_within(&times, Duration::from_secs(1));
     assert!(most <= 15 + 5, "{most} calls in a second");
-    // Nothing comes before the time that a refusal asked for, but what was on its way already.
-    for (at, _) in arrivals.iter().filter(|(_, mood)| matches!(mood, Mood::Busy(_))) {
+    // No new call starts before `Retry-After` has passed; calls in flight are excepted.
+    for (at, _) in arrivals.iter().filter(|(_, reaction)| matches!(reaction, Reaction::RateLimit(_))) {
         let soon = arrivals.iter().filter(|(other, _)| *other > *at + Duration::from_millis(300));
         let soon = soon.filter(|(other, _)| *other < *at + Duration::from_millis(950)).count();
         assert_eq!(soon, 0, "calls during the pause");
@@ -66,7 +68,7 @@ fn a_run_outlives_an_endpoint_that_refuses_fails_and_hangs() {
 }
 
 #[test]
-fn calls_are_spread_over_the_minute_and_why_says_what_is_waited_for() {
+fn calls_are_spread_over_the_minute_and_why_names_the_limit() {
     let endpoint = Endpoint::open();
     let place = job(&endpoint, 12, "{ requests_per_minute: 120 }", "");
     let run = place.start(&["run", "job.yaml", "--json"]);
@@ -84,17 +86,17 @@ fn calls_are_spread_over_the_minute_and_why_says_what_is_waited_for() {
     assert!(!why.contains("wait for"), "{why}");
 }
 
-/// Design rule 3: time in a queue never counts, and Ctrl-C does not wait for it either.
+/// Design rule 3: time in a queue does not count towards the timeout, and Ctrl-C does not wait for it.
 #[test]
-fn a_wait_longer_than_the_timeout_fails_nothing_and_ends_with_the_run() {
+fn waiting_longer_than_the_timeout_fails_no_item_and_ends_with_the_run() {
     let endpoint = Endpoint::open();
-    endpoint.suffers([Mood::Busy(3)]);
+    endpoint.reacts_with([Reaction::RateLimit(3)]);
     let place = job(&endpoint, 4, "{ concurrency: 1 }", &format!("timeout: 1s\n{RETRY}"));
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!(result["items"]["succeeded"], 4);
-    assert_eq!(endpoint.calls(), 5, "nobody but the first was refused, and nobody timed out");
+    assert_eq!(endpoint.calls(), 5, "only the first call was rejected, and none timed out");
 
-    endpoint.suffers([Mood::Busy(600)]);
+    endpoint.reacts_with([Reaction::RateLimit(600)]);
     let run = place.start(&["run", "job.yaml", "--new"]);
     wait_until("the refusal", || endpoint.calls() == 6);
     let asked = Instant::now();

@@ -1,4 +1,4 @@
-//! The real binary on a real folder, against an endpoint in this process that counts.
+//! Tests of the real binary on a real data directory, against an endpoint in this process that counts calls.
 
 mod access;
 mod appending;
@@ -21,6 +21,7 @@ mod datasets;
 mod doctor;
 mod documented;
 mod dry_run;
+mod earlier;
 mod encrypted;
 mod endpoint;
 mod ingest;

@@ -1,5 +1,5 @@
-//! `/metrics` (B12, I11, X4): what Prometheus' own checker says of it, whether its numbers are those of the
-//! store, and whether everything that names a metric names one there is.
+//! `/metrics` (B12, I11, X4): promtool accepts it, its numbers match the database, and every metric that a file names
+//! exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -20,7 +20,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Prometheus' own checker; `make test` puts it there.
+/// Prometheus' promtool; `make test` installs it.
 fn promtool(arguments: &[&str], folder: &Path, input: &str) -> String {
     let tool = repository().join("target/promtool").canonicalize();
     let tool = tool.expect("target/promtool is missing: run scripts/promtool once");
@@ -34,7 +34,7 @@ fn promtool(arguments: &[&str], folder: &Path, input: &str) -> String {
     text
 }
 
-/// By series, as it is written.
+/// Values by series, as exported.
 struct Metrics(BTreeMap<String, f64>);
 
 impl Metrics {
@@ -51,13 +51,13 @@ impl Metrics {
     }
 }
 
-/// The names of the families, without what histograms add.
+/// Names of the metric families, without the suffixes of histograms.
 fn families(text: &str) -> BTreeSet<String> {
     let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
     types.map(|line| line.split(' ').next().unwrap().to_owned()).collect()
 }
 
-/// A server with a run of 40 rows, two of which fail, that has got to its end.
+/// A server with a finished run of 40 rows, two of which failed.
 fn with_a_finished_run(endpoint: &Endpoint) -> (Place, Served) {
     let place = Place::empty();
     endpoint.fail_on([3, 7]);
@@ -69,7 +69,7 @@ fn with_a_finished_run(endpoint: &Endpoint) -> (Place, Served) {
 }
 
 #[test]
-fn promtool_accepts_the_metrics_of_a_server_at_work() {
+fn promtool_accepts_the_metrics_of_a_busy_server() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -85,7 +85,7 @@ fn promtool_accepts_the_metrics_of_a_server_at_work() {
 }
 
 #[test]
-fn the_numbers_are_those_of_the_store_when_a_run_has_ended() {
+fn metrics_match_the_store_after_a_run() {
     let endpoint = Endpoint::gated(0);
     let (place, server) = with_a_finished_run(&endpoint);
     let metrics = Metrics::of(&server);
@@ -131,7 +131,7 @@ fn the_numbers_are_those_of_the_store_when_a_run_has_ended() {
 }
 
 #[test]
-fn readers_of_a_stream_are_counted_as_long_as_they_read() {
+fn stream_readers_are_counted_while_connected() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let readers = || Metrics::of(&server).value("windrow_stream_readers{kind=\"sse\"}");
@@ -139,15 +139,15 @@ fn readers_of_a_stream_are_counted_as_long_as_they_read() {
     let stream = server.events("/api/v1/events", &[]);
     assert_eq!(readers(), 1.0);
     drop(stream);
-    wait_until("nobody to read", || {
-        // The server notices when it writes.
+    wait_until("the reader to disconnect", || {
+        // The server notices on its next write.
         server.submit("nonsense");
         readers() == 0.0
     });
 }
 
 #[test]
-fn every_metric_is_documented_and_every_one_that_is_named_exists() {
+fn every_metric_is_documented_and_every_named_metric_exists() {
     let endpoint = Endpoint::gated(0);
     let (_place, server) = with_a_finished_run(&endpoint);
     let there = families(&server.get("/metrics").body);

@@ -1,4 +1,4 @@
-//! `windrow mock-connect` as a process of its own, and what it has seen.
+//! `windrow mock connect` as a process, and its statistics.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use crate::client::Reply;
 use crate::place::{Background, Place};
 
 pub struct MockConnect {
-    /// Of the first cluster, `east`.
+    /// URL of the first cluster, `east`.
     pub url: String,
     process: Option<Background>,
 }
@@ -31,7 +31,7 @@ impl MockConnect {
         self.get("/_stats")
     }
 
-    /// How many calls took effect, by kind.
+    /// Number of calls that took effect, by kind.
     pub fn calls(&self, kind: &str) -> u64 {
         self.get("/_calls")[kind].as_u64().unwrap_or(0)
     }
@@ -44,7 +44,7 @@ impl MockConnect {
         self.exchange("PUT", path, &body.to_string());
     }
 
-    /// As HTTP/1.0, so that the end of the answer is the end of the connection.
+    /// As HTTP/1.0, so that the response ends with the connection.
     fn exchange(&self, method: &str, path: &str, body: &str) -> Reply {
         let mut connection = TcpStream::connect(self.origin().trim_start_matches("http://")).unwrap();
         connection.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
@@ -55,7 +55,7 @@ impl MockConnect {
         Reply::of(&answer).unwrap_or_else(|| panic!("{path}: {answer:?}"))
     }
 
-    /// Every connector as it stands: its cluster and name, then all about it.
+    /// All connectors by cluster and name.
     pub fn connectors(&self) -> BTreeMap<(String, String), Value> {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let stats = self.stats();

@@ -1,4 +1,4 @@
-//! `windrow mock-model` as a process of its own, for tests that want real dialects and real faults.
+//! `windrow mock model` as a process, for tests with real dialects and real faults.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -39,7 +39,7 @@ impl MockModel {
         self.exchange("GET /_stats?bodies=all HTTP/1.0\r\n\r\n").unwrap().json()
     }
 
-    /// HTTP/1.0: the answer ends with the connection, and no client library is needed.
+    /// As HTTP/1.0: the response ends with the connection, and no client library is needed.
     fn exchange(&self, request: &str) -> std::io::Result<Reply> {
         let mut connection = TcpStream::connect(self.origin.trim_start_matches("http://"))?;
         connection.set_read_timeout(Some(Duration::from_secs(10)))?;

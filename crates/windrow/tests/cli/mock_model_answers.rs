@@ -1,4 +1,4 @@
-//! The bundled endpoint over the wire: dialects, streams, faults, counts.
+//! The mock model over HTTP: dialects, streams, faults, statistics.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,7 @@ fn embeddings_tools_and_schemas_are_served() {
 }
 
 #[test]
-fn faults_limits_and_counts_are_as_told() {
+fn faults_limits_and_statistics_match_the_options() {
     let mock = MockModel::start(&Place::empty(), &["--rpm", "2"]);
     let ask = |text: &str| mock.post("/v1/chat/completions", &question(text));
     assert_eq!([ask("a").status, ask("b").status], [200, 200]);
@@ -102,7 +102,7 @@ fn faults_limits_and_counts_are_as_told() {
 }
 
 #[test]
-fn a_script_comes_first_and_a_log_is_kept() {
+fn a_script_overrides_the_rules_and_requests_are_logged() {
     let place = Place::empty();
     place.write("replies.yaml", "- { match: 'Capital of (\\w+)', reply: 'I like {{ groups[1] }}' }\n");
     let mock = MockModel::start(&place, &["--script", "replies.yaml", "--log", "calls.jsonl"]);
@@ -113,7 +113,7 @@ fn a_script_comes_first_and_a_log_is_kept() {
 }
 
 #[test]
-fn a_wrong_command_line_says_what_to_write() {
+fn a_wrong_command_line_suggests_the_right_one() {
     let place = Place::empty();
     let said = place.windrow(&["mock-model", "--faults", "429"]).ended_with(2);
     assert!(said.stderr.contains("write it like 429:20%"), "{}", said.stderr);

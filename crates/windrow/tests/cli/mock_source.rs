@@ -1,4 +1,4 @@
-//! `windrow mock-source` as a process of its own, and what it has counted.
+//! `windrow mock source` as a process, and its statistics.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -36,7 +36,7 @@ impl MockSource {
         self.stats()["pages"].as_i64().unwrap()
     }
 
-    /// There are so many records from now on.
+    /// Sets the number of records.
     pub fn grow(&self, records: usize) {
         self.exchange("POST", &format!("/_grow/{records}")).with_status(204);
     }

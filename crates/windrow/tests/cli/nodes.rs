@@ -1,5 +1,5 @@
-//! Several servers on one database: they share the items of a run (E2, B10), take their parts by role, and leave
-//! when they are asked to (B13).
+//! Several servers on one database: they share the items of a run (E2, B10), divide the work by role, and drain on
+//! request (B13).
 
 use serde_json::Value;
 
@@ -16,7 +16,7 @@ on_every_server! {
     a_paused_run_starts_nothing_on_any_node,
 }
 
-/// A server of this place, on the shared database.
+/// Starts a server on the shared database.
 fn node(place: &Place, url: &str, arguments: &[&str]) -> Served {
     Served::of(place.start_with(&[(URL, url)], &[&["serve", "--listen", "127.0.0.1:0"], arguments].concat()))
 }
@@ -48,7 +48,7 @@ fn a_run_is_done_by_all_workers_whoever_coordinates_it(url: String) {
 }
 
 #[test]
-fn a_node_that_does_not_answer_for_others_still_says_how_it_is() {
+fn a_node_without_the_api_role_still_serves_health() {
     let (place, url) = (Place::empty(), services::postgres());
     let worker = node(&place, &url, &["--roles", "worker"]);
     worker.get("/readyz").with_status(200);
@@ -95,7 +95,7 @@ fn a_paused_run_starts_nothing_on_any_node(url: String) {
 }
 
 #[test]
-fn who_is_asked_to_leave_must_be_a_node() {
+fn only_a_node_can_be_drained() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let said = place.windrow_at(&server, &["nodes", "drain", "ses_0000000000000"]).ended_with(1);

@@ -1,5 +1,4 @@
-//! Rows that arrive on standard input while the run is open, and results that go out as they land
-//! (E11).
+//! Rows that arrive on standard input while the run is active, and results that are printed as they are archived (E11).
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -15,7 +14,7 @@ fn rows(numbers: std::ops::Range<usize>) -> String {
     numbers.map(|n| format!("{{\"n\": {n}}}\n")).collect()
 }
 
-/// The results on stdout, by row: one JSON object per line, and nothing else.
+/// The results on stdout by row: one JSON object per line, and nothing else.
 fn read(stdout: &str) -> BTreeMap<i64, Value> {
     let mut results = BTreeMap::new();
     for line in stdout.lines() {
@@ -30,7 +29,7 @@ fn latest_run(place: &Place) -> Value {
 }
 
 #[test]
-fn results_go_out_as_they_land_and_the_end_of_the_input_drains() {
+fn results_are_printed_as_they_are_archived_and_the_end_of_input_drains() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);
@@ -76,12 +75,12 @@ fn the_same_input_after_a_kill_pays_for_nothing_twice_and_loses_no_result() {
     assert!(calls.values().all(|times| *times <= 2));
     let results = read(&said.stdout);
     assert_eq!(latest_run(&place)["items"]["succeeded"], 12);
-    // Nobody knows what the reader had of the killed process, so the run tells all of it again.
+    // The killed process may have printed any part of the results, so the resumed run prints all of them again.
     assert_eq!(results.len(), 12, "{:?}", results.keys());
 }
 
 #[test]
-fn rows_that_were_done_before_are_left_alone() {
+fn finished_rows_are_skipped() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 5, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -93,7 +92,7 @@ fn rows_that_were_done_before_are_left_alone() {
 }
 
 #[test]
-fn an_interrupted_stream_says_how_it_goes_on() {
+fn an_interrupted_online_run_prints_how_to_resume() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);
@@ -102,13 +101,13 @@ fn an_interrupted_stream_says_how_it_goes_on() {
     run.signal(rustix::process::Signal::INT);
     let said = run.finish().ended_with(130);
     assert!(said.stderr.contains("windrow run job.yaml --online"), "{}", said.stderr);
-    // Another mode is not what this run is.
+    // A run cannot be resumed in another mode.
     let said = place.windrow(&["run", "job.yaml"]).ended_with(1);
     assert!(said.stderr.contains("(online) is unfinished"), "{}", said.stderr);
 }
 
 #[test]
-fn a_stream_that_somebody_cancels_ends_though_its_input_is_open() {
+fn a_cancelled_online_run_ends_with_its_input_open() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 1, 4);
     let (run, mut stdin) = place.start_fed(&ONLINE);

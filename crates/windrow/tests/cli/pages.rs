@@ -1,5 +1,5 @@
-//! The web UI in a real browser, served by the real binary: the nodes of a database with their signs of life, and how
-//! one is asked to leave (X1, B13).
+//! The web UI in a real browser, served by the real binary: the nodes of a cluster with their heartbeats, and draining
+//! a node (X1, B13).
 
 use serde_json::json;
 
@@ -24,14 +24,14 @@ fn rows(browser: &mut Browser) -> Vec<String> {
 }
 
 #[test]
-fn the_page_of_nodes_follows_their_signs_of_life_and_drains_one() {
+fn the_nodes_page_shows_heartbeats_and_drains_a_node() {
     let (place, url, endpoint) = (Place::empty(), services::postgres(), Endpoint::gated(0));
     let job = place.served_job("counted", &endpoint, 16, 16);
     let (one, two) = (node(&place, &url), node(&place, &url));
     one.submit(&job).with_status(201);
 
     let mut browser = Browser::open(&one.url());
-    browser.wait_for("both at work", &format!("{ROWS}.filter(row => /\\b8\\b/.test(row)).length === 2"));
+    browser.wait_for("both to run items", &format!("{ROWS}.filter(row => /\\b8\\b/.test(row)).length === 2"));
     assert_eq!(browser.evaluate("location.pathname"), "/nodes");
     for (row, server) in rows(&mut browser).iter().zip([&one, &two]) {
         for part in ["ses_", "alive", " s ago", "api scheduler worker", &server.url(), env!("CARGO_PKG_VERSION")] {
@@ -39,32 +39,35 @@ fn the_page_of_nodes_follows_their_signs_of_life_and_drains_one() {
         }
     }
     let before = browser.evaluate(BEATS);
-    browser.wait_for("the next beat of both", &format!("{BEATS}.every((beat, n) => beat > {before}[n])"));
+    browser.wait_for("the next heartbeat of both", &format!("{BEATS}.every((beat, n) => beat > {before}[n])"));
 
     browser.evaluate("document.querySelectorAll('tbody button')[1].focus()");
     browser.press_key("Enter");
-    browser.wait_for_text("finishes what it has (8 items at work)");
-    assert!(!browser.text().contains("No other node"), "the first one stays");
+    browser.wait_for_text("finishes its 8 running items");
+    assert!(!browser.text().contains("No other node"), "the first node stays");
     browser.press_key("Escape");
     browser.wait_for("the dialog to close", "!document.querySelector('dialog')");
-    assert!(rows(&mut browser)[1].contains("alive"), "nobody has asked for anything");
+    assert!(rows(&mut browser)[1].contains("alive"), "no drain was requested");
 
     browser.evaluate("document.querySelectorAll('tbody button')[1].focus()");
     browser.press_key("Enter");
     browser.press("Drain this node");
-    browser.wait_for("it to be draining", &format!("{ROWS}[1].includes('draining') && !{ROWS}[1].includes('Drain…')"));
+    browser.wait_for(
+        "the node to be draining",
+        &format!("{ROWS}[1].includes('draining') && !{ROWS}[1].includes('Drain…')"),
+    );
     two.wait_for_stderr("asked to leave");
     endpoint.open_gate();
     two.finish().ended_with(0);
-    browser.wait_for("it to be gone", &format!("{ROWS}.length === 1"));
+    browser.wait_for("the node to be gone", &format!("{ROWS}.length === 1"));
     browser.press("Drain…");
-    browser.wait_for_text("No other node answers requests");
+    browser.wait_for_text("No other node serves the API");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 
-/// Over TLS, where a browser speaks HTTP/2 and names the host in another place.
+/// Over TLS, where a browser uses HTTP/2 and sends the host as `:authority`.
 #[test]
-fn a_page_asks_for_a_key_where_one_is_needed_and_says_what_a_key_may_not() {
+fn a_page_asks_for_a_required_key_and_shows_missing_permissions() {
     let place = Place::empty();
     let key = |name: &str, role: &str| place.windrow(&["keys", "create", name, "--role", role]).ended_with(0).stdout;
     let (ann, eve) = (key("ann", "admin"), key("eve", "viewer"));
@@ -98,26 +101,26 @@ fn a_page_asks_for_a_key_where_one_is_needed_and_says_what_a_key_may_not() {
 }
 
 #[test]
-fn a_page_says_that_the_server_is_gone_and_goes_on_when_it_is_back() {
+fn a_page_reports_an_unreachable_server_and_reconnects() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let address = server.address.clone();
     let mut browser = Browser::open(&format!("http://{address}/nothing/here"));
-    browser.wait_for_text("There is nothing at /nothing/here");
+    browser.wait_for_text("/nothing/here does not exist");
     browser.evaluate("window.stays = true");
     browser.press("Nodes");
     browser.wait_for_text("1 alive");
     server.kill();
-    browser.wait_for_text("The server cannot be reached since");
-    assert!(rows(&mut browser)[0].contains("alive"), "what was known stays in sight");
+    browser.wait_for_text("The server is unreachable since");
+    assert!(rows(&mut browser)[0].contains("alive"), "the last known state stays visible");
     let _again = Served::start_again(&place, &address, &[]);
-    browser.wait_for("it to go on", "!document.body.innerText.includes('cannot be reached')");
+    browser.wait_for("the page to reconnect", "!document.body.innerText.includes('unreachable')");
     browser.wait_for_text("1 alive");
-    assert_eq!(browser.evaluate("window.stays"), true, "without loading anew");
+    assert_eq!(browser.evaluate("window.stays"), true, "without a reload");
 }
 
 #[test]
-fn the_files_of_the_pages_are_open_strict_and_kept_by_their_hash() {
+fn page_assets_are_public_immutable_and_have_a_strict_csp() {
     let place = Place::empty();
     place.windrow(&["keys", "create", "ann", "--role", "admin"]).ended_with(0);
     let server = Served::start(&place, &[]);
@@ -137,5 +140,5 @@ fn the_files_of_the_pages_are_open_strict_and_kept_by_their_hash() {
     for (path, status) in [("/assets/nothing.js", 404), ("/api/nothing", 401), ("/api/v1/nodes", 401)] {
         assert_eq!(as_browser(path).with_status(status).header("content-type"), Some("application/problem+json"));
     }
-    assert_eq!(server.get("/nodes").with_status(404).json()["code"], "no_such_route", "nobody asked for a page");
+    assert_eq!(server.get("/nodes").with_status(404).json()["code"], "no_such_route", "not a browser request");
 }

@@ -1,5 +1,4 @@
-//! An endpoint that repeats the secrets it is sent, in its answers and in its errors, plainly and in
-//! every encoding.
+//! An endpoint that echoes the secrets it receives, in responses and errors, in plain text and in every encoding.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,7 +20,7 @@ impl Parrot {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let heard: Arc<Mutex<Vec<String>>> = Arc::default();
-        let app = Router::new().route("/{mood}/{*rest}", any(repeat)).with_state(heard.clone());
+        let app = Router::new().route("/{reaction}/{*rest}", any(repeat)).with_state(heard.clone());
         runtime.spawn(async move { axum::serve(listener, app).await });
         Self { url, heard, _runtime: runtime }
     }
@@ -31,7 +30,7 @@ impl Parrot {
     }
 }
 
-/// A secret as it is and in every encoding that a service may give it back in.
+/// A secret in plain text and in every encoding that a service may return.
 pub fn forms(secret: &str) -> Vec<String> {
     let quoted = json!(secret).to_string();
     let hex: String = secret.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -58,7 +57,7 @@ pub fn base64(bytes: &[u8]) -> String {
 
 async fn repeat(
     State(heard): State<Arc<Mutex<Vec<String>>>>,
-    Path((mood, _)): Path<(String, String)>,
+    Path((reaction, _)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> (StatusCode, [(&'static str, String); 1], Json<Value>) {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
@@ -68,7 +67,7 @@ async fn repeat(
     let all: Vec<String> = secrets.flat_map(|secret| [forms(secret), vec![basic(secret)]].concat()).collect();
     let place = [("location", format!("/polite/{}", sent.join("/")))];
     let said = format!("you sent {}", all.join(" and "));
-    if mood == "angry" {
+    if reaction == "angry" {
         let error = json!({"error": {"message": said, "type": "invalid_request_error"}, "sent": sent});
         return (StatusCode::BAD_REQUEST, place, Json(error));
     }
@@ -81,7 +80,7 @@ async fn repeat(
     (StatusCode::OK, place, Json(body))
 }
 
-/// As a proxy would write it into its log.
+/// As a proxy would write it to its log.
 fn basic(secret: &str) -> String {
     format!("Basic {}", base64(format!("user:{secret}").as_bytes()))
 }

@@ -1,4 +1,4 @@
-//! A folder of its own for each test, and ways to start the binary in it.
+//! A temporary directory for each test, and ways to run the binary in it.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,9 @@ use crate::endpoint::Endpoint;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub struct Place {
-    dir: TempDir,
+    dir: PathBuf,
+    /// Deletes the folder in the end.
+    _temporary: Option<TempDir>,
 }
 
 pub struct Said {
@@ -40,7 +42,7 @@ impl Said {
 }
 
 impl Place {
-    /// With `job.yaml` over so many rows, each a question of its own.
+    /// With a `job.yaml` over this many rows, each with its own question.
     pub fn with_rows(endpoint: &Endpoint, rows: usize, concurrency: usize) -> Self {
         let place = Self::empty();
         place.write_job("job.yaml", "counted", endpoint, rows, concurrency);
@@ -48,7 +50,13 @@ impl Place {
     }
 
     pub fn empty() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        let dir = tempfile::tempdir().unwrap();
+        Self { dir: dir.path().to_owned(), _temporary: Some(dir) }
+    }
+
+    /// A folder that exists already.
+    pub fn at(dir: PathBuf) -> Self {
+        Self { dir, _temporary: None }
     }
 
     pub fn write_job(&self, file: &str, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) {
@@ -66,7 +74,7 @@ impl Place {
         );
     }
 
-    /// The text of such a job for a server, with its rows where the server looks for them.
+    /// Returns the text of such a job for a server, and puts the rows where the server reads them.
     pub fn served_job(&self, name: &str, endpoint: &Endpoint, rows: usize, concurrency: usize) -> String {
         std::fs::create_dir_all(self.path(".windrow/files")).unwrap();
         self.write_job("job.yaml", name, endpoint, rows, concurrency);
@@ -74,8 +82,8 @@ impl Place {
         std::fs::read_to_string(self.path("job.yaml")).unwrap()
     }
 
-    /// `job.yaml` with these rows, and with evaluators and more as they are given. In them
-    /// `MODEL` stands for the model at the endpoint.
+    /// Writes `job.yaml` with these rows, evaluators and extra fields. In them `MODEL` stands for the model at the
+    /// endpoint.
     pub fn write_experiment(&self, endpoint: &Endpoint, rows: &[Value], more: &str) {
         let data: String = rows.iter().map(|row| format!("{row}\n")).collect();
         self.write("rows.jsonl", &data);
@@ -85,7 +93,7 @@ impl Place {
         self.write("job.yaml", &format!("{head}{more}").replace("MODEL", &model));
     }
 
-    /// Replaces a piece of a file that must be there.
+    /// Replaces a part of a file that must exist.
     #[track_caller]
     pub fn edit(&self, file: &str, from: &str, to: &str) {
         let text = std::fs::read_to_string(self.path(file)).unwrap();
@@ -93,7 +101,7 @@ impl Place {
         self.write(file, &text.replace(from, to));
     }
 
-    /// One more line.
+    /// Appends a line.
     pub fn append(&self, file: &str, line: &str) {
         let text = std::fs::read_to_string(self.path(file)).unwrap_or_default();
         self.write(file, &format!("{text}{line}\n"));
@@ -104,7 +112,7 @@ impl Place {
     }
 
     pub fn path(&self, file: &str) -> PathBuf {
-        self.dir.path().join(file)
+        self.dir.join(file)
     }
 
     pub fn data(&self) -> PathBuf {
@@ -117,7 +125,7 @@ impl Place {
 
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_windrow")));
-        command.args(arguments).current_dir(self.dir.path()).stdin(Stdio::null());
+        command.args(arguments).current_dir(&self.dir).stdin(Stdio::null());
         command.env("OPENAI_API_KEY", "sk-test").env("USER", "tester");
         command.env_remove("WINDROW_SERVER").env_remove("WINDROW_API_KEY").env_remove("WINDROW_DATABASE_URL");
         command.env_remove("WINDROW_DATA").env_remove("NO_PROXY").env_remove("HTTP_PROXY").env_remove("http_proxy");
@@ -130,12 +138,12 @@ impl Place {
         command
     }
 
-    /// The same command, sent to a server.
+    /// Sends the command to a server.
     pub fn windrow_at(&self, server: &Served, arguments: &[&str]) -> Said {
         self.start_at(server, arguments).finish()
     }
 
-    /// The same, by somebody with this key.
+    /// Sends the command to a server with this API key.
     pub fn windrow_with_key(&self, server: &Served, key: &str, arguments: &[&str]) -> Said {
         let mut command = self.command_at(server, arguments);
         command.env("WINDROW_API_KEY", key);
@@ -154,7 +162,7 @@ impl Place {
         self.start(arguments).finish()
     }
 
-    /// With these variables as well.
+    /// With additional environment variables.
     pub fn windrow_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Said {
         self.start_with(variables, arguments).finish()
     }
@@ -169,9 +177,9 @@ impl Place {
         Background::of(self.command(arguments))
     }
 
-    /// Another program, in the same folder.
+    /// Starts another program in the same directory.
     pub fn start_program(&self, mut program: Command) -> Background {
-        program.current_dir(self.dir.path()).stdin(Stdio::null());
+        program.current_dir(&self.dir).stdin(Stdio::null());
         Background::of(program)
     }
 
@@ -181,7 +189,7 @@ impl Place {
     }
 }
 
-/// What a pipe has said so far; the thread ends with the pipe.
+/// Collects the output of a pipe; the thread ends with the pipe.
 struct Collected {
     bytes: Arc<Mutex<Vec<u8>>>,
     reader: std::thread::JoinHandle<()>,
@@ -211,7 +219,7 @@ impl Collected {
     }
 }
 
-/// A process that goes on while the test does something else.
+/// A process in the background.
 pub struct Background {
     child: Child,
     stdout: Collected,
@@ -241,7 +249,7 @@ impl Background {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Stops it where it stands; when this returns, none of its threads runs.
+    /// Sends SIGSTOP and waits until all threads are stopped.
     pub fn freeze(&self) {
         self.signal(Signal::STOP);
         let frozen = waitpid(Some(Pid::from_child(&self.child)), WaitOptions::UNTRACED).unwrap();

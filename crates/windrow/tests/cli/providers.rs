@@ -1,4 +1,4 @@
-//! Every dialect from the job file to the result, against the bundled endpoint.
+//! Every dialect end to end, against the mock model.
 
 use serde_json::json;
 

@@ -1,5 +1,5 @@
-//! Workers in another language: the example in `examples/python-worker`, and a plain client of the
-//! protocol. Both speak what `proto/` says and share no code with the server.
+//! Workers in another language: the example in `examples/python-worker`, and a plain client of the protocol. Both use
+//! only `proto/` and share no code with the server.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +15,8 @@ const EXAMPLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/pytho
 const CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/client.py");
 const COUNTRIES: [(&str, &str); 3] = [("France", "Paris"), ("Peru", "Lima"), ("Canada", "Ottawa")];
 
-/// Python with gRPC, as scripts/python-env made it. Without it the test fails: what was not tried must
-/// not look as if it had been.
+/// Python with gRPC, installed by scripts/python-env. The test fails if it is missing, because a skipped test would
+/// hide it.
 fn python() -> PathBuf {
     let python = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/python-env/bin/python");
     let has_grpc = Command::new(&python).args(["-c", "import grpc, grpc_tools"]).status();
@@ -31,7 +31,7 @@ fn program(place: &Place, script: &str, arguments: &[&str]) -> Command {
     command
 }
 
-/// With the stubs made by the documented command, and rows where the server looks for them.
+/// Generates the stubs with the documented command, and puts the rows where the server reads them.
 fn prepared(rows: usize) -> Place {
     let place = Place::empty();
     let stubs = place.path("stubs");
@@ -62,7 +62,7 @@ fn settled(server: &Served) -> i64 {
     run["items"]["succeeded"].as_i64().unwrap()
 }
 
-/// How often each row was asked about.
+/// Number of calls per row.
 fn calls(place: &Place) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(place.path("calls.txt")).unwrap_or_default();
     text.lines().fold(BTreeMap::new(), |mut calls, line| {
@@ -72,7 +72,7 @@ fn calls(place: &Place) -> BTreeMap<String, usize> {
 }
 
 #[test]
-fn a_python_worker_killed_in_the_middle_loses_nothing_and_pays_nothing_twice() {
+fn a_killed_python_worker_loses_nothing_and_pays_nothing_twice() {
     let place = prepared(ROWS);
     let server = Served::start(&place, &["--lease", "4s"]);
     submit_example(&server);
@@ -96,7 +96,7 @@ fn a_python_worker_killed_in_the_middle_loses_nothing_and_pays_nothing_twice() {
     second.finish().ended_with(0);
 }
 
-/// Answers as steps of the target, findings as scores of named evaluators.
+/// Answers are steps of the target, findings are scores of named evaluators.
 fn looks_like_any_other_item(server: &Served) {
     let items = server.get("/api/v1/jobs/python-worker/items?limit=1").json();
     let item =
@@ -109,9 +109,9 @@ fn looks_like_any_other_item(server: &Served) {
     assert!(scores[0]["version"].as_str().is_some_and(|version| !version.is_empty()), "{scores}");
 }
 
-/// The fence: a lease that ran out is refused everywhere. B2: the trigger answers what it found.
+/// Fencing: an expired lease is rejected everywhere. B2: the trigger returns the runs it found.
 #[test]
-fn a_plain_client_meets_health_the_trigger_and_the_fence() {
+fn a_plain_grpc_client_can_use_health_trigger_and_fencing() {
     let place = prepared(4);
     let server = Served::start(&place, &["--lease", "3s"]);
     submit_example(&server);

@@ -1,11 +1,11 @@
-//! Gates and exit codes, repeats, comparisons.
+//! Quality gates and exit codes, trials, comparisons.
 
 use serde_json::Value;
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, Said};
 
-/// Rows whose number is divisible by `wrong` are expected to be something else.
+/// Rows whose number is divisible by `wrong` expect a different answer.
 fn place(endpoint: &Endpoint, rows: usize, wrong: usize, more: &str) -> Place {
     let place = Place::empty();
     write(&place, endpoint, "counted", rows, wrong, more);
@@ -28,7 +28,7 @@ fn verdicts(result: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn every_gate_is_judged_and_one_that_fails_ends_the_program_with_3() {
+fn every_gate_is_evaluated_and_a_failed_one_exits_with_3() {
     let endpoint = Endpoint::open();
     let gates =
         "gates:\n  - exact.mean >= 0.9\n  - exact.pass_rate > 95%\n  - errors < 1%\n  - exact.mean >= baseline\n";
@@ -44,7 +44,7 @@ fn every_gate_is_judged_and_one_that_fails_ends_the_program_with_3() {
 }
 
 #[test]
-fn gates_that_hold_end_with_0_and_weak_evidence_with_6() {
+fn passed_gates_exit_with_0_and_inconclusive_ones_with_6() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint, 30, 1000, "gates:\n  - exact.mean >= 0.9\n  - failed == 0\n");
     // Row 0 is wrong: 29 of 30.
@@ -61,7 +61,7 @@ fn gates_that_hold_end_with_0_and_weak_evidence_with_6() {
 }
 
 #[test]
-fn too_many_errors_end_with_4_whatever_the_gates_say() {
+fn too_many_errors_exit_with_4_whatever_the_gates() {
     let endpoint = Endpoint::open();
     endpoint.fail_on([1, 2]);
     let place = place(&endpoint, 10, 1000, "max_errors: 10%\ngates:\n  - exact.mean >= 0.99\n");
@@ -71,7 +71,7 @@ fn too_many_errors_end_with_4_whatever_the_gates_say() {
     run(&place).ended_with(0);
 }
 
-/// What a retry mended counts together with what was good before.
+/// Results of a retry count together with the earlier successes.
 #[test]
 fn a_retry_is_judged_by_the_whole_job() {
     let endpoint = Endpoint::open();
@@ -103,7 +103,7 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
     let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
     assert!(text.contains("exact: 9 rows broken") && text.contains("row 5 "), "{text}");
 
-    // Against itself nothing is worse.
+    // Compared with itself, nothing regressed.
     let result =
         place.windrow(&["run", "counted.yaml", "--json", "-q", "--baseline", "counted#2"]).ended_with(0).json();
     assert_eq!(verdicts(&result), ["passed"]);
@@ -124,7 +124,7 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
 }
 
 #[test]
-fn rows_are_tried_as_often_as_the_file_says_and_more_trials_reuse_the_first() {
+fn rows_run_as_often_as_trials_says_and_more_trials_reuse_the_first() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint, 5, 2, "");
     run(&place).ended_with(0);
@@ -139,7 +139,7 @@ fn rows_are_tried_as_often_as_the_file_says_and_more_trials_reuse_the_first() {
 }
 
 #[test]
-fn a_gate_nobody_can_read_stops_before_anything_is_stored() {
+fn an_invalid_gate_stops_before_anything_is_stored() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint, 5, 2, "gates:\n  - exakt.mean >= 0.9\n");
     let said = run(&place).ended_with(2);

@@ -1,10 +1,10 @@
-//! The commands that look.
+//! Read-only commands.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
 
 #[test]
-fn every_reading_command_speaks_to_people_and_to_programs() {
+fn every_read_command_prints_a_table_and_json() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 12, 4);
     endpoint.fail_on([5]);
@@ -53,7 +53,7 @@ fn every_reading_command_speaks_to_people_and_to_programs() {
 }
 
 #[test]
-fn an_unknown_job_brings_up_the_one_that_was_meant() {
+fn an_unknown_job_suggests_a_similar_name() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 2, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -66,7 +66,7 @@ fn an_unknown_job_brings_up_the_one_that_was_meant() {
 }
 
 #[test]
-fn looking_makes_no_folder() {
+fn read_commands_create_no_data_directory() {
     let place = Place::empty();
     let said = place.windrow(&["jobs", "list"]).ended_with(1);
     assert!(said.stderr.contains("windrow run FILE"), "{}", said.stderr);

@@ -1,4 +1,4 @@
-//! An endpoint for webhooks that checks every signature by itself and does as it is told.
+//! A webhook endpoint that verifies every signature and returns configured statuses.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -38,7 +38,7 @@ impl Received {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
-    /// By the words of the specification, not by our code.
+    /// Implemented from the specification, independently of the server's code.
     pub fn is_signed_with(&self, secret: &str) -> bool {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
@@ -69,7 +69,7 @@ impl Receiver {
         Self { url, desk, _runtime: runtime }
     }
 
-    /// Answers the next ones with these, and all others with 204.
+    /// Returns these statuses for the next requests, then 204.
     pub fn answers(&self, statuses: &[u16]) {
         *self.desk.answers.lock().unwrap() = statuses.iter().copied().collect();
     }
@@ -86,7 +86,7 @@ impl Receiver {
         self.received().iter().map(Received::topic).collect()
     }
 
-    /// Every id once, with the first body that came under it; later ones must be the same.
+    /// All message ids with their first body; repeated deliveries must have the same body.
     pub fn distinct(&self) -> BTreeMap<String, Value> {
         let mut distinct = BTreeMap::new();
         for received in self.received() {

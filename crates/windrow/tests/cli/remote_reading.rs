@@ -1,4 +1,4 @@
-//! `--server URL`: whatever is read is answered by a server exactly as by the folder it has.
+//! `--server URL`: read commands return the same from a server as from its data directory.
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;
@@ -34,7 +34,7 @@ fn alike(place: &Place, server: &Served, command: &str) -> Said {
 }
 
 #[test]
-fn a_server_answers_every_question_as_its_folder_does() {
+fn a_server_returns_the_same_as_its_data_directory() {
     let endpoint = Endpoint::open();
     let place = furnished(&endpoint);
     let server = Served::start(&place, &[]);
@@ -89,7 +89,7 @@ fn a_server_answers_every_question_as_its_folder_does() {
 }
 
 #[test]
-fn a_server_refuses_as_its_folder_does() {
+fn a_server_rejects_the_same_as_its_data_directory() {
     let endpoint = Endpoint::open();
     let place = furnished(&endpoint);
     let server = Served::start(&place, &[]);
@@ -127,7 +127,7 @@ fn a_server_refuses_as_its_folder_does() {
 }
 
 #[test]
-fn a_report_a_dataset_and_a_deletion_come_out_alike_too() {
+fn reports_datasets_and_deletions_match_too() {
     let endpoint = Endpoint::open();
     let place = furnished(&endpoint);
     let server = Served::start(&place, &[]);

@@ -1,12 +1,12 @@
-//! `--server URL` where no server is, where it does not let us in, and for what cannot be done from afar.
+//! `--server URL` without a reachable server, without access, and with local-only commands.
 
 use crate::client::Served;
 use crate::place::Place;
 
 #[test]
-fn a_server_that_is_not_there_is_said_with_its_address_the_cause_and_what_to_do() {
+fn an_unreachable_server_is_reported_with_address_cause_and_remedy() {
     let place = Place::empty();
-    // Nobody listens on the port of a server that has ended.
+    // The port of a stopped server has no listener.
     let server = Served::start(&place, &[]);
     let url = format!("http://{}", server.address);
     server.kill();
@@ -17,7 +17,7 @@ fn a_server_that_is_not_there_is_said_with_its_address_the_cause_and_what_to_do(
 }
 
 #[test]
-fn what_is_no_server_of_windrow_is_recognised() {
+fn a_server_other_than_windrow_is_detected() {
     let place = Place::empty();
     let endpoint = crate::endpoint::Endpoint::open();
     let said = place.windrow(&["--server", endpoint.url.as_str(), "jobs", "list"]).ended_with(1);
@@ -25,7 +25,7 @@ fn what_is_no_server_of_windrow_is_recognised() {
 }
 
 #[test]
-fn what_only_this_machine_can_do_is_refused() {
+fn local_only_commands_are_rejected() {
     let place = Place::empty();
     for command in [&["serve"][..], &["mock-model"], &["secrets", "rekey"]] {
         let said = place.windrow(&[&["--server", "http://127.0.0.1:1"][..], command].concat()).ended_with(2);
@@ -35,7 +35,7 @@ fn what_only_this_machine_can_do_is_refused() {
 }
 
 #[test]
-fn a_key_is_never_taken_from_the_command_line_and_a_file_of_it_must_be_there() {
+fn an_api_key_is_read_from_a_file_and_never_from_the_command_line() {
     let place = Place::empty();
     let url = "http://127.0.0.1:1";
     place.windrow(&["--server", url, "--api-key", "secret", "jobs", "list"]).ended_with(2);
@@ -58,7 +58,7 @@ fn hints_name_the_server_unless_the_environment_does() {
 }
 
 #[test]
-fn a_server_with_keys_lets_in_whoever_has_one() {
+fn a_server_with_keys_accepts_callers_with_a_key() {
     let (place, elsewhere) = (Place::empty(), Place::empty());
     let create = ["keys", "create", "me", "--role", "admin"];
     let key = elsewhere.windrow(&create).ended_with(0).stdout.trim().to_owned();

@@ -1,4 +1,4 @@
-//! `windrow run FILE --server URL`: the server works, the command follows, and the result is the same.
+//! `windrow run FILE --server URL`: the server executes the run, the command follows it, and the result is the same.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ fn tokens(result: &Value) -> &Value {
 }
 
 #[test]
-fn a_file_and_its_rows_are_sent_and_the_result_is_as_if_it_had_run_here() {
+fn a_remote_run_sends_file_and_rows_and_returns_the_local_result() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 4);
     place.append("job.yaml", "gates: [exact.mean >= 0.99, errors < 1%]");
@@ -35,7 +35,7 @@ fn a_file_and_its_rows_are_sent_and_the_result_is_as_if_it_had_run_here() {
     let datasets = place.windrow_at(&server, &["datasets", "list", "--json"]).ended_with(0).json();
     assert!(datasets["datasets"][0]["name"].as_str().unwrap().starts_with("counted-"), "{datasets}");
 
-    // The same rows are not sent again, and what was done is taken over.
+    // The rows are not uploaded again, and results are reused.
     endpoint.fail_on([]);
     let calls = endpoint.calls();
     let said = place.windrow_at(&server, &["run", "job.yaml"]).ended_with(0);
@@ -55,7 +55,7 @@ fn a_file_and_its_rows_are_sent_and_the_result_is_as_if_it_had_run_here() {
 }
 
 #[test]
-fn a_server_that_is_killed_and_started_again_is_followed_to_the_end() {
+fn a_remote_run_survives_a_restart_of_the_server() {
     let endpoint = Endpoint::gated(10);
     let (place, elsewhere) = (Place::with_rows(&endpoint, 40, 4), Place::empty());
     let server = Served::start(&elsewhere, &[]);
@@ -72,7 +72,7 @@ fn a_server_that_is_killed_and_started_again_is_followed_to_the_end() {
 }
 
 #[test]
-fn leaving_changes_nothing_and_the_same_command_follows_it_again() {
+fn detaching_changes_nothing_and_the_same_command_follows_the_run_again() {
     let endpoint = Endpoint::gated(5);
     let (place, elsewhere) = (Place::with_rows(&endpoint, 20, 2), Place::empty());
     let server = Served::start(&elsewhere, &[]);
@@ -93,7 +93,7 @@ fn leaving_changes_nothing_and_the_same_command_follows_it_again() {
 }
 
 #[test]
-fn a_run_is_steered_from_afar() {
+fn a_run_is_controlled_remotely() {
     let endpoint = Endpoint::gated(3);
     let (place, elsewhere) = (Place::with_rows(&endpoint, 12, 2), Place::empty());
     let server = Served::start(&elsewhere, &[]);
@@ -122,7 +122,7 @@ fn a_run_is_steered_from_afar() {
 }
 
 #[test]
-fn a_budget_ends_it_with_5_and_more_lets_it_go_on() {
+fn a_budget_exits_with_5_and_a_larger_one_resumes_the_run() {
     let endpoint = Endpoint::open();
     let (place, elsewhere) = (Place::with_rows(&endpoint, 10, 1), Place::empty());
     let server = Served::start(&elsewhere, &[]);
@@ -156,7 +156,7 @@ fn rows_flow_in_and_results_flow_out() {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_as_here() {
+fn a_remote_check_reports_the_same_errors() {
     let endpoint = Endpoint::open();
     let (place, elsewhere) = (Place::with_rows(&endpoint, 3, 1), Place::empty());
     let server = Served::start(&elsewhere, &[]);

@@ -1,4 +1,4 @@
-//! `--server URL`: what a server is told to keep, and whom to tell, as on its folder.
+//! `--server URL`: secrets, webhooks and keys are managed as in a data directory.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ fn set(place: &Place, server: &Served, arguments: &[&str], value: &str) -> Said 
 }
 
 #[test]
-fn secrets_are_kept_listed_and_forgotten_at_a_server() {
+fn secrets_are_set_listed_and_deleted_on_a_server() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let said = set(&place, &server, &["secrets", "set", "TOKEN"], "a \"quoted\" value").ended_with(0);
@@ -37,7 +37,7 @@ fn secrets_are_kept_listed_and_forgotten_at_a_server() {
 }
 
 #[test]
-fn webhooks_are_made_tried_steered_and_deleted_at_a_server() {
+fn webhooks_are_created_tested_paused_and_deleted_on_a_server() {
     let (place, receiver) = (Place::empty(), Receiver::start());
     let server = Served::start(&place, &[]);
     let at = |arguments: &[&str]| place.windrow_at(&server, arguments);
@@ -58,7 +58,7 @@ fn webhooks_are_made_tried_steered_and_deleted_at_a_server() {
 }
 
 #[test]
-fn a_change_of_webhooks_on_a_folder_is_written_down() {
+fn local_changes_of_webhooks_are_audited() {
     let place = Place::empty();
     place.windrow(&["keys", "create", "first", "--role", "admin"]).ended_with(0);
     place.windrow(&["webhooks", "add", "http://127.0.0.1:9/hook"]).ended_with(0);

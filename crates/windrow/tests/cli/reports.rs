@@ -1,4 +1,4 @@
-//! The files `--report` writes, whole: what varies from run to run is blotted out.
+//! The files that `--report` writes, compared as a whole, with times masked.
 
 use crate::endpoint::Endpoint;
 use crate::place::Place;
@@ -14,7 +14,7 @@ fn place(endpoint: &Endpoint) -> Place {
     place
 }
 
-/// Every number of milliseconds and seconds.
+/// Masks all times.
 fn blotted(text: &str) -> String {
     let mut out = String::new();
     for line in text.lines() {
@@ -29,7 +29,7 @@ fn blotted(text: &str) -> String {
 }
 
 #[test]
-fn reports_are_written_beside_the_result() {
+fn reports_are_written_next_to_the_result() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint);
     let reports = ["--report", "junit=out.xml", "--report", "markdown=out.md", "--report", "json=out.json"];

@@ -1,5 +1,4 @@
-//! Changing an evaluator: the answers that were paid for are judged again, and no target is called
-//! (T15).
+//! A changed evaluator judges the stored outputs again; the target is not called (T15).
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::place::Place;
 
 const ROWS: usize = 12;
 
-/// Every row is asked once and judged by `exact` and by a model.
+/// Every row is run once and judged by `exact` and by a model.
 fn finished(endpoint: &Endpoint) -> Place {
     let place = Place::empty();
     let rows: Vec<Value> = (0..ROWS).map(|n| json!({"n": n})).collect();
@@ -46,7 +45,7 @@ fn running_a_file_with_a_changed_evaluator_calls_no_target_and_no_other_evaluato
 }
 
 #[test]
-fn a_rescore_keeps_the_old_column_beside_the_new_one() {
+fn a_rescore_keeps_the_previous_scores() {
     let endpoint = Endpoint::open();
     let place = finished(&endpoint);
     place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
@@ -60,7 +59,7 @@ fn a_rescore_keeps_the_old_column_beside_the_new_one() {
     let evaluators = &result["evaluators"];
     assert_eq!((&evaluators[new]["fail"], &evaluators[old]["pass"]), (&12.into(), &12.into()));
 
-    // The row shows both as well, and the old one under the version it was computed by.
+    // The row shows both scores, the old one under its version.
     let item = place.windrow(&["jobs", "item", "counted", "1", "--json"]).ended_with(0).json();
     let scores: Vec<(&str, &str)> = item["scores"]
         .as_array()
@@ -89,7 +88,7 @@ fn a_rescore_with_a_changed_or_added_judge_asks_only_that_judge() {
 }
 
 #[test]
-fn a_rescore_that_would_need_the_target_is_refused() {
+fn a_rescore_that_needs_the_target_is_rejected() {
     let endpoint = Endpoint::open();
     let place = finished(&endpoint);
     place.edit("job.yaml", "prompt: \"{{ n }}\"", "prompt: \"please, {{ n }}\"");
@@ -101,7 +100,7 @@ fn a_rescore_that_would_need_the_target_is_refused() {
 }
 
 #[test]
-fn what_has_not_run_cannot_be_rescored() {
+fn a_job_without_results_cannot_be_rescored() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 2);
     let said = place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(1);

@@ -1,9 +1,9 @@
-//! Which items a retry takes (E9), going on with a run here, and copies of a job. Every earlier
-//! attempt is kept, and nothing that was good is paid for again.
+//! Selection of items for a retry (E9), resuming a run in this process, and copies of a job. Earlier attempts are kept,
+//! and finished results are not paid for again.
 
 use serde_json::{Value, json};
 
-use crate::endpoint::{Endpoint, Judging, Mood};
+use crate::endpoint::{Endpoint, Judging, Reaction};
 use crate::place::{Place, wait_until};
 
 fn result(place: &Place, arguments: &[&str]) -> Value {
@@ -18,11 +18,11 @@ fn outcomes(item: &Value) -> Vec<&str> {
     item["attempts"].as_array().unwrap().iter().map(|attempt| attempt["outcome"].as_str().unwrap()).collect()
 }
 
-/// Row 1 hangs and row 2 is refused; rows 0 and 3 are answered.
+/// Row 1 times out and row 2 is rejected; rows 0 and 3 are answered.
 fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
     let place = Place::with_rows(endpoint, 4, 1);
     place.append("job.yaml", "timeout: 300ms\nretry: { max: 0 }");
-    endpoint.suffers([Mood::Well, Mood::Hanging]);
+    endpoint.reacts_with([Reaction::Answer, Reaction::Hang]);
     endpoint.fail_on([2]);
     let first = result(&place, &["run", "job.yaml"]);
     assert_eq!((&first["errors"]["timeout"], &first["errors"]["invalid_request"]), (&1.into(), &1.into()));
@@ -30,7 +30,7 @@ fn with_two_kinds_of_failures(endpoint: &Endpoint) -> Place {
 }
 
 #[test]
-fn a_retry_may_take_one_class_of_errors() {
+fn a_retry_can_select_an_error_class() {
     let endpoint = Endpoint::open();
     let place = with_two_kinds_of_failures(&endpoint);
     let retried = result(&place, &["jobs", "retry", "counted", "--error", "timeout"]);
@@ -40,7 +40,7 @@ fn a_retry_may_take_one_class_of_errors() {
         [("0", 1), ("1", 2), ("2", 1), ("3", 1)].map(|(q, n)| (q.into(), n)).into()
     );
     assert_eq!(outcomes(&item(&place, "2")), ["failed", "succeeded"]);
-    // The other one is still there for another time.
+    // The other item still needs a retry.
     endpoint.fail_on([]);
     let rest = result(&place, &["jobs", "retry", "counted"]);
     assert_eq!((&rest["items"]["total"], endpoint.calls()), (&1.into(), 6));
@@ -49,14 +49,14 @@ fn a_retry_may_take_one_class_of_errors() {
 }
 
 #[test]
-fn a_retry_may_take_one_item() {
+fn a_retry_can_select_an_item() {
     let endpoint = Endpoint::open();
     let place = with_two_kinds_of_failures(&endpoint);
     endpoint.fail_on([]);
     let retried = result(&place, &["jobs", "retry", "counted", "--item", "3"]);
     assert_eq!((&retried["items"]["total"], endpoint.calls_by_question()["2"]), (&1.into(), 2));
     assert_eq!(outcomes(&item(&place, "3")), ["failed", "succeeded"]);
-    // One that succeeded may be named too; what it has is taken over.
+    // Succeeded items may be named too; their results are reused.
     let good = result(&place, &["jobs", "retry", "counted", "--item", "1"]);
     assert_eq!((&good["items"]["succeeded"], endpoint.calls_by_question()["0"]), (&1.into(), 1));
 }
@@ -74,11 +74,11 @@ fn errors_of<'a>(result: &'a Value, evaluator: &str) -> &'a Value {
     &result["evaluators"][evaluator]["error"]
 }
 
-/// A judge that failed, and one whose words were of no use even when it was asked twice: both are
-/// asked again, and the answer of the target stands.
+/// A judge that failed, and one whose replies could not be parsed twice: both are asked again, and the target's output
+/// is reused.
 #[test]
-fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
-    for (judging, calls) in [(Judging::Refusing, 10), (Judging::Rambling, 20)] {
+fn a_retry_of_unjudged_items_does_not_call_the_target() {
+    for (judging, calls) in [(Judging::Rejecting, 10), (Judging::Unparsable, 20)] {
         let endpoint = Endpoint::open();
         let place = judged_by_two(&endpoint, 5);
         endpoint.judges(judging);
@@ -87,13 +87,13 @@ fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
         assert_eq!((endpoint.questions(), endpoint.rulings()), (5, calls), "{judging:?}");
         let useless = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!((errors_of(&useless, "fair"), endpoint.rulings()), (&5.into(), 2 * calls), "{judging:?}");
-        endpoint.judges(Judging::Well);
+        endpoint.judges(Judging::Valid);
         let again = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!((errors_of(&again, "fair"), errors_of(&again, "kind")), (&0.into(), &0.into()), "{judging:?}");
         assert_eq!((endpoint.questions(), endpoint.rulings()), (5, 2 * calls + 10), "{judging:?}");
         assert_eq!(outcomes(&item(&place, "1")), ["succeeded"; 3]);
 
-        // From now on that is what is known, also to another threshold.
+        // The new ruling is stored and reused, even with another threshold.
         let none = result(&place, &["jobs", "retry", "counted", "--unjudged"]);
         assert_eq!(none["items"]["total"], 0);
         place.edit("job.yaml", "rubric: Is it fair?", "rubric: Is it fair?, threshold: 0.9");
@@ -104,21 +104,21 @@ fn what_no_judge_could_judge_is_judged_again_without_asking_the_target() {
 }
 
 #[test]
-fn a_retry_may_take_what_one_evaluator_could_not_judge() {
+fn a_retry_can_select_items_an_evaluator_could_not_judge() {
     let endpoint = Endpoint::open();
     let place = judged_by_two(&endpoint, 3);
-    endpoint.judges(Judging::Refusing);
+    endpoint.judges(Judging::Rejecting);
     result(&place, &["run", "job.yaml"]);
     let none = result(&place, &["jobs", "retry", "counted", "--evaluator", "contains"]);
     assert_eq!((&none["items"]["total"], endpoint.rulings()), (&0.into(), 6));
-    endpoint.judges(Judging::Well);
+    endpoint.judges(Judging::Valid);
     let again = result(&place, &["jobs", "retry", "counted", "--evaluator", "fair"]);
     assert_eq!((&again["items"]["total"], errors_of(&again, "fair")), (&3.into(), &0.into()));
     assert_eq!(endpoint.questions(), 3);
 }
 
 #[test]
-fn an_interrupted_run_goes_on_here_without_its_file() {
+fn an_interrupted_run_resumes_here_without_its_file() {
     let endpoint = Endpoint::gated(3);
     let place = Place::with_rows(&endpoint, 8, 1);
     let run = place.start(&["run", "job.yaml"]);
@@ -133,7 +133,7 @@ fn an_interrupted_run_goes_on_here_without_its_file() {
 }
 
 #[test]
-fn a_clone_is_a_job_of_its_own_and_continues_where_it_says() {
+fn a_clone_is_a_separate_job_and_resumes_with_the_printed_command() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 4, 1);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -147,7 +147,7 @@ fn a_clone_is_a_job_of_its_own_and_continues_where_it_says() {
 }
 
 #[test]
-fn an_interrupted_clone_says_how_it_goes_on() {
+fn an_interrupted_clone_prints_how_to_resume() {
     let endpoint = Endpoint::gated(5);
     let place = Place::with_rows(&endpoint, 4, 1);
     place.windrow(&["run", "job.yaml"]).ended_with(0);

@@ -1,5 +1,5 @@
-//! Memory does not grow with the rows, and a retry does not wait for what is well: the fixed-size
-//! sibling of the bench `experiment_3x`.
+//! Memory does not grow with the rows, and a retry does not process succeeded items: a fixed-size version of the bench
+//! `experiment_3x`.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ fn job(endpoint: &Endpoint, rows: usize) -> Place {
     place
 }
 
-/// The most memory the process had when it was last looked at, in kB.
+/// Peak memory of the process at the last sample, in kB.
 fn peak_kb(mut run: Background) -> u64 {
     let status = format!("/proc/{}/status", run.pid());
     let mut peak = 0;
@@ -37,7 +37,7 @@ fn peak_kb(mut run: Background) -> u64 {
 }
 
 #[test]
-fn ten_times_the_rows_take_no_more_memory_and_a_retry_begins_at_once() {
+fn ten_times_the_rows_use_no_more_memory_and_a_retry_starts_at_once() {
     let endpoint = Endpoint::open();
     let few = peak_kb(job(&endpoint, FEW).start(&["run", "job.yaml", "--quiet"]));
     endpoint.fail_on(MANY - FAILING..MANY);

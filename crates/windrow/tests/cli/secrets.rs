@@ -1,5 +1,5 @@
-//! Secrets (T9): they reach the endpoint, and nothing else ever shows them: not the database, not a
-//! log, not an answer, not a report, whatever the endpoint does with them.
+//! Secrets (T9) reach the endpoint and appear nowhere else: not in the database, a log, a response or a report,
+//! whatever the endpoint returns.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::client::Served;
 use crate::parrot::{Parrot, forms};
 use crate::place::Place;
 
-/// With all that needs escaping somewhere.
+/// Contains every character that needs escaping somewhere.
 const TOKEN: &str = "t0k/en+Wi\"th\\Trouble?=9";
 const KEY: &str = "sk-Zq7xWv93LmPoR";
 const JOBS: [&str; 5] = ["polite", "angry", "service", "later", "program"];
@@ -23,7 +23,7 @@ fn set(place: &Place, name: &str, value: &str) {
     process.finish().ended_with(0);
 }
 
-/// Fails where a text holds a secret in any form.
+/// Fails if a text contains a secret in any encoding.
 #[track_caller]
 fn is_clean(what: &str, bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
@@ -67,7 +67,7 @@ fn write_jobs(place: &Place, parrot: &Parrot) {
 }
 
 #[test]
-fn nothing_shows_a_secret_whatever_the_endpoint_does_with_it() {
+fn secrets_are_redacted_everywhere_even_if_the_endpoint_echoes_them() {
     let parrot = Parrot::start();
     let place = Place::empty();
     set(&place, "TOKEN", TOKEN);
@@ -178,7 +178,7 @@ fn a_job_that_names_a_secret_wrongly_is_refused_before_anything_starts() {
 }
 
 #[test]
-fn a_body_that_is_no_secret_is_refused_without_being_quoted() {
+fn an_invalid_secret_body_is_rejected_without_being_quoted() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let json_type = ["Content-Type: application/json"];

@@ -22,7 +22,7 @@ fn strings<'a>(list: &'a Value, field: &str) -> Vec<&'a str> {
 }
 
 #[test]
-fn a_job_sent_as_yaml_runs_and_can_be_looked_at_from_every_side() {
+fn a_job_submitted_as_yaml_runs_and_is_readable_through_every_route() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint);
 
@@ -65,7 +65,7 @@ fn a_job_sent_as_yaml_runs_and_can_be_looked_at_from_every_side() {
 }
 
 #[test]
-fn jobs_and_items_are_listed_in_pages_by_what_was_asked_for() {
+fn jobs_and_items_are_filtered_and_paged() {
     let endpoint = Endpoint::open();
     let (place, server) = with_a_finished_job(&endpoint);
     for name in ["second", "third"] {
@@ -115,7 +115,7 @@ fn a_job_is_paused_resumed_cancelled_and_terminated() {
 }
 
 #[test]
-fn what_failed_is_retried_and_nothing_else() {
+fn only_failed_items_are_retried() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint);
     endpoint.fail_on([7]);
@@ -125,7 +125,7 @@ fn what_failed_is_retried_and_nothing_else() {
     crate::place::wait_until("the retry to end", || over(&run)["state"] == "completed");
     assert_eq!(over(&run)["items"]["total"], 2);
     assert_eq!(endpoint.calls(), 22);
-    // Narrowed to nothing: the one that is left failed with another class.
+    // The filters match nothing: the remaining item failed with another error class.
     let narrow = server.post_json("/api/v1/jobs/counted/retry", &json!({ "errors": ["timeout"] })).with_status(201);
     let run = narrow.json()["run"].as_str().unwrap().to_owned();
     crate::place::wait_until("the narrow retry to end", || over(&run)["state"] == "completed");
@@ -175,7 +175,7 @@ fn an_online_run_takes_rows_until_it_is_drained() {
 }
 
 #[test]
-fn a_budget_pauses_a_run_and_more_of_it_lets_it_go_on() {
+fn a_budget_pauses_a_run_and_a_larger_one_resumes_it() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -206,7 +206,7 @@ fn a_job_may_name_an_imported_dataset() {
 }
 
 #[test]
-fn an_idempotency_key_is_answered_with_the_first_run() {
+fn a_repeated_idempotency_key_returns_the_first_run() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -223,7 +223,7 @@ fn an_idempotency_key_is_answered_with_the_first_run() {
 }
 
 #[test]
-fn the_paths_of_the_task_api_lead_to_the_same_jobs() {
+fn the_task_api_serves_the_same_jobs() {
     let endpoint = Endpoint::open();
     let (place, server) = with_a_finished_job(&endpoint);
     let file = place.served_job("task", &endpoint, 2, 1);
@@ -244,7 +244,7 @@ fn the_paths_of_the_task_api_lead_to_the_same_jobs() {
 }
 
 #[test]
-fn the_document_of_the_api_is_served_and_can_be_browsed() {
+fn the_openapi_document_and_its_viewer_are_served() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let document = server.get("/api/v1/openapi.json").with_status(200).json();
@@ -253,5 +253,5 @@ fn the_document_of_the_api_is_served_and_can_be_browsed() {
     let page = server.get("/api/docs").with_status(200);
     assert!(page.body.contains("/api/v1/openapi.json") && page.body.contains("running_existed"));
     let outside = page.body.matches("http").count() - page.body.matches("https://").count();
-    assert_eq!((outside, page.body.matches("https://").count()), (0, 0), "the page asks nobody else");
+    assert_eq!((outside, page.body.matches("https://").count()), (0, 0), "the page loads nothing from other servers");
 }

@@ -1,4 +1,4 @@
-//! Datasets over HTTP: sent in any size, shown, compared, taken out again, deleted.
+//! Datasets over HTTP: upload of any size, show, diff, export, delete.
 
 use serde_json::json;
 
@@ -41,7 +41,7 @@ fn a_dataset_is_imported_compared_exported_and_deleted() {
 }
 
 #[test]
-fn a_file_larger_than_any_other_body_is_taken_and_leaves_nothing_behind() {
+fn a_large_upload_is_accepted_and_leaves_no_temporary_file() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let body = rows(0..150_000);

@@ -1,6 +1,6 @@
-//! Live results (E11, E14): streams that can be taken up again, and readers that do not read.
+//! Live results (E11, E14): resumable streams, and slow readers.
 
-use windrow_model::store::Store;
+use windrow_model::store::Queue;
 use windrow_store::sqlite::SqliteStore;
 
 use crate::client::Served;
@@ -8,7 +8,7 @@ use crate::endpoint::Endpoint;
 use crate::place::Place;
 
 #[test]
-fn a_stream_tells_of_a_run_from_its_start_to_its_end() {
+fn a_stream_reports_a_run_from_start_to_end() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -28,7 +28,7 @@ fn a_stream_tells_of_a_run_from_its_start_to_its_end() {
 }
 
 #[test]
-fn a_stream_goes_on_behind_the_last_event_that_was_seen_also_after_a_restart() {
+fn a_stream_resumes_after_the_last_event_even_after_a_restart() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -44,7 +44,7 @@ fn a_stream_goes_on_behind_the_last_event_that_was_seen_also_after_a_restart() {
 }
 
 #[test]
-fn the_stream_of_a_job_tells_of_no_other() {
+fn the_stream_of_a_job_has_no_events_of_others() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -58,7 +58,7 @@ fn the_stream_of_a_job_tells_of_no_other() {
 }
 
 #[test]
-fn a_reader_that_comes_too_late_is_told_what_it_missed() {
+fn a_late_reader_gets_a_gap_event() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -75,13 +75,13 @@ fn a_reader_that_comes_too_late_is_told_what_it_missed() {
     let gap = &late[0].1;
     assert_eq!((late[0].0, &gap["kind"], &gap["job"]), (middle, &"gap".into(), &serde_json::Value::Null));
     assert_eq!((&gap["body"]["from"], &gap["body"]["to"]), (&(first + 1).into(), &middle.into()));
-    assert_eq!(late[1..], all[all.len() / 2 + 1..], "and goes on behind it");
+    assert_eq!(late[1..], all[all.len() / 2 + 1..], "and resumes after it");
     let (id, other) = server.events("/api/v1/events?after=999999", &[]).next().unwrap();
     assert_eq!((id, &other["kind"]), (all.last().unwrap().0, &"gap".into()), "an id that never was");
 }
 
 #[test]
-fn who_asks_for_progress_gets_counts_and_no_items() {
+fn progress_streams_have_counts_and_no_items() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -97,7 +97,7 @@ fn who_asks_for_progress_gets_counts_and_no_items() {
 }
 
 #[test]
-fn readers_that_do_not_read_hold_nobody_up_take_no_memory_and_miss_nothing() {
+fn slow_readers_block_nothing_use_no_memory_and_miss_nothing() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -1,4 +1,4 @@
-//! Items by any condition in any order, over HTTP and on the command line alike.
+//! Filters and sort orders of items, over HTTP and on the command line.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn rows(list: &Value) -> Vec<i64> {
     list["items"].as_array().unwrap().iter().map(|item| item["ordinal"].as_i64().unwrap() + 1).collect()
 }
 
-/// As a browser would write it.
+/// URL-encoded like in a browser.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| if byte.is_ascii_alphanumeric() { (byte as char).to_string() } else { format!("%{byte:02X}") })
@@ -52,7 +52,7 @@ fn items_are_filtered_sorted_and_paged() {
 }
 
 #[test]
-fn a_question_that_is_not_understood_is_answered_with_its_place() {
+fn an_invalid_filter_is_reported_with_its_position() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -1,5 +1,4 @@
-//! The life of a server: killed and started again it goes on by itself (E2, T1), stopped it finishes
-//! what it can (B13).
+//! Lifecycle of a server: after a kill it resumes its runs (E2, T1), and on a stop it finishes running items (B13).
 
 use std::time::Duration;
 
@@ -13,17 +12,17 @@ use crate::torture::{counters_equal_a_recount, open_intents};
 const JOBS: usize = 20;
 const ROWS: usize = 40;
 const CONCURRENCY: usize = 4;
-/// With leases so long that waiting for them would never end.
+/// Leases so long that waiting for their expiry would time out.
 const AT_ONCE: [&str; 4] = ["--jobs", "20", "--lease", "600s"];
 
 #[test]
-fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
+fn a_server_killed_during_twenty_jobs_resumes_all_of_them() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &AT_ONCE);
     let names: Vec<String> = (0..JOBS).map(|n| format!("job-{n}")).collect();
     for (n, name) in names.iter().enumerate() {
-        // Questions of their own, so that a repeated call is seen.
+        // Distinct questions, so that repeated calls are visible.
         let file = place
             .served_job(name, &endpoint, ROWS, CONCURRENCY)
             .replace("\"{{ n }}\"", &format!("\"{n}-{{{{ n }}}}\""));
@@ -42,7 +41,7 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
         assert_eq!((&run["items"]["succeeded"], &run["no"]), (&ROWS.into(), &1.into()), "{name}");
         assert_eq!(run["aggregates"]["evaluators"]["exact"]["mean"], 1.0, "{name}");
     }
-    // What was finished and stored is not paid for twice: only what was open on disk may be called again.
+    // Finished and stored calls are not paid for twice: only open steps on disk may be called again.
     let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
     assert!(repeated <= in_flight.len(), "{repeated} calls repeated, {} were open", in_flight.len());
     assert!((1..=JOBS * CONCURRENCY).contains(&in_flight.len()), "{} open at the kill", in_flight.len());
@@ -52,7 +51,7 @@ fn killed_during_twenty_jobs_it_goes_on_with_all_of_them_when_started_again() {
 }
 
 #[test]
-fn what_a_command_left_unfinished_the_server_finishes() {
+fn the_server_finishes_an_unfinished_local_run() {
     let endpoint = Endpoint::gated(10);
     let place = Place::with_rows(&endpoint, 40, 4);
     let run = place.start(&["run", "job.yaml"]);
@@ -86,7 +85,7 @@ fn on_sigterm_running_items_finish_and_streams_end() {
 }
 
 #[test]
-fn what_does_not_finish_in_time_is_given_back() {
+fn items_still_running_after_the_grace_period_are_requeued() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &["--grace", "50ms"]);
@@ -138,7 +137,7 @@ fn systemd_is_told_when_the_server_is_ready_and_when_it_stops() {
 }
 
 #[test]
-fn a_scheduled_job_starts_by_itself() {
+fn a_scheduled_job_starts_on_time() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

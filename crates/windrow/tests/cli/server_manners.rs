@@ -1,4 +1,4 @@
-//! What a client may rely on: tags of answers, limits of its own, and that what is deleted is gone.
+//! HTTP behaviour that clients rely on: ETags, rate limits, and deletion.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn with_a_finished_job(endpoint: &Endpoint, arguments: &[&str]) -> (Place, Serve
 }
 
 #[test]
-fn an_answer_seen_before_is_not_sent_again() {
+fn a_matching_etag_gets_304() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint, &[]);
     for path in ["jobs/counted", "jobs", "runs/counted", "items/1", "jobs/counted/items", "datasets", "schedules"] {
@@ -33,7 +33,7 @@ fn an_answer_seen_before_is_not_sent_again() {
 }
 
 #[test]
-fn a_change_is_made_only_to_what_was_seen() {
+fn a_change_requires_the_current_etag() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint, &[]);
     let tag = || server.get("/api/v1/jobs/counted").header("etag").unwrap().to_owned();
@@ -72,7 +72,7 @@ fn a_deleted_job_is_gone_and_its_name_is_free() {
 }
 
 #[test]
-fn an_experiment_has_nothing_to_undo_and_a_batch_is_a_job() {
+fn an_experiment_cannot_be_rolled_back_and_a_batch_is_a_job() {
     let endpoint = Endpoint::open();
     let (place, server) = with_a_finished_job(&endpoint, &[]);
     let refused = server.post("/api/v1/jobs/counted/rollback").with_status(409).json();
@@ -85,7 +85,7 @@ fn an_experiment_has_nothing_to_undo_and_a_batch_is_a_job() {
 }
 
 #[test]
-fn a_caller_that_asks_too_often_is_told_when_to_come_back() {
+fn a_rate_limited_caller_gets_retry_after() {
     let place = Place::empty();
     let server = Served::start(&place, &["--rate-limit", "3/min"]);
     let left: Vec<String> =
@@ -95,16 +95,16 @@ fn a_caller_that_asks_too_often_is_told_when_to_come_back() {
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait), "{wait}");
     assert_eq!(refused.json()["code"], "rate_limited");
-    // Whoever shows a key has a bucket of its own.
+    // Each API key has its own rate limit bucket.
     let other = server.ask("GET", "/healthz", &["Authorization: Bearer other"], "");
     assert_eq!((other.header("ratelimit-limit"), other.header("ratelimit-remaining")), (Some("3"), Some("2")));
     let said = place.windrow(&["serve", "--rate-limit", "many"]).ended_with(2);
     assert!(said.stderr.contains("1000/s"), "{}", said.stderr);
 }
 
-/// What the list of events would otherwise hold on to.
+/// An ETag would require buffering the event stream.
 #[test]
-fn an_answer_that_is_a_stream_has_no_tag() {
+fn a_stream_has_no_etag() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint, &[]);
     let report = server.get("/api/v1/runs/counted/report?format=json").with_status(200);

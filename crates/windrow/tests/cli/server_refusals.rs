@@ -1,4 +1,4 @@
-//! What the server refuses, with which status and code, and what it says to do (E4, E5, T9).
+//! Rejected requests: their status, code and remedy (E4, E5, T9).
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn refused(reply: Reply, status: u16, code: &str) -> Value {
 }
 
 #[test]
-fn what_is_not_there_is_404_with_what_may_be_meant() {
+fn a_missing_resource_is_404_with_a_suggestion() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -36,7 +36,7 @@ fn what_is_not_there_is_404_with_what_may_be_meant() {
 }
 
 #[test]
-fn what_does_not_fit_the_state_is_409() {
+fn a_transition_that_the_state_forbids_is_409() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -70,7 +70,7 @@ fn a_broken_job_file_is_422_with_every_problem_and_its_line() {
 }
 
 #[test]
-fn a_dataset_outside_of_the_folder_for_files_is_refused_and_not_read() {
+fn a_dataset_outside_the_files_directory_is_rejected_and_not_read() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -133,7 +133,7 @@ fn a_body_beyond_the_limit_is_413() {
 }
 
 #[test]
-fn pages_of_other_origins_and_other_hosts_are_refused() {
+fn other_origins_and_hosts_are_rejected() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let own = format!("Origin: http://{}", server.address);
@@ -159,7 +159,7 @@ fn answers_carry_the_id_of_their_request_and_are_compressed_on_demand() {
 }
 
 #[test]
-fn an_address_that_others_can_reach_needs_keys() {
+fn a_public_address_requires_keys() {
     let place = Place::empty();
     for address in ["0.0.0.0:0", "[::]:0", "192.168.1.7:7373"] {
         let said = place.windrow(&["serve", "--listen", address]).ended_with(2);

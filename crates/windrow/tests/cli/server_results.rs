@@ -1,4 +1,4 @@
-//! What runs came to, over HTTP: every read of the command line has its route (T3, T11).
+//! Results of runs over HTTP: every read command has a route (T3, T11).
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// Two runs of 12 rows: in the first two rows fail, in the second, a retry, they pass.
+/// Two runs of 12 rows: two rows fail in the first, and pass in the second, a retry.
 fn with_two_runs(endpoint: &Endpoint) -> (Place, Served) {
     let place = Place::empty();
     let file = place.served_job("counted", endpoint, 12, 4) + "gates:\n  - exact.mean >= 0.9\n";
@@ -21,7 +21,7 @@ fn with_two_runs(endpoint: &Endpoint) -> (Place, Served) {
 }
 
 #[test]
-fn a_run_is_judged_reported_and_compared_as_on_the_command_line() {
+fn gates_reports_and_comparisons_match_the_command_line() {
     let endpoint = Endpoint::open();
     let (place, server) = with_two_runs(&endpoint);
 
@@ -52,7 +52,7 @@ fn a_run_is_judged_reported_and_compared_as_on_the_command_line() {
 }
 
 #[test]
-fn a_run_that_is_not_over_has_numbers_but_no_verdict() {
+fn an_unfinished_run_has_numbers_but_no_gate_result() {
     let endpoint = Endpoint::gated(1);
     let place = Place::empty();
     let server = Served::start(&place, &[]);

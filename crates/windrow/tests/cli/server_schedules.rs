@@ -1,4 +1,4 @@
-//! Jobs that start by themselves, copies, and what is cleaned away, over HTTP (T3, T10, E10).
+//! Schedules, copies and pruning of jobs over HTTP (T3, T10, E10).
 
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn with_a_finished_job(endpoint: &Endpoint) -> (Place, Served) {
 }
 
 #[test]
-fn a_schedule_is_set_listed_and_taken_away() {
+fn a_schedule_is_set_listed_and_removed() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint);
     let schedules = || server.get("/api/v1/schedules").with_status(200).json()["schedules"].clone();
@@ -37,7 +37,7 @@ fn a_schedule_is_set_listed_and_taken_away() {
 }
 
 #[test]
-fn a_copy_runs_under_a_name_of_its_own() {
+fn a_copy_runs_under_its_own_name() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint);
     server.post_json("/api/v1/jobs/nightly/clone", &json!({ "name": "copy" })).with_status(201);
@@ -49,7 +49,7 @@ fn a_copy_runs_under_a_name_of_its_own() {
 }
 
 #[test]
-fn what_ended_long_enough_ago_is_cleaned_away() {
+fn finished_jobs_past_their_retention_are_deleted() {
     let endpoint = Endpoint::open();
     let (_place, server) = with_a_finished_job(&endpoint);
     let clean = |body: serde_json::Value| server.post_json("/api/v1/clean-up", &body);

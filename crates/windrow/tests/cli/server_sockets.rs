@@ -1,4 +1,4 @@
-//! Live results over WebSocket (E11, E14): the events of the other streams, to be taken up again and narrowed.
+//! Live results over WebSocket (E11, E14): the same events as the other streams, resumable and filtered.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn until_completed(socket: &mut Socket) -> Vec<Value> {
     panic!("the socket closed: {seen:?}");
 }
 
-/// What is said to a wish; events that were on their way come before it.
+/// The response to a request; events in flight arrive before it.
 fn answer(socket: &mut Socket) -> Value {
     loop {
         let said = socket.next().unwrap();
@@ -30,7 +30,7 @@ fn answer(socket: &mut Socket) -> Value {
 }
 
 #[test]
-fn a_socket_tells_what_the_stream_tells_and_goes_on_where_it_was_left() {
+fn a_socket_sends_the_events_of_the_stream_and_resumes() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -46,7 +46,7 @@ fn a_socket_tells_what_the_stream_tells_and_goes_on_where_it_was_left() {
 }
 
 #[test]
-fn a_client_may_choose_the_jobs_it_hears_of() {
+fn a_client_can_filter_events_by_job() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -74,7 +74,7 @@ fn a_client_may_choose_the_jobs_it_hears_of() {
 }
 
 #[test]
-fn a_page_of_another_origin_gets_no_socket_and_a_plain_request_is_told_so() {
+fn a_socket_rejects_other_origins_and_plain_requests() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let origin = ["Origin: http://evil.example", "Connection: Upgrade", "Upgrade: websocket"];

@@ -1,4 +1,4 @@
-//! A job is taken after a look at its first rows; the others are read while they are planned (E4, E8).
+//! A job is accepted after validation of its first rows; the other rows are read during planning (E4, E8).
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// So many rows, one of them replaced.
+/// A job with this many rows, one of them replaced.
 fn job_with(place: &Place, endpoint: &Endpoint, rows: usize, odd: (usize, &str)) -> String {
     let file = place.served_job("large", endpoint, 1, 64);
     let row = |n: usize| if n == odd.0 { format!("{}\n", odd.1) } else { format!("{{\"n\": {n}}}\n") };
@@ -17,7 +17,7 @@ fn job_with(place: &Place, endpoint: &Endpoint, rows: usize, odd: (usize, &str))
 }
 
 #[test]
-fn a_row_behind_the_first_that_lacks_a_field_fails_alone() {
+fn a_later_row_without_a_field_fails_alone() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -31,14 +31,14 @@ fn a_row_behind_the_first_that_lacks_a_field_fails_alone() {
     assert_eq!(failed[0]["error"]["class"], "invalid_request");
     assert!(failed[0]["error"]["message"].as_str().unwrap().contains("`n`"), "{}", failed[0]["error"]);
     assert_eq!(endpoint.calls(), 1_499);
-    // The command line reads every row before it begins.
+    // The command line reads every row before it starts.
     std::fs::copy(place.data().join("files/large.jsonl"), place.path("large.jsonl")).unwrap();
     let said = place.windrow(&["check", "job.yaml"]).ended_with(2);
     assert!(said.stderr.contains("large.jsonl:1201"), "{}", said.stderr);
 }
 
 #[test]
-fn a_row_that_cannot_be_read_ends_the_run_and_is_named() {
+fn an_unreadable_row_ends_the_run_and_is_named() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -49,16 +49,16 @@ fn a_row_that_cannot_be_read_ends_the_run_and_is_named() {
     let reason = run["reason"].as_str().unwrap();
     assert!(reason.contains("large.jsonl:1401"), "{reason}");
     assert!(server.get("/api/v1/jobs/large/logs?limit=1000").body.contains("large.jsonl:1401"));
-    // What is wrong among the first is refused, and nothing is stored.
+    // Errors in the first rows are rejected, and nothing is stored.
     let file = job_with(&place, &endpoint, 1_500, (400, "{\"n\": ")).replace("name: large", "name: other");
     let problem = server.submit(&file).with_status(422).json();
     assert_eq!(problem["problems"][0]["line"], 401, "{problem}");
     assert_eq!(server.get("/api/v1/jobs/other").status, 404);
 }
 
-/// Whatever the size: the answer comes while there are rows that nobody has looked at.
+/// Whatever its size: the response arrives before all rows are read.
 #[test]
-fn a_large_job_is_answered_at_once_and_shows_its_items_as_they_are_planned() {
+fn a_large_job_is_accepted_at_once_and_shows_items_as_they_are_planned() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -69,7 +69,7 @@ fn a_large_job_is_answered_at_once_and_shows_its_items_as_they_are_planned() {
     let items = || server.get("/api/v1/jobs/large/items?limit=1").json()["items"].as_array().unwrap().len();
     wait_until("the first item", || items() == 1);
     let run = server.get("/api/v1/runs/large").json();
-    assert_eq!(run["planned"], false, "items are visible while planning goes on: {run}");
+    assert_eq!(run["planned"], false, "items are visible during planning: {run}");
     wait_until("all to be planned", || server.get("/api/v1/runs/large").json()["planned"] == true);
     assert_eq!(server.get("/api/v1/runs/large").json()["items"]["total"], 200_000);
     server.post("/api/v1/jobs/large/terminate").with_status(200);

@@ -1,4 +1,4 @@
-//! Webhooks (E11, E14, T7): signed, at least once, in order where nothing fails, whatever is killed between.
+//! Webhooks (E11, E14, T7): signed, delivered at least once, in order unless a delivery fails, despite kills.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
@@ -18,7 +18,7 @@ fn add(server: &Served, receiver: &Receiver, more: &Value) -> (String, String) {
     (made["id"].as_str().unwrap().to_owned(), made["secret"].as_str().unwrap().to_owned())
 }
 
-/// The rows of all results, with how often each was told under another id.
+/// The rows of all results, with how often each one was delivered under another id.
 fn rows(distinct: &BTreeMap<String, Value>) -> BTreeMap<i64, usize> {
     let mut rows = BTreeMap::new();
     for message in distinct.values().filter(|message| message["type"] == "items.archived") {
@@ -67,7 +67,7 @@ fn results_and_lifecycle_arrive_signed_and_in_order() {
 }
 
 #[test]
-fn a_failing_endpoint_is_tried_again_under_the_same_id_and_holds_up_no_other() {
+fn a_failing_webhook_is_retried_with_the_same_id_and_blocks_no_other() {
     let (endpoint, failing, well) = (Endpoint::open(), Receiver::start(), Receiver::start());
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -86,14 +86,14 @@ fn a_failing_endpoint_is_tried_again_under_the_same_id_and_holds_up_no_other() {
     assert_eq!((statuses, &delivery["tries"]), (vec![503, 204], &2.into()));
     assert!(delivery["log"][0]["error"].as_str().unwrap().contains("503"), "{delivery}");
 
-    // And once more, because somebody asks.
+    // Redelivered on request.
     server.post(&format!("/api/v1/deliveries/{}/redeliver", delivery["id"])).with_status(200);
     wait_until("the third try", || failing.received().len() == 3);
     assert_eq!(failing.distinct().len(), 1);
 }
 
 #[test]
-fn killed_during_deliveries_the_server_tells_everything_at_least_once() {
+fn a_kill_during_deliveries_delivers_every_event_at_least_once() {
     const ROWS: usize = 300;
     let (endpoint, receiver) = (Endpoint::open(), Receiver::start());
     let place = Place::empty();
@@ -121,7 +121,7 @@ fn killed_during_deliveries_the_server_tells_everything_at_least_once() {
 }
 
 #[test]
-fn an_endpoint_that_is_gone_is_not_called_again() {
+fn a_webhook_that_returns_410_is_disabled() {
     let (endpoint, receiver) = (Endpoint::open(), Receiver::start());
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -138,7 +138,7 @@ fn an_endpoint_that_is_gone_is_not_called_again() {
 }
 
 #[test]
-fn webhooks_are_kept_from_the_command_line_and_the_secret_is_shown_once() {
+fn webhooks_are_managed_on_the_command_line_and_the_secret_is_shown_once() {
     let receiver = Receiver::start();
     let place = Place::empty();
     let server = Served::start(&place, &[]);
@@ -171,7 +171,7 @@ fn webhooks_are_kept_from_the_command_line_and_the_secret_is_shown_once() {
 }
 
 #[test]
-fn a_wish_that_makes_no_sense_is_refused_with_what_would() {
+fn an_invalid_socket_request_is_rejected_with_the_allowed_ones() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let url = "http://127.0.0.1:9/";
@@ -191,9 +191,9 @@ fn a_wish_that_makes_no_sense_is_refused_with_what_would() {
     server.get("/api/v1/deliveries/7").with_status(404);
 }
 
-/// The examples of docs/live.md, run against what was really received.
+/// Runs the examples of docs/live.md against received deliveries.
 #[test]
-fn the_documented_ways_to_check_a_signature_work() {
+fn the_documented_signature_checks_work() {
     let receiver = Receiver::start();
     let place = Place::empty();
     let server = Served::start(&place, &[]);

@@ -1,9 +1,9 @@
-//! Where the databases of `scripts/services` are. A test that does not find them fails, it is never skipped.
+//! Locates the databases of `scripts/services`. A test fails if they are missing; it is never skipped.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Stamps every case once per server; it is given the URL of a database that nobody else has.
+/// Generates every case once per server, each with the URL of its own database.
 macro_rules! on_every_server {
     ($($case:ident),+ $(,)?) => {
         mod postgres {
@@ -16,12 +16,12 @@ macro_rules! on_every_server {
 }
 pub(crate) use on_every_server;
 
-/// PostgreSQL, in a schema that nobody else has.
+/// PostgreSQL, in a private schema.
 pub fn postgres() -> String {
     format!("{}?sslmode=disable&schema={}", url("WINDROW_TEST_POSTGRES"), unique())
 }
 
-/// MariaDB, in a database that nobody else has.
+/// MariaDB, in a private database.
 pub fn mariadb() -> String {
     let url = url("WINDROW_TEST_MARIADB");
     let (server, _) = url.rsplit_once('/').expect("a URL with a database");
@@ -33,12 +33,12 @@ fn unique() -> String {
     format!("cli_{}_{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
-/// One for all tests: what a node keeps in it has a name of its own.
+/// Shared by all tests; a node prefixes its keys.
 pub fn redis() -> String {
     url("WINDROW_TEST_REDIS")
 }
 
-/// From the environment, or from what `scripts/services up` left behind.
+/// From the environment, or from the file that `scripts/services up` writes.
 pub fn url(name: &str) -> String {
     let left_behind = || {
         let target = std::env::var("CARGO_TARGET_DIR").unwrap_or_else(|_| {

@@ -1,4 +1,4 @@
-//! Nodes that share a database: nothing but the URL changes (X1), and what one leaves another goes on with (E2, T1).
+//! Nodes that share a database: only the URL changes (X1), and a node resumes the runs of another (E2, T1).
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
@@ -25,7 +25,7 @@ fn what_one_node_ran_another_reads(url: String) {
     let said = place.windrow_with(&node, &["--data", "two", "jobs", "items", "counted", "--json"]).ended_with(0);
     assert_eq!(said.json()["items"].as_array().map(Vec::len), Some(30), "{}", said.stdout);
     assert!(!place.path("one/windrow.db").exists() && !place.path("two/windrow.db").exists());
-    // The same file again makes no call: every result is found in the database.
+    // A second run makes no call: all results are in the database.
     let calls = endpoint.calls();
     place.windrow_with(&node, &["--data", "two", "run", "job.yaml"]).ended_with(0);
     assert_eq!(endpoint.calls(), calls);
@@ -52,7 +52,7 @@ fn another_node_goes_on_with_what_a_killed_one_left(url: String) {
     wait_until("ten answers", || endpoint.answered() >= 10);
     run.kill();
     endpoint.open_gate();
-    // Nobody on another machine knows that it is dead before its lease has run out.
+    // A node on another machine detects the death only when the lease expires.
     let again = || place.windrow_with(&node, &["--data", "two", "run", "job.yaml", "--json"]);
     assert!(again().ended_with(1).stderr.contains("is being worked on by process"));
     wait_until("the lease to run out", || again().code == 0);
@@ -79,7 +79,7 @@ fn a_backup_is_left_to_the_tools_of_the_server(url: String) {
     assert!(said.stderr.contains(dump), "{}", said.stderr);
 }
 
-/// What `jobs show`, `items` and `result` say of the job, wherever it is.
+/// What `jobs show`, `items` and `result` return for the job.
 fn all_of(place: &Place, node: &[(&str, &str)]) -> Vec<serde_json::Value> {
     let ask = |arguments: &[&str]| place.windrow_with(node, arguments).ended_with(0).json();
     vec![ask(&["jobs", "show", "counted", "--json"]), ask(&["jobs", "items", "counted", "--json"])]
@@ -97,7 +97,7 @@ fn the_history_of_a_laptop_moves_to_a_server(url: String) {
     assert_eq!(said.json()["verified"], true);
     let node = [(URL, url.as_str())];
     assert_eq!(all_of(&place, &node), before, "the same there");
-    // It goes on where it was, and nothing that was paid for is paid again.
+    // The run resumes, and no paid call is repeated.
     endpoint.open_gate();
     let said = place.windrow_with(&node, &["run", "job.yaml", "--json"]).ended_with(0);
     assert_eq!(said.json()["items"]["succeeded"], 40);

@@ -1,5 +1,5 @@
-//! Limits of a provider hold for all nodes of a database together, measured at the endpoint; by the database alone, by
-//! Redis, and by the database again when Redis is away.
+//! Rate limits apply to all nodes of a database together, measured at the endpoint: with the database only, with Redis,
+//! and with the database after Redis fails.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ const NODES: usize = 3;
 const ROWS: usize = 80;
 const PER_MINUTE: f64 = 1_200.0;
 
-/// Each node with a job of its own, all on one credential.
+/// Each node with its own job, all with one credential.
 fn run_three(place: &Place, endpoint: &Endpoint, variables: &[(&str, &str)]) {
     let names = ["one", "two", "three"];
     for name in names {
@@ -27,14 +27,14 @@ fn run_three(place: &Place, endpoint: &Endpoint, variables: &[(&str, &str)]) {
     runs.into_iter().for_each(|run| drop(run.finish().ended_with(0)));
 }
 
-/// A burst of a thirtieth, then an even flow: whatever the span, no more than that came. And all of it was used, but
-/// for so many seconds.
+/// A burst of a thirtieth, then an even rate: no time span exceeds it. The rate is fully used, except for this many
+/// seconds.
 fn check(arrivals: &[Instant], pause_s: f64) {
     let burst = PER_MINUTE / 30.0;
     let per_s = (PER_MINUTE - burst + 1.0) / 64.0;
     for (n, from) in arrivals.iter().enumerate() {
         for (many, until) in arrivals[n..].iter().enumerate() {
-            // Calls are on their way for a while, and clocks tell milliseconds.
+            // Calls take time, and clocks have millisecond resolution.
             let most = burst + per_s * (*until - *from + Duration::from_millis(1_500)).as_secs_f64();
             assert!(many as f64 <= most, "{many} calls within {:?}", *until - *from);
         }
@@ -62,7 +62,7 @@ fn three_nodes_keep_one_limit_by_the_database() {
 fn three_nodes_keep_one_limit_by_redis() {
     let (place, endpoint, url) = (Place::empty(), Endpoint::open(), services::postgres());
     run_three(&place, &endpoint, &[(DATABASE, &url), (REDIS, &services::redis())]);
-    // The first node of a database that names Redis turns to it, which takes some seconds once.
+    // The first node that names Redis switches the database to it, which takes some seconds once.
     check(&arrivals(&endpoint), 8.0);
 }
 
@@ -85,7 +85,7 @@ fn a_server_without_its_redis_is_ready_works_and_says_so() {
 }
 
 #[test]
-fn the_doctor_says_whether_redis_answers_and_never_the_password() {
+fn doctor_checks_redis_without_showing_the_password() {
     let (place, url) = (Place::empty(), services::postgres());
     let ask = |variables: &[(&str, &str)]| place.windrow_with(variables, &["doctor"]).ended_with(0).stdout;
     let well = ask(&[(DATABASE, &url), (REDIS, &services::redis())]);

@@ -1,10 +1,10 @@
-//! Several processes on one folder.
+//! Several processes on one data directory.
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
 #[test]
-fn a_second_process_is_told_who_works_on_the_job() {
+fn a_second_process_is_told_which_process_runs_the_job() {
     let endpoint = Endpoint::gated(0);
     let place = Place::with_rows(&endpoint, 40, 4);
     let first = place.start(&["run", "job.yaml"]);
@@ -36,11 +36,11 @@ fn two_jobs_run_side_by_side_in_one_folder() {
 }
 
 #[test]
-fn two_processes_started_at_once_on_one_file_do_the_work_once() {
+fn two_processes_started_at_once_run_each_item_once() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 200, 4);
     let runs = [(); 2].map(|()| place.start(&["run", "job.yaml", "--json"]));
-    // The later one is refused, or finds the run done, or watches it to its end.
+    // The later process is rejected, finds the run finished, or follows it to its end.
     let codes = runs.map(|run| run.finish().code);
     assert!(codes.contains(&0) && codes.iter().all(|code| *code < 2), "{codes:?}");
     assert_eq!(endpoint.calls(), 200);
@@ -48,9 +48,9 @@ fn two_processes_started_at_once_on_one_file_do_the_work_once() {
     assert_eq!((list["jobs"].as_array().unwrap().len(), &list["jobs"][0]["status"]), (1, &"success".into()));
 }
 
-/// Its leases are somebody else's from then on: it must end, say so, and leave a run that goes on.
+/// Its leases belong to another process from then on. It must exit with an error, and the run continues.
 #[test]
-fn a_process_taken_for_dead_ends_and_says_so() {
+fn a_process_with_an_expired_session_exits_with_an_error() {
     let endpoint = Endpoint::gated(0);
     let place = Place::with_rows(&endpoint, 20, 4);
     let run = place.start(&["run", "job.yaml", "--json"]);

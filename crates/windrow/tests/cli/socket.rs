@@ -1,4 +1,4 @@
-//! A WebSocket client: as much of RFC 6455 as the tests need.
+//! A WebSocket client: the parts of RFC 6455 that the tests need.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -19,7 +19,7 @@ impl Socket {
         Self::open_with(server, path, "X-Nothing: more")
     }
 
-    /// With one more header.
+    /// With an additional header.
     pub fn open_with(server: &Served, path: &str, header: &str) -> Self {
         let mut connection = TcpStream::connect(&server.address).unwrap();
         connection.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -39,7 +39,7 @@ impl Socket {
         Self { connection }
     }
 
-    /// The next text message; `None` when the server closes. Pings are answered.
+    /// The next text message; `None` when the server closes. Answers pings.
     pub fn next(&mut self) -> Option<Value> {
         loop {
             let mut head = [0; 2];
@@ -70,7 +70,7 @@ impl Socket {
         self.send(1, text.as_bytes());
     }
 
-    /// Masked, as a client must; with zeros, which change nothing.
+    /// Masked, as a client must, but with a zero mask.
     fn send(&mut self, kind: u8, payload: &[u8]) {
         assert!(payload.len() < 126);
         let mut frame = vec![0x80 | kind, 0x80 | payload.len() as u8, 0, 0, 0, 0];

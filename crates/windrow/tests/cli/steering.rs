@@ -1,4 +1,4 @@
-//! The commands that change what happens: pause, resume, cancel, retry.
+//! Commands that control a job: pause, resume, cancel, retry.
 
 use crate::endpoint::Endpoint;
 use crate::place::{Background, Place, wait_until};
@@ -33,7 +33,7 @@ fn a_paused_run_starts_nothing_until_it_is_resumed() {
 }
 
 #[test]
-fn running_the_file_resumes_a_paused_run_that_nobody_works_on() {
+fn running_the_file_resumes_a_paused_run_without_a_coordinator() {
     let endpoint = Endpoint::gated(0);
     let (place, run) = running(&endpoint);
     run.kill();
@@ -45,7 +45,7 @@ fn running_the_file_resumes_a_paused_run_that_nobody_works_on() {
 }
 
 #[test]
-fn a_cancelled_run_finishes_what_runs_and_can_be_taken_up_again() {
+fn a_cancelled_run_finishes_running_items_and_can_be_retried() {
     let endpoint = Endpoint::gated(0);
     let (place, run) = running(&endpoint);
     let said = place.windrow(&["jobs", "cancel", "counted"]).ended_with(0);
@@ -60,7 +60,7 @@ fn a_cancelled_run_finishes_what_runs_and_can_be_taken_up_again() {
 }
 
 #[test]
-fn a_run_that_nobody_works_on_is_cancelled_on_the_spot() {
+fn a_run_without_a_coordinator_is_cancelled_at_once() {
     let endpoint = Endpoint::gated(0);
     let (place, run) = running(&endpoint);
     run.kill();
@@ -71,7 +71,7 @@ fn a_run_that_nobody_works_on_is_cancelled_on_the_spot() {
 }
 
 #[test]
-fn retry_calls_only_what_failed() {
+fn retry_calls_only_failed_items() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 4);
     endpoint.fail_on([3, 7]);
@@ -86,7 +86,7 @@ fn retry_calls_only_what_failed() {
 }
 
 #[test]
-fn what_is_over_cannot_be_paused_and_the_error_says_what_to_do() {
+fn a_finished_run_cannot_be_paused_and_the_error_has_a_remedy() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 4);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -94,9 +94,9 @@ fn what_is_over_cannot_be_paused_and_the_error_says_what_to_do() {
     assert!(said.stderr.contains("completed") && said.stderr.contains("do:"), "{}", said.stderr);
 }
 
-/// T10: what is over for long enough goes, and nothing else.
+/// T10: deletes finished jobs after the retention period, and nothing else.
 #[test]
-fn clean_up_deletes_only_what_is_old_enough() {
+fn prune_deletes_only_jobs_past_their_retention() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 2);
     place.windrow(&["run", "job.yaml"]).ended_with(0);

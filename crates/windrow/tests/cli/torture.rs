@@ -1,10 +1,9 @@
-//! SIGKILL at random moments, many times, and nothing is lost, counted twice or paid for without
-//! need.
+//! SIGKILL at many random moments: nothing is lost, counted twice or paid for without need.
 //!
-//! The bound on repeated calls is exact. A call is made only once its step's intent is on disk, and
-//! one step makes one call. A kill therefore costs at most the steps that were still intents on disk
-//! at that moment: those in flight, and those answered but not yet stored. They are read from the
-//! database after each kill; whatever the endpoint saw beyond one call per row must be among them.
+//! The bound on repeated calls is exact. A call starts only after the intent of its step is on disk, and a step makes
+//! one call. A kill therefore repeats at most the steps that were intents on disk at that moment: those in flight, and
+//! those answered but not yet stored. The test reads them from the database after each kill. Every call beyond one per
+//! row must be among them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -12,7 +11,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use windrow_model::StepId;
 use windrow_model::state::{AttemptState, ItemState, Outcome, StepState};
-use windrow_model::store::{JobFilter, Store};
+use windrow_model::store::{JobFilter, Queue, Reads};
 use windrow_store::sqlite::SqliteStore;
 
 use crate::endpoint::Endpoint;
@@ -39,7 +38,7 @@ fn torture_by_sigkill_loses_nothing_and_repeats_only_what_was_in_flight() {
             panic!("ended ({status}) before kill {kill}: {}", run.finish().stderr);
         }
         run.kill();
-        // Those of an earlier kill stay until a later life has time to reap them; they count once.
+        // Intents of an earlier kill remain until a later process reaps them; they count once.
         let open = open_intents(&place);
         let in_flight = open.difference(&open_at_a_kill).count();
         assert!(in_flight <= CONCURRENCY, "kill {kill}: {in_flight} in flight, more than may be at a time");
@@ -62,7 +61,7 @@ fn torture_by_sigkill_loses_nothing_and_repeats_only_what_was_in_flight() {
     );
 }
 
-/// Now and then early, while the process still starts, plans or reaps; else in the midst of work.
+/// Sometimes early, while the process starts, plans or reaps; otherwise in the middle of the work.
 fn wait_for_a_moment(endpoint: &Endpoint, run: &mut Background, chance: &mut fastrand::Rng) {
     if chance.u8(..5) == 0 {
         std::thread::sleep(Duration::from_millis(chance.u64(..120)));
@@ -83,14 +82,14 @@ fn connect(place: &Place) -> Connection {
     Connection::open(place.database()).unwrap()
 }
 
-/// Steps that a crash now leaves without a known outcome.
+/// Steps whose outcome would be unknown after a crash.
 pub fn open_intents(place: &Place) -> BTreeSet<i64> {
     if !place.database().exists() {
         return BTreeSet::new();
     }
     let db = connect(place);
     let Ok(mut query) = db.prepare("SELECT id FROM steps WHERE state = ?") else {
-        return BTreeSet::new(); // Killed before the tables were made.
+        return BTreeSet::new(); // Killed before the tables were created.
     };
     query.query_map([code(StepState::Intent)], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
@@ -101,7 +100,7 @@ fn every_item_was_archived_once(place: &Place) {
     let succeeded = code(ItemState::Succeeded);
     assert_eq!(count("SELECT count(*) FROM items WHERE state = ? AND archived IS NOT NULL", succeeded), ROWS);
     assert_eq!(count("SELECT count(*) FROM items WHERE state <> ?", succeeded), 0);
-    // One attempt of each item, and never a second one, was archived as its success.
+    // Exactly one attempt of each item was archived as a success.
     let good = code(Outcome::Succeeded);
     assert_eq!(count("SELECT count(*) FROM attempts WHERE outcome = ?", good), ROWS);
     assert_eq!(count("SELECT count(DISTINCT id >> 10) FROM attempts WHERE outcome = ?", good), ROWS);

@@ -1,5 +1,5 @@
-//! Traces over OTLP (X4, T14): one per item, a span per step, joined by whoever is called, and without what
-//! was said.
+//! Traces over OTLP (X4, T14): one trace per item, one span per step, propagated to the called endpoint, without
+//! prompts or answers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ fn run_traced(endpoint: &Endpoint, arguments: &[&str]) -> String {
 }
 
 #[test]
-fn every_item_is_a_trace_with_a_span_per_step_that_says_what_but_not_what_was_said() {
+fn every_item_is_a_trace_with_a_span_per_step_and_without_content() {
     let (endpoint, collector) = (Endpoint::open(), Collector::start());
     run_traced(&endpoint, &["--otlp", &collector.url]);
     let spans = collector.spans();
@@ -67,15 +67,15 @@ fn every_item_is_a_trace_with_a_span_per_step_that_says_what_but_not_what_was_sa
 }
 
 #[test]
-fn a_failed_step_says_why_in_one_word_and_content_is_there_when_asked_for() {
+fn a_failed_step_has_its_error_class_and_optionally_its_content() {
     let (endpoint, collector) = (Endpoint::open(), Collector::start());
-    endpoint.suffers([crate::endpoint::Mood::Broken]);
+    endpoint.reacts_with([crate::endpoint::Reaction::ServerError]);
     run_traced(&endpoint, &["--otlp", &collector.url, "--trace-content"]);
     let spans = collector.spans();
     let failed: Vec<_> = spans.iter().filter(|span| attribute(span, "error.type").is_some()).collect();
     let words: BTreeSet<Option<String>> = failed.iter().map(|span| attribute(span, "error.type")).collect();
     assert_eq!(words, BTreeSet::from([Some("server".to_owned())]));
-    // The step, and the try it was part of; the try made again is a span of the same trace.
+    // The step and its attempt; the retry is a span of the same trace.
     assert_eq!(failed.len(), 2);
     let mut tries: BTreeMap<String, usize> = BTreeMap::new();
     for span in spans.iter().filter(|span| span.parent_span_id.is_empty()) {
@@ -105,7 +105,7 @@ fn none_are_sent_when_none_are_sampled() {
 }
 
 #[test]
-fn a_collector_that_is_down_costs_nothing_but_the_traces_and_that_is_said_once() {
+fn an_unreachable_collector_only_drops_traces_and_is_logged_once() {
     let endpoint = Endpoint::open();
     let closed = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,4 +1,4 @@
-//! A database that records are put into: a file, or one of a server of `scripts/services` that nobody else has.
+//! A destination database: a file, or a private database of a server of `scripts/services`.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -17,7 +17,7 @@ pub enum Warehouse {
     ClickHouse { server: String, database: String },
 }
 
-/// Those that rows can be read back from.
+/// Databases that are also sources.
 pub const ALL: [fn(&Place) -> Warehouse; 3] = [Warehouse::sqlite, Warehouse::postgres, Warehouse::mariadb];
 
 fn unique() -> String {
@@ -50,7 +50,7 @@ impl Warehouse {
         warehouse
     }
 
-    /// As a plan names it.
+    /// The `destination` field of a job file.
     pub fn destination(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite: {{ path: \"{}\" }}", path.display()),
@@ -62,7 +62,7 @@ impl Warehouse {
         }
     }
 
-    /// The beginning of a source that reads a table of it.
+    /// The start of a `source` that reads one of its tables.
     pub fn source(&self, table: &str) -> String {
         match self {
             Self::Sqlite(path) => format!("url: \"sqlite:{}\", table: {table}", path.display()),
@@ -91,7 +91,7 @@ impl Warehouse {
         client
     }
 
-    /// The rows of a query, the columns of each joined; null is `-`.
+    /// The rows of a query with joined columns; null is `-`.
     pub fn rows(&self, sql: &str, columns: usize) -> Vec<String> {
         let joined = |cells: Vec<Option<String>>| {
             cells.into_iter().map(|cell| cell.unwrap_or_else(|| "-".to_owned())).collect::<Vec<_>>().join("|")
@@ -124,7 +124,7 @@ impl Warehouse {
                 rows.into_iter().map(|row| joined((0..columns).map(|no| row.get(no).unwrap()).collect())).collect()
             }
             Self::ClickHouse { server, database } => {
-                // Rows that replace each other are so at the latest when they are asked for.
+                // `FINAL` merges replaced rows at query time.
                 let sql =
                     ["orders", "_windrow_ledger", "_windrow_rejected"].iter().fold(sql.to_owned(), |sql, table| {
                         sql.replace(&format!("FROM {table}"), &format!("FROM {table} FINAL"))
@@ -146,7 +146,7 @@ impl Warehouse {
         self.rows(sql, 1)[0].parse().unwrap()
     }
 
-    /// Each of them once, and each as the source has it.
+    /// Each record once, equal to the source's record.
     #[track_caller]
     pub fn holds_exactly(&self, records: i64) {
         let name = match self {
@@ -177,7 +177,7 @@ fn ask_clickhouse(server: &str, database: &str, sql: &str) -> String {
 
 impl Drop for Warehouse {
     fn drop(&mut self) {
-        // What a server has of it would otherwise stay as long as the server is up.
+        // Otherwise the data would stay as long as the server runs.
         match self {
             Self::Sqlite(_) => {}
             Self::Postgres { url, schema } => {

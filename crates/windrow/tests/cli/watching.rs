@@ -11,7 +11,7 @@ use crate::client::Served;
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
 
-/// A run of eight items of which none can end.
+/// A run of eight items that never finish.
 fn stuck(place: &Place, endpoint: &Endpoint, arguments: &[&str]) -> Served {
     let server = Served::start(place, arguments);
     server.submit(&place.served_job("stuck", endpoint, 8, 2)).with_status(201);
@@ -19,7 +19,7 @@ fn stuck(place: &Place, endpoint: &Endpoint, arguments: &[&str]) -> Served {
     server
 }
 
-/// A webhook that wants to know of alerts.
+/// A webhook for alerts.
 fn subscribe(place: &Place) {
     let hook = NewHook {
         id: HookId(1),
@@ -49,7 +49,7 @@ fn announced(place: &Place) -> Vec<String> {
 }
 
 #[test]
-fn health_tells_what_stands_still_and_what_to_do() {
+fn health_reports_stalled_runs_and_remedies() {
     let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
     let patient = stuck(&place, &endpoint, &[]);
     let health = patient.get("/api/v1/health").with_status(200).json();
@@ -81,7 +81,7 @@ fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_ove
     let alerts = |server: &Served| server.get("/api/v1/alerts").with_status(200).json();
     wait_until("an alert", || alerts(&server)["active"].as_array().unwrap().len() == 1);
     server.wait_for_stderr("alert raised");
-    // The job's log comes last, after the table and the webhooks.
+    // The job's log is written last, after the table and the webhooks.
     wait_until("it to be stored", || logged(&server, "alert_raised") == 1);
     let raised = alerts(&server)["recent"][0].clone();
     assert_eq!((&raised["rule"], &raised["severity"]), (&"slow_run".into(), &"warning".into()));
@@ -124,7 +124,7 @@ fn the_log_is_written_for_machines_when_asked_for() {
 }
 
 #[test]
-fn a_threshold_that_does_not_exist_is_refused_with_those_that_do() {
+fn an_unknown_threshold_is_rejected_with_the_known_ones() {
     let place = Place::empty();
     let said = place.windrow(&["serve", "--listen", "127.0.0.1:0", "--threshold", "slow=1m"]).ended_with(2);
     assert!(said.stderr.contains("slow_run") && said.stderr.contains("task.zombie"), "{}", said.stderr);

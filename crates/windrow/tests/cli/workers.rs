@@ -1,5 +1,5 @@
-//! `windrow worker`: items of a server's runs, done by other processes (design §4: they meet at claim and
-//! hand-in). Killed, they lose nothing and pay nothing twice; the server may be killed under them too.
+//! `windrow worker`: other processes execute items of a server's runs (design §4: claim and hand-in). After a kill of
+//! the worker or the server, nothing is lost and no finished call is paid for twice.
 
 use rustix::process::Signal;
 
@@ -10,7 +10,7 @@ use crate::place::{Background, Place, wait_until};
 const ROWS: usize = 120;
 const PLACES: usize = 4;
 
-/// A server without workers of its own, that notices soon when one falls silent.
+/// A server without worker slots and with a short lease.
 const ALONE: &[&str] = &["--workers", "0", "--lease", "4s"];
 
 fn worker(place: &Place, server: &Served, more: &[&str]) -> Background {
@@ -33,16 +33,16 @@ fn is_done(server: &Served, job: &str) {
 }
 
 #[test]
-fn a_worker_elsewhere_does_the_items_and_is_shown() {
+fn a_remote_worker_executes_the_items_and_is_listed() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, ALONE);
     server.submit(&place.served_job("afar", &endpoint, ROWS, 10)).with_status(201);
-    wait_until("somebody to say why", || why(&server, "afar").contains("none is connected"));
+    wait_until("the reason to be reported", || why(&server, "afar").contains("none is connected"));
 
     let worker = worker(&place, &server, &["--name", "barn"]);
     wait_until("calls", || endpoint.calls() == PLACES);
-    wait_until("somebody to say why", || why(&server, "afar").contains("the one that is connected is busy"));
+    wait_until("the reason to be reported", || why(&server, "afar").contains("the one that is connected is busy"));
     let workers = server.get("/api/v1/workers").with_status(200).json();
     let shown = workers["workers"].as_array().unwrap().iter().find(|worker| !worker["remote"].is_null()).unwrap();
     assert_eq!((&shown["remote"]["name"], &shown["at_work"]), (&"barn".into(), &PLACES.into()), "{shown}");
@@ -56,9 +56,9 @@ fn a_worker_elsewhere_does_the_items_and_is_shown() {
     assert!(workers["workers"].as_array().unwrap().iter().all(|worker| worker["remote"].is_null()), "{workers}");
 }
 
-/// E12, B3: what a killed worker held goes to others, and only calls in flight at the kill are repeated.
+/// E12, B3: items of a killed worker are requeued, and only calls in flight at the kill are repeated.
 #[test]
-fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
+fn a_worker_killed_twice_loses_nothing_and_pays_nothing_twice() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, ALONE);
@@ -73,13 +73,13 @@ fn killed_twice_it_loses_nothing_and_pays_nothing_twice() {
     let _worker = Killed(Some(worker(&place, &server, &[])));
     is_done(&server, "killed");
     let repeated: usize = endpoint.calls_by_question().values().map(|calls| calls - 1).sum();
-    // Those in flight, and those answered and not yet on record.
+    // Calls in flight, and calls answered but not yet recorded.
     assert!(repeated <= 2 * 2 * PLACES, "{repeated} calls repeated");
     assert_eq!(endpoint.calls_by_question().len(), ROWS);
 }
 
 #[test]
-fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
+fn a_worker_keeps_its_leases_over_a_restart_of_its_server() {
     let endpoint = Endpoint::gated(0);
     let place = Place::empty();
     let server = Served::start(&place, &["--workers", "0"]);
@@ -88,7 +88,7 @@ fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
     wait_until("calls", || endpoint.calls() == PLACES);
     let address = server.address.clone();
     server.kill();
-    // Answered while there is no server: the worker keeps what it heard until there is one.
+    // Answered while the server is down: the worker keeps the answers until the server is back.
     endpoint.let_through(PLACES);
     wait_until("answers", || endpoint.answered() == PLACES);
     let server = Served::start_again(&place, &address, &["--workers", "0"]);
@@ -98,14 +98,14 @@ fn a_worker_outlives_a_restart_of_its_server_with_its_leases() {
 }
 
 #[test]
-fn a_job_that_names_a_capability_is_left_to_workers_that_have_it() {
+fn a_job_with_a_capability_runs_only_on_workers_that_have_it() {
     let endpoint = Endpoint::open();
     let place = Place::empty();
     let server = Served::start(&place, &["--lease", "4s"]);
     let file = place.served_job("particular", &endpoint, ROWS, 10) + "worker: gpu-box\n";
     server.submit(&file).with_status(201);
     let _other = Killed(Some(worker(&place, &server, &["--capability", "cpu-box"])));
-    wait_until("somebody to say why", || why(&server, "particular").contains("`gpu-box`: none is connected"));
+    wait_until("the reason to be reported", || why(&server, "particular").contains("`gpu-box`: none is connected"));
     assert_eq!(endpoint.calls(), 0);
     let _able = Killed(Some(worker(&place, &server, &["--capability", "gpu-box"])));
     is_done(&server, "particular");
@@ -117,7 +117,7 @@ fn a_job_that_names_a_capability_is_left_to_workers_that_have_it() {
 }
 
 #[test]
-fn a_server_that_is_none_is_refused_with_a_remedy() {
+fn an_invalid_server_url_is_rejected_with_a_remedy() {
     let place = Place::empty();
     let said = place.windrow(&["worker", "--server", "ftp://somewhere"]).ended_with(2);
     assert!(said.stderr.contains("write it with its scheme"), "{}", said.stderr);
@@ -125,7 +125,7 @@ fn a_server_that_is_none_is_refused_with_a_remedy() {
     assert!(said.stderr.contains("letters"), "{}", said.stderr);
 }
 
-/// Killed at the end of the test, whatever its end is.
+/// Kills the process at the end of the test.
 struct Killed(Option<Background>);
 
 impl Drop for Killed {

@@ -1,4 +1,4 @@
-//! Workspaces over HTTP (T7, T9): a caller that stays in one sees, finds and changes nothing of another.
+//! Workspaces over HTTP (T7, T9): a caller restricted to one workspace cannot see, find or change another.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::place::Place;
 const OTHER: &str = "X-Windrow-Workspace: other";
 
 #[test]
-fn what_is_in_another_workspace_is_not_there() {
+fn resources_of_other_workspaces_are_not_found() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("counted", &endpoint, 2, 2);
     let server = Served::start(&place, &[]);
@@ -67,7 +67,7 @@ fn what_is_in_another_workspace_is_not_there() {
 }
 
 #[test]
-fn a_job_goes_into_the_workspace_of_its_caller_and_into_no_other() {
+fn a_job_belongs_to_the_workspace_of_its_caller() {
     let (place, endpoint) = (Place::empty(), Endpoint::open());
     let file = place.served_job("counted", &endpoint, 1, 1);
     let server = Served::start(&place, &[]);
@@ -80,7 +80,7 @@ fn a_job_goes_into_the_workspace_of_its_caller_and_into_no_other() {
     };
     let elsewhere = submit(&format!("{file}\nworkspace: default\n")).with_status(403).json();
     assert_eq!(elsewhere["code"], "forbidden");
-    // The file is the default workspace's: here there is none of that name.
+    // The file belongs to the default workspace; this workspace has no file of that name.
     let without = submit(&file).with_status(422);
     assert!(!without.body.contains("did you mean"), "{}", without.body);
 

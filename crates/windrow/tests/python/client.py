@@ -1,4 +1,4 @@
-"""A client of the protocol without any helper: every answer is asserted. Prints what it has tried."""
+"""A plain client of the protocol: asserts every response, and prints what it has tested."""
 
 import json
 import os
@@ -59,7 +59,7 @@ def done(no, output):
 
 
 def again(session, item):
-    """The same item once more, under another lease."""
+    """Leases the same item again, under another lease."""
     while True:
         found = [other for other in lease(session, 50) if other.item == item.item]
         if found:
@@ -67,7 +67,7 @@ def again(session, item):
 
 
 def fence():
-    """A worker that falls silent loses its item, and whatever it says afterwards changes nothing."""
+    """A worker without heartbeats loses its item, and its later reports change nothing."""
     session = registered()
     [item] = lease(session)
     assert begin(item).HasField("go_on")
@@ -85,7 +85,7 @@ def fence():
 
 
 def reuse(session, item):
-    """What the first worker finished is answered to the second one, not made again."""
+    """The second worker gets the result that the first one recorded."""
     begun = begin(item, item.next_step)
     assert json.loads(begun.recalled.output_json) == {"content": "Paris"}, begun
     assert begun.recalled.usage.tokens_in == 7
@@ -95,7 +95,7 @@ def reuse(session, item):
 
 
 def policy(session):
-    """A failure is the run's to judge: what may pass is tried again, what will not is final."""
+    """The run's retry policy decides: transient failures are retried, others are final."""
     [item] = lease(session)
     assert report(item, failed=pb.Failure(**{"class": "network"}, message="no route")) == pb.RECEIPT_ACCEPTED
     tried_again = again(session, item)

@@ -1,4 +1,4 @@
-/** Lengths of time in the words of a person who glances at them. */
+/** Formats durations for display. */
 
 const UNITS: readonly [ms: number, name: string][] = [
   [86_400_000, 'd'],
@@ -7,8 +7,8 @@ const UNITS: readonly [ms: number, name: string][] = [
   [1_000, 's'],
 ]
 
-/** The largest unit alone, and below ten of it the next one too: `42 s`, `3 min 20 s`, `5 h 2 min`, `12 d`. */
-export function inWords(ms: number): string {
+/** The largest unit, and below ten of it the next smaller one too: `42 s`, `3 min 20 s`, `5 h 2 min`, `12 d`. */
+export function formatDuration(ms: number): string {
   const at = UNITS.findIndex(([unit]) => ms >= unit)
   const [unit, name] = UNITS[at] ?? [1_000, 's']
   const whole = Math.floor(ms / unit)

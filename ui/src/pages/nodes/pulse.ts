@@ -1,9 +1,9 @@
-/** How the last sign of life of a node is to be taken. */
+/** Classifies the last heartbeat of a node. */
 import type { NodeList, NodeView } from './node'
 
 export type Pulse = 'steady' | 'late' | 'silent'
 
-/** A node beats three times per lease; who has missed two of them is late. */
+/** A node sends three heartbeats per lease; after two missed ones it is late. */
 const LATE = 2 / 3
 
 export function pulseOf(node: NodeView, ageMs: number, list: NodeList): Pulse {

@@ -23,7 +23,7 @@ fn read(body: &Value, _: Option<&str>) -> Result<Asked, String> {
         if turn.role == Role::System {
             return Err("the role `system` is not allowed in `messages`; use `system`".to_owned());
         }
-        // A tool's result comes in a message of the user.
+        // A tool result is part of a user message.
         if message["content"].as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == "tool_result")) {
             turn.role = Role::Tool;
         }
@@ -55,7 +55,7 @@ fn stop_reason(said: &Said) -> &'static str {
     }
 }
 
-/// Cached input is counted apart from the rest here.
+/// Cached input is counted separately here.
 fn usage(asked: &Asked, tokens_out: usize) -> Value {
     json!({
         "input_tokens": asked.tokens() - asked.cached_tokens(),

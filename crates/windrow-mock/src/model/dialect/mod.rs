@@ -1,5 +1,5 @@
-//! The wire forms of the providers. One file per dialect: how a request is read, and how an answer,
-//! a stream and an error are written.
+//! The wire formats of the providers, one file per dialect: parse a request, and write an answer, a stream and an
+//! error.
 
 mod anthropic;
 mod gemini;
@@ -18,7 +18,7 @@ use super::said::Said;
 
 pub struct Dialect {
     pub route: &'static str,
-    /// The body, and what the path says beside it.
+    /// Parses the body, and the model from the path.
     pub read: fn(&Value, Option<&str>) -> Result<Asked, String>,
     pub write: fn(&Asked, &Said) -> Written,
     pub stream: fn(&Asked, &Said) -> Written,
@@ -32,7 +32,7 @@ pub enum Written {
 
 const EVENT_STREAM: &str = "text/event-stream";
 
-/// `{role, content}` as three of the four write it.
+/// `{role, content}`, the format of three of the four dialects.
 fn turn(message: &Value) -> Result<Turn, String> {
     let role = match message["role"].as_str() {
         Some("system" | "developer") => Role::System,
@@ -49,7 +49,7 @@ fn turns(messages: &Value) -> Result<Vec<Turn>, String> {
     list.iter().map(turn).collect()
 }
 
-/// A text, or the texts of a list of parts.
+/// A string, or the joined texts of a list of parts.
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
@@ -65,7 +65,7 @@ fn text_of(content: &Value) -> String {
     }
 }
 
-/// `{"type": "function", "function": {…}}`, as OpenAI and Ollama write tools.
+/// `{"type": "function", "function": {…}}`, the tool format of OpenAI and Ollama.
 fn function_tools(tools: &Value) -> Vec<Tool> {
     let tool = |tool: &Value| tool_of(&tool["function"], "parameters");
     tools.as_array().into_iter().flatten().filter_map(tool).collect()

@@ -1,4 +1,4 @@
-//! Ollama: `/api/chat`, which streams unless told not to.
+//! Ollama: `/api/chat`, which streams by default.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! OpenAI: `/v1/chat/completions`, which most other providers speak too.
+//! OpenAI: `/v1/chat/completions`, which most other providers support too.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `What is 12 + 30?`, in signs or in words.
+//! `What is 12 + 30?`, with operators or words.
 
 use std::sync::LazyLock;
 
@@ -25,7 +25,7 @@ pub fn answer(asked: &Asked, seed: u64) -> Option<Said> {
         _ => a * b,
     };
     let result = if errs(asked, seed) { result + 1.0 } else { result };
-    // Six places, without the zeros that add nothing.
+    // Six decimal places, without trailing zeros.
     let text = format!("{result:.6}");
     Some(Said::text(text.trim_end_matches('0').trim_end_matches('.')))
 }
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_right_but_for_a_few() {
+    fn sums_are_right_except_a_few() {
         let answer = |question: &str| answer(&Asked::user(question), 1).map(|said| said.text);
         let right = (0..500).filter(|n| answer(&format!("What is {n} + 30?")) == Some((n + 30).to_string())).count();
         assert!((440..490).contains(&right), "{right}");

@@ -1,4 +1,4 @@
-//! Capitals of countries. Four of the sixty are believed wrong, as people often do.
+//! Capitals of countries. Four of the sixty are wrong, with common misconceptions.
 
 use std::sync::LazyLock;
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn capitals_are_known_however_one_asks() {
+    fn capitals_are_known_in_any_phrasing() {
         let answer = |question: &str| answer(&Asked::user(question), 0).map(|said| said.text);
         assert_eq!(answer("Capital of France?").unwrap(), "Paris");
         assert_eq!(answer("What is the capital city of the Netherlands?").unwrap(), "Amsterdam");

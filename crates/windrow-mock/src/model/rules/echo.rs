@@ -1,4 +1,4 @@
-//! `Say: …` is said.
+//! Repeats the text after `Say:`.
 
 use crate::model::asked::Asked;
 use crate::model::said::Said;

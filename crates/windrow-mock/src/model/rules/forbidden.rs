@@ -1,4 +1,4 @@
-//! Declines what a well-behaved model declines.
+//! Refuses requests that an aligned model refuses.
 
 use crate::model::asked::Asked;
 use crate::model::said::Said;

@@ -1,5 +1,4 @@
-//! A shop's help desk. It remembers the order number from earlier turns: without the history it
-//! cannot answer.
+//! A shop's help desk. It takes the order number from earlier turns, so it needs the history to answer.
 
 use crate::model::asked::{Asked, Role};
 use crate::model::said::Said;
@@ -12,7 +11,7 @@ pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
     if !TOPICS.iter().any(|topic| lower.contains(topic)) {
         return None;
     }
-    // The latest one, should several have been named.
+    // The latest order number, if there are several.
     let order = said
         .split_whitespace()
         .rev()

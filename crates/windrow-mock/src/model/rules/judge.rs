@@ -1,5 +1,5 @@
-//! Grades an answer: the more words it shares with the reference, the better. Writes JSON, now and
-//! then inside a fence or after a sentence, as real judges do.
+//! Judges an answer by the words it shares with the reference. Writes JSON, sometimes inside a fence or after a
+//! sentence, as real judges do.
 
 use std::sync::LazyLock;
 
@@ -58,13 +58,13 @@ pub fn answer(asked: &Asked, seed: u64) -> Option<Said> {
     let (share, reason) = judged(asked, &graded, section::find(&prompt, REFERENCE), seed);
     let (low, high) = range(asked, &lower);
     let raw = low + share * (high - low);
-    // A scale of whole numbers is answered in whole numbers.
+    // A scale of integers gets an integer score.
     let whole = high - low > 1.0 && low.fract() == 0.0 && high.fract() == 0.0;
     let score = if whole { json!(raw.round() as i64) } else { json!((raw * 100.0).round() / 100.0) };
     Some(write(asked, score, share >= 0.5, &reason, seed))
 }
 
-/// From 0 to 1, and why.
+/// A value from 0 to 1, and a reason.
 fn judged(asked: &Asked, graded: &str, reference: Option<String>, seed: u64) -> (f64, String) {
     if graded.is_empty() {
         return (0.0, "The answer is empty.".to_owned());
@@ -85,7 +85,7 @@ fn judged(asked: &Asked, graded: &str, reference: Option<String>, seed: u64) -> 
     (overlap, reason)
 }
 
-/// Of the schema, or as the prompt says it: `from 1 to 5`, `0-10`; from 0 to 1 otherwise.
+/// The range of the schema, or of the prompt (`from 1 to 5`, `0-10`), or 0 to 1.
 fn range(asked: &Asked, prompt: &str) -> (f64, f64) {
     if let Format::Json(Some(schema)) = &asked.format {
         let score = &schema["properties"]["score"];
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_obeyed() {
+    fn a_schema_is_respected() {
         let schema = json!({ "type": "object", "properties": {
             "score": { "type": "integer", "minimum": 0, "maximum": 10 }, "reason": { "type": "string" },
             "verdict": { "enum": ["fail", "pass"] },

@@ -1,5 +1,5 @@
-//! What the model knows and whom it can play. A rule is one file here and one line in [`RULES`]; the
-//! first that has something to say answers.
+//! The rules of the mock model. A rule is one file here and one line in [`RULES`]; the first rule that returns an
+//! answer wins.
 
 mod arithmetic;
 mod capitals;
@@ -17,7 +17,7 @@ use super::asked::Asked;
 use super::said::Said;
 use super::words;
 
-/// How often the model errs on purpose, so that examples show what a failure looks like.
+/// Share of questions with a deliberately wrong answer, so that examples show failures.
 const WRONG: f64 = 0.07;
 
 type Rule = fn(&Asked, u64) -> Option<Said>;
@@ -39,7 +39,7 @@ pub fn answer(asked: &Asked, seed: u64) -> Said {
     RULES.iter().find_map(|rule| rule(asked, seed)).unwrap_or_else(|| Said::text("I do not know."))
 }
 
-/// Whether this question is one of those that get a wrong answer.
+/// Whether this question gets a deliberately wrong answer.
 fn errs(asked: &Asked, seed: u64) -> bool {
     words::chance(seed, "wrong", &asked.fingerprint()) < WRONG
 }

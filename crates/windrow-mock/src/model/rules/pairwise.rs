@@ -1,5 +1,5 @@
-//! Says which of two answers is better. One time in ten it prefers the first whatever it says, as
-//! real judges do; swapping the positions shows it.
+//! Prefers one of two answers. In one of ten cases it prefers the first position, as real judges do; swapping the
+//! positions reveals this bias.
 
 use serde_json::json;
 
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_closer_answer_wins_in_either_place() {
+    fn the_closer_answer_wins_in_either_position() {
         let winner = |a: &str, b: &str| {
             let prompt = format!(
                 "Which is better? Reply in JSON with winner.\nAnswer A: {a}\nAnswer B: {b}\nReference: the red fox"
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn some_prefer_the_first_place() {
+    fn some_prefer_the_first_position() {
         let biased = (0..300).filter(|n| {
             let asked = Asked::user(&format!("Which is better?\nAnswer A: no\nAnswer B: {n} yes\nReference: {n} yes"));
             answer(&asked, 0).unwrap().text.contains(r#""A""#)

@@ -1,5 +1,4 @@
-//! JSON where the request asks for it. Answers of the other rules become its values, so that a
-//! capital asked for as JSON is still a capital.
+//! Answers in JSON if the request asks for it. The answers of the other rules become its values.
 
 use serde_json::{Value, json};
 
@@ -38,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_stands_in_the_json() {
+    fn the_answer_is_in_the_json() {
         let said = |asked: &Asked| -> Value { serde_json::from_str(&answer(asked, 1).unwrap().text).unwrap() };
         assert_eq!(said(&Asked::user("Capital of France? Reply in JSON.")), json!({ "answer": "Paris" }));
         let mut asked = Asked::user("Capital of Japan?");

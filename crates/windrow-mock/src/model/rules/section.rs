@@ -1,7 +1,6 @@
-//! Parts of a prompt under a label, however they are marked: `<answer>…</answer>`, `## Answer`,
-//! `[Answer]`, `**Answer:** …` or `Answer: …`.
+//! Finds labelled sections of a prompt: `<answer>…</answer>`, `## Answer`, `[Answer]`, `**Answer:** …` or `Answer: …`.
 
-/// The longest label first, so that `reference answer` is not taken for `answer`.
+/// Tries the longest label first, so that `reference answer` does not match `answer`.
 pub fn find(text: &str, labels: &[&str]) -> Option<String> {
     labels.iter().find_map(|label| tagged(text, label)).or_else(|| {
         let lines: Vec<&str> = text.lines().collect();
@@ -16,7 +15,7 @@ pub fn find(text: &str, labels: &[&str]) -> Option<String> {
 
 fn tagged(text: &str, label: &str) -> Option<String> {
     let lower = text.to_lowercase();
-    // Lower case may change the length of a text; then the places found in it mean nothing.
+    // Lower-casing may change the length of a text, and then byte offsets do not match.
     if lower.len() != text.len() {
         return None;
     }
@@ -28,7 +27,7 @@ fn tagged(text: &str, label: &str) -> Option<String> {
     })
 }
 
-/// What follows the label on its line, if the line begins with it.
+/// The text after the label, if the line starts with the label.
 fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     let marks: &[char] = &['#', '*', '[', ' ', '-', '_'];
     let line = line.trim_start_matches(marks);
@@ -42,7 +41,7 @@ fn labelled<'a>(line: &'a str, label: &str) -> Option<&'a str> {
     }
 }
 
-/// `## Title`, `[Title]`, `**Title**` or `Title:` with few words.
+/// `## Title`, `[Title]`, `**Title**` or a short `Title:`.
 fn opens_section(line: &str) -> bool {
     let line = line.trim();
     let short = |title: &str| !title.is_empty() && title.split_whitespace().count() <= 4;
@@ -53,7 +52,7 @@ fn opens_section(line: &str) -> bool {
         || title.is_some_and(|title| short(title) && title.starts_with(|c: char| c.is_uppercase()))
 }
 
-/// Without fences and quotes around it.
+/// Strips fences and quotes.
 fn bare(text: &str) -> &str {
     text.trim().trim_matches(['`', '"']).trim_matches(['-', '=']).trim()
 }

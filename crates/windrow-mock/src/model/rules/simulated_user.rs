@@ -1,5 +1,4 @@
-//! Plays a person with a goal: asks for one part of it after the other, then says the words that
-//! end the conversation.
+//! Simulates a user with a goal: asks for its parts one by one, then sends the stop phrase.
 
 use std::sync::LazyLock;
 
@@ -17,7 +16,7 @@ static PERSONA: LazyLock<Regex> = LazyLock::new(|| {
 static EXACTLY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"(?i)\bexactly\W*?["`“']?([^\s"`”']+?)["`”']?(?:[.,]?\s|[.,]?$)"#).expect("the pattern is valid")
 });
-/// What is in quotes or marks: `"DONE"`, `<STOP>`, `[[END]]`.
+/// A stop phrase in quotes or brackets: `"DONE"`, `<STOP>`, `[[END]]`.
 static STOP: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#"["`“']([^"`”'\n]{2,60})["`”']|(<\w+>|\[\[\w+\]\]|###\w+###)|\b([A-Z][A-Z_]{3,})\b"#)
         .expect("the pattern is valid")
@@ -39,7 +38,7 @@ pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
     let goal = goal(&told)?;
     let parts: Vec<&str> = PARTS.split(&goal).map(|part| part.trim_matches(['.', ' ', '!'])).collect();
     let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-    // What it said itself is the assistant's part here, or stands in a transcript.
+    // Its own messages have the role assistant here, or are in a transcript.
     let said = asked.said_by(Role::Assistant).count();
     let said = if said > 0 { said } else { OWN_LINE.find_iter(asked.question()).count() };
     Some(Said::text(match parts.get(said) {
@@ -65,7 +64,7 @@ fn goal(told: &str) -> Option<String> {
     labelled.map(first_line).or_else(in_prose)
 }
 
-/// The mark in the sentence that speaks of ending.
+/// The phrase in the sentence about ending.
 fn stop_phrase(told: &str) -> Option<String> {
     if let Some(found) = EXACTLY.captures(told) {
         return Some(found[1].to_owned());
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn it_asks_part_by_part_and_ends() {
+    fn the_user_asks_part_by_part_and_ends() {
         let asked = told(
             "You are playing a customer of a shop.\nPersona: hasty\nGoal: find order #7 and cancel it\n\
              When the goal is reached, reply with \"ALL DONE\".",
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn it_follows_instructions_in_other_words() {
+    fn the_user_follows_rephrased_instructions() {
         let asked = told(
             "You play a person who talks to an assistant.\n\nWho you are: Ada\nWhat you want: a refund for #7\n\nOnce \
              you have what you want, write exactly [END] and nothing else.",

@@ -1,4 +1,4 @@
-//! Calls a tool where one fits the question, and reports what the tool said.
+//! Calls a tool that fits the question, and reports the tool's result.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::model::fill::{fill, first_number};
 use crate::model::said::Said;
 use crate::model::words;
 
-/// Words that say nothing about what is asked.
+/// Stop words.
 const COMMON: &[&str] =
     &["the", "a", "an", "of", "in", "for", "to", "is", "what", "get", "and", "or", "by", "with", "it", "my", "me"];
 
@@ -29,14 +29,14 @@ pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
     Some(Said::call(&tool.name, arguments))
 }
 
-/// How many telling words question and tool share.
+/// Number of significant words that question and tool share.
 fn fit(tool: &Tool, question: &str) -> usize {
     let described = format!("{} {}", tool.name.replace(['_', '-'], " "), tool.description);
     let described: Vec<String> = words::of(&described).filter(|word| !COMMON.contains(&word.as_str())).collect();
     words::of(question).filter(|word| described.contains(word)).count()
 }
 
-/// A number or an order where the name says so; otherwise what is named in the question.
+/// A number or an order if the parameter name suggests it; otherwise a name from the question.
 fn argument(name: &str, question: &str) -> Value {
     let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric() && c != '#').to_owned();
     let given: Vec<String> = question.split_whitespace().map(bare).collect();
@@ -48,7 +48,7 @@ fn argument(name: &str, question: &str) -> Value {
         return first_number(question).map_or(Value::Null, |number| json!(number));
     }
     let is_name = |word: &&String| word.starts_with(char::is_uppercase);
-    // The first word has a capital letter whatever it is.
+    // The first word is always capitalised.
     let names: Vec<&String> = given.iter().skip(1).skip_while(|word| !is_name(word)).take_while(is_name).collect();
     match names.is_empty() {
         true => json!(question),
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_fitting_tool_is_called_with_what_was_named() {
+    fn the_fitting_tool_is_called_with_arguments_from_the_question() {
         let tool = |name: &str, description: &str, properties: Value| Tool {
             name: name.to_owned(),
             description: description.to_owned(),

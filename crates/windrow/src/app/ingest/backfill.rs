@@ -1,33 +1,35 @@
-//! Slices that are read again from their start.
+//! Slices that are fetched again from their start.
 
 use std::collections::BTreeMap;
 
 use windrow_engine::Request;
 use windrow_model::ItemId;
 use windrow_model::ingest::{Slice, Span};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::Job;
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::{ItemFilter, Selection};
+use windrow_wire::Submitted;
 use windrow_wire::request::Backfill;
 
-use crate::app::error::{Code, Error, Result};
+use crate::app::App;
+use crate::app::audit::Change;
+use crate::app::lookup;
 use crate::app::submit;
-use crate::app::wiring::App;
+use crate::error::{Code, Error, Result};
 
 const PAGE: usize = 500;
 
-/// The run that does it.
-pub async fn backfill(app: &App, job: &Job, latest: &Run, wish: &Backfill) -> Result<Request> {
-    crate::app::ingest::check(app, job)?;
-    let items = chosen(app, job, wish).await?;
+pub async fn backfill(app: &App, change: &Change, job: &str, wish: Backfill, key: Option<String>) -> Result<Submitted> {
+    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    crate::app::ingest::check(app, &job)?;
+    let items = chosen(app, &job, &wish).await?;
     if items.is_empty() {
-        let remedy = format!("see its slices with `{}`", app.command(&format!("ingest lineage {}", job.name)));
-        return Err(Error::new("no slice lies in that range", remedy).coded(Code::BadRequest));
+        let remedy = format!("list its slices with `{}`", app.command(&format!("ingest lineage {}", job.name)));
+        return Err(Error::new("no slice in that range", remedy).coded(Code::BadRequest));
     }
-    let mut request = submit::of_run(app, job, latest, Mode::FailRetry).await?;
-    request.fresh = true;
-    request.selection = Some(Selection { states: ItemState::ALL.to_vec(), items, ..Selection::default() });
-    Ok(request)
+    let request = submit::of_run(app, change, &job, &latest, Mode::FailRetry).await?;
+    let selection = Some(Selection { states: ItemState::ALL.to_vec(), items, ..Selection::default() });
+    submit::start(app, Request { fresh: true, selection, idempotency_key: key, ..request }, Vec::new()).await
 }
 
 /// One item per slice: the newest.
@@ -50,7 +52,7 @@ async fn chosen(app: &App, job: &Job, wish: &Backfill) -> Result<Vec<ItemId>> {
     }
 }
 
-/// Windows and ranges count where they overlap with what was asked for.
+/// Windows and ranges that overlap the request.
 fn is_meant(wish: &Backfill, slice: &Slice) -> bool {
     let named = wish.slices.is_empty() || wish.slices.contains(&slice.name);
     named

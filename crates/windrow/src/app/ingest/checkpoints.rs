@@ -1,48 +1,53 @@
-//! The checkpoints of a plan's slices: looked at, gone back to, written by hand. Each change is one more entry of
-//! the ledger beside the data, with the name of who made it.
+//! The checkpoints of an ingest job's slices: read, restored, edited. Each change is one more entry of the ledger
+//! beside the data, with the name of its actor.
 
+use windrow_ingest::{By, Edit, Ledger, Unchanged};
 use windrow_model::record::{Job, Run};
 use windrow_wire::request::{EditCheckpoint, RestoreCheckpoint};
 use windrow_wire::{CheckpointList, CheckpointView};
-use windrow_workloads::ingest::{By, Edit, Ledger, Unchanged};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
 use crate::app::ingest::ALL;
 use crate::app::ingest::check;
-use crate::app::wiring::App;
+use crate::app::lookup;
+use crate::error::{Code, Error, Result};
 
 pub async fn checkpoints(
     app: &App,
-    job: &Job,
-    run: &Run,
+    actor: &Actor,
+    job: &str,
     slice: &str,
     below: Option<i64>,
     limit: usize,
 ) -> Result<CheckpointList> {
-    let entries = ledger(app, job, run).await?.history(slice, below, limit).await?;
+    let (job, run) = lookup::job(app, actor, job).await?;
+    let entries = ledger(app, &job, &run).await?.history(slice, below, limit).await?;
     let next = entries.last().filter(|last| entries.len() == limit && last.version > 1).map(|last| last.version);
     let checkpoints = entries.into_iter().map(Into::into).collect();
     Ok(CheckpointList { slice: slice.to_owned(), checkpoints, next })
 }
 
-pub async fn restore(app: &App, job: &Job, run: &Run, wish: RestoreCheckpoint, actor: &str) -> Result<CheckpointView> {
-    at_rest(app, job, run)?;
-    let by = By { actor, expected: wish.expected };
+pub async fn restore(app: &App, change: &Change, job: &str, wish: RestoreCheckpoint) -> Result<CheckpointView> {
+    let (job, run) = lookup::job(app, &change.actor, job).await?;
+    at_rest(app, &job, &run)?;
+    let by = By { actor: &change.actor.name, expected: wish.expected };
     let slice = wish.slice.as_deref().unwrap_or(ALL);
-    changed(ledger(app, job, run).await?.restore(slice, wish.version, by).await)
+    changed(ledger(app, &job, &run).await?.restore(slice, wish.version, by).await)
 }
 
-pub async fn edit(app: &App, job: &Job, run: &Run, wish: EditCheckpoint, actor: &str) -> Result<CheckpointView> {
+pub async fn edit(app: &App, change: &Change, job: &str, wish: EditCheckpoint) -> Result<CheckpointView> {
+    let (job, run) = lookup::job(app, &change.actor, job).await?;
     let EditCheckpoint { slice, position, high, expected } = wish;
     let edit = Edit { position, high };
     if edit == Edit::default() {
-        let error = Error::new("there is nothing to change", "give a position or a highest value");
-        return Err(error.ending_with(Exit::Usage).coded(Code::BadRequest));
+        return Err(Error::new("nothing to change", "pass a position or a high-water mark").coded(Code::BadRequest));
     }
-    at_rest(app, job, run)?;
+    at_rest(app, &job, &run)?;
     let slice = slice.as_deref().unwrap_or(ALL);
-    changed(ledger(app, job, run).await?.edit(slice, edit, By { actor, expected }).await)
+    let by = By { actor: &change.actor.name, expected };
+    changed(ledger(app, &job, &run).await?.edit(slice, edit, by).await)
 }
 
 fn changed(done: std::result::Result<windrow_model::ingest::Entry, Unchanged>) -> Result<CheckpointView> {
@@ -50,19 +55,19 @@ fn changed(done: std::result::Result<windrow_model::ingest::Entry, Unchanged>) -
         Ok(entry) => Ok(entry.into()),
         Err(Unchanged::Failed(failure)) => Err(failure.into()),
         Err(Unchanged::Newer(newest)) => {
-            let what = format!("the newest checkpoint is not what you have seen: it has version {newest}");
-            Err(Error::new(what, "look at it, and try again with that version").coded(Code::Changed))
+            let what = format!("the checkpoint has changed: its version is now {newest}");
+            Err(Error::new(what, "read it, then retry with that version").coded(Code::Changed))
         }
     }
 }
 
-/// Nobody may be reading while a checkpoint is changed.
+/// No slice may be running while a checkpoint is changed.
 fn at_rest(app: &App, job: &Job, run: &Run) -> Result<()> {
     if run.state.is_final() || run.counters.running == 0 {
         return Ok(());
     }
-    let remedy = format!("pause it first: {}", app.command(&format!("jobs pause {}", job.name)));
-    Err(Error::new(format!("{} is being read right now", job.name), remedy).coded(Code::Conflict))
+    let remedy = format!("pause it first with `{}`", app.command(&format!("jobs pause {}", job.name)));
+    Err(Error::new(format!("{} is running", job.name), remedy).coded(Code::Conflict))
 }
 
 /// Of a job's latest definition.

@@ -1,32 +1,33 @@
-//! What the command line and the API have in common about plans: their lineage, what their batches came to, and
-//! their checkpoints.
+//! Ingest jobs: the lineage of their records, counts of their batches, and their checkpoints.
 
 mod backfill;
 mod checkpoints;
 
+use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
 use windrow_model::ingest::Stats;
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
-use windrow_workloads::ingest::{KIND, origin_of};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::lookup;
+use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;
 pub use checkpoints::{checkpoints, edit, restore};
 
-/// The slice of a plan that has only one.
+/// The slice of a job that has only one.
 pub const ALL: &str = "all";
 const PAGE: usize = 100;
 
-/// Which part of a lineage is wanted.
+/// Which part of a lineage.
 #[derive(Debug, Clone, Default)]
-pub struct Wish {
+pub struct LineageOptions {
     /// Only the slice of this name.
     pub slice: Option<String>,
-    /// Behind this item.
+    /// After this item.
     pub after: Option<i64>,
     pub limit: usize,
     /// Of each attempt.
@@ -34,7 +35,12 @@ pub struct Wish {
 }
 
 /// Slices of a run with all their attempts, page by page.
-pub async fn lineage(app: &App, job: &Job, run: &Run, wish: Wish) -> Result<Lineage> {
+pub async fn lineage(app: &App, actor: &Actor, run: &str, wish: LineageOptions) -> Result<Lineage> {
+    let (job, run) = lookup::run(app, actor, run).await?;
+    lineage_of(app, &job, &run, wish).await
+}
+
+async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Result<Lineage> {
     check(app, job)?;
     let origin = origin_of(&app.store.spec(&run.spec_hash).await?)?;
     let (mut slices, mut after) = (Vec::new(), wish.after.map(ItemId));
@@ -78,7 +84,8 @@ async fn items_of(app: &App, job: &Job, run: &Run, after: Option<ItemId>) -> Res
 pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
     let (mut sum, mut after, id) = (Stats::default(), None, run.id.to_string());
     loop {
-        let page = lineage(app, job, run, Wish { after, limit: PAGE, ..Wish::default() }).await?;
+        let page =
+            lineage_of(app, job, run, LineageOptions { after, limit: PAGE, ..LineageOptions::default() }).await?;
         page.slices.iter().for_each(|slice| sum += slice.stats_of(&id));
         after = page.next;
         if after.is_none() {
@@ -91,6 +98,6 @@ fn check(app: &App, job: &Job) -> Result<()> {
     if job.kind == KIND {
         return Ok(());
     }
-    let remedy = format!("list plans with `{}`", app.command("jobs list --kind ingest"));
-    Err(Error::new(format!("{} is no plan of `kind: ingest`", job.name), remedy).coded(Code::BadRequest))
+    let remedy = format!("list ingest jobs with `{}`", app.command("jobs list --kind ingest"));
+    Err(Error::new(format!("{} is not an ingest job", job.name), remedy).coded(Code::BadRequest))
 }

@@ -13,11 +13,11 @@ use windrow_model::record::ItemResult;
 use windrow_model::state::Outcome;
 use windrow_model::step::{Score, Verdict};
 
+use crate::app::App;
 use crate::app::report::Out;
 use crate::app::report::Result;
 use crate::app::report::put;
 use crate::app::results::Assessment;
-use crate::app::wiring::App;
 
 const PAGE: usize = 1000;
 /// Of a suite in memory.

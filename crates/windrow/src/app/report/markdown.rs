@@ -3,10 +3,10 @@
 use windrow_model::gate::{GateVerdict, overall};
 use windrow_wire::status;
 
-use crate::app::exit::Exit;
 use crate::app::results::Assessment;
-use crate::cli::view::tables;
-use crate::cli::view::text;
+use crate::error::Exit;
+use crate::text;
+use crate::text::tables;
 
 pub fn page(assessed: &Assessment) -> String {
     let Assessment { job, run, aggregates, .. } = assessed;
@@ -17,10 +17,10 @@ pub fn page(assessed: &Assessment) -> String {
         page += &format!("\n### Gates\n\n{}", table(&headings, &rows));
     }
     if !aggregates.evaluators.is_empty() {
-        let (headings, rows) = tables::evaluator_rows(aggregates);
+        let (headings, rows) = tables::evaluator_rows(&aggregates.evaluators);
         page += &format!("\n### Evaluators\n\n{}", table(&headings, &rows));
     }
-    let (headings, rows) = tables::trial_rows(aggregates);
+    let (headings, rows) = tables::trial_rows(&aggregates.evaluators);
     if !rows.is_empty() {
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
         page += &format!("\n{}", table(&headings, &rows));

@@ -7,12 +7,10 @@ mod markdown;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use windrow_model::store::StoreError;
 
+use crate::app::App;
 use crate::app::results::Assessment;
-use crate::app::wiring::App;
 
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, serde::Serialize, serde::Deserialize, utoipa::ToSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
     /// JUnit XML: one suite per evaluator, and one for the gates

@@ -6,8 +6,8 @@ use ring::rand::{SecureRandom, SystemRandom};
 use windrow_model::Time;
 use windrow_model::secret::SealedSecret;
 
-use crate::app::error::{Error, Result};
-use crate::app::secrets::MasterKey;
+use crate::error::{Error, Result};
+use crate::node::master_key::MasterKey;
 
 /// Whose value it is.
 #[derive(Debug, Clone, Copy)]

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use windrow_jobfile::environment::SHORTEST_SECRET;
 use windrow_model::Time;
 use windrow_model::secret::{self, Resealed, SealedSecret, SecretListing, SecretStore};
 use windrow_model::store::StoreError;
-use windrow_workloads::environment::SHORTEST_SECRET;
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::secrets::KeySource;
-use crate::app::secrets::MasterKey;
 use crate::app::secrets::seal::{self, Owner};
+use crate::error::{Code, Error, Result};
+use crate::node::master_key::KeySource;
+use crate::node::master_key::MasterKey;
 
 #[derive(Clone)]
 pub struct Vault {

@@ -7,9 +7,9 @@ use ring::rand::{SecureRandom, SystemRandom};
 use windrow_model::hook::Hook;
 use windrow_model::{HookId, Time};
 
-use crate::app::error::{Error, Result};
+use crate::app::App;
 use crate::app::secrets::Vault;
-use crate::app::wiring::App;
+use crate::error::{Error, Result};
 
 const PREFIX: &str = "whsec_";
 const BYTES: usize = 32;

@@ -6,11 +6,11 @@ use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use windrow_model::Time;
 use windrow_model::hook::{Answer, Hook, Try};
 
-use crate::app::error::{Error, Result};
+use crate::app::App;
 use crate::app::secrets::Vault;
 use crate::app::webhooks::secret;
 use crate::app::webhooks::sign;
-use crate::app::wiring::App;
+use crate::error::{Error, Result};
 
 /// How much of an answer that is no is kept for people.
 const EXCERPT: usize = 300;

@@ -3,10 +3,9 @@
 use windrow_model::audit::AuditFilter;
 use windrow_wire::AuditList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Who changed what, newest first: over HTTP and by commands, also what was turned away.
 #[derive(Debug, clap::Args)]

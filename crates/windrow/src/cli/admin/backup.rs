@@ -5,13 +5,12 @@ use std::path::PathBuf;
 use serde::Serialize;
 use windrow_wire::Timestamp;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
+use crate::error::{Error, Exit, Result};
 use crate::node::backup;
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 /// Write everything into one file, while the rest goes on.
 ///

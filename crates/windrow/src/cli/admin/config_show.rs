@@ -6,11 +6,13 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use serde::Serialize;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::cli::Cli;
 use crate::cli::view::output::{self, Show};
-use crate::node::config::{self, ConfigFile, Setting, settings};
+use crate::error::{Error, Exit, Result};
+use crate::node::config;
+use crate::node::config::ConfigFile;
+use crate::node::config::Setting;
+use crate::node::config::settings;
 
 /// Every setting, its value, and where that comes from.
 ///

@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use clap::CommandFactory;
 use serde::Serialize;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::app::doctor::{self, Check, Grade};
 use crate::cli::Cli;
 use crate::cli::view::output::{self, Show};
-use crate::node::config::{self, ConfigFile};
-use crate::node::doctor::{self, Check, Grade};
+use crate::error::{Error, Exit, Result};
+use crate::node::config;
+use crate::node::config::ConfigFile;
 use crate::node::options::GlobalOptions;
 
 /// Check everything that has to be right, and say what to do about what is not.

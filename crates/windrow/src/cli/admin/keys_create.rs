@@ -2,13 +2,13 @@
 
 use windrow_model::access::Role;
 use windrow_wire::CreatedKey;
+use windrow_wire::request::NewKey;
 
-use crate::app::api_key::{self, Wish};
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::app::keys;
 use crate::cli::Context;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Make a key for the server. Its secret is shown only this once: it goes to stdout, alone.
 ///
@@ -24,7 +24,7 @@ pub struct Args {
     #[arg(long)]
     workspace: Option<String>,
     /// How long it lets somebody in: 90d, 2w, 12h; for ever without it
-    #[arg(long, value_name = "DURATION", value_parser = api_key::lifetime_ms)]
+    #[arg(long, value_name = "DURATION", value_parser = keys::lifetime_ms)]
     expires: Option<i64>,
     #[arg(long)]
     json: bool,
@@ -32,12 +32,8 @@ pub struct Args {
 
 pub async fn perform(context: Context, args: Args) -> Result<Exit> {
     let api = Api::create(&context.options, context.remote).await?;
-    let name = args.name.clone();
-    api.change("keys create", name, create(&api, args)).await
-}
-
-async fn create(api: &Api, args: Args) -> Result<Exit> {
-    let wish = Wish { name: args.name, role: args.role, workspace: args.workspace, lifetime_ms: args.expires };
+    let expires_in = args.expires.map(|ms| format!("{ms}ms"));
+    let wish = NewKey { name: args.name, role: args.role, workspace: args.workspace, expires_in };
     let created = api.create_key(wish).await?;
     if args.json {
         output::print_json(&created);

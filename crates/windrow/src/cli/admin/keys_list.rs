@@ -2,10 +2,9 @@
 
 use windrow_wire::{KeyList, Timestamp};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// All keys, also those that let nobody in any more. Secrets are not kept, so they cannot be listed.
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,9 @@
 
 use windrow_wire::KeyView;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Take a key back. A running server notices within a second.
 #[derive(Debug, clap::Args)]

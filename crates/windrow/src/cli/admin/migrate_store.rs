@@ -6,10 +6,9 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 use windrow_store::Moved;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::view::output::{self, Show};
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
 /// Move everything from the file of the embedded database into an empty database of a server, and verify it.

@@ -12,4 +12,6 @@ pub mod secrets_delete;
 pub mod secrets_list;
 pub mod secrets_rekey;
 pub mod secrets_set;
+#[cfg(test)]
+pub mod settings_page;
 pub mod webhooks;

@@ -3,10 +3,9 @@
 use windrow_model::SessionId;
 use windrow_wire::{NodeList, NodeView};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// The servers that share this database: what they do, and when they last showed that they live
 #[derive(Debug, clap::Args)]

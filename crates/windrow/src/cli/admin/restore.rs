@@ -6,14 +6,13 @@ use serde::Serialize;
 use windrow_model::Time;
 use windrow_store::sqlite;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
+use crate::error::{Error, Exit, Result};
 use crate::node::backup;
 use crate::node::data_dir::DataDir;
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 /// Make a data folder from a backup.
 ///

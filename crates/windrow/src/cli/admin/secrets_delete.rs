@@ -2,10 +2,9 @@
 
 use serde::Serialize;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Forget a secret. Runs that are at work keep the value they started with; others no longer start.
 #[derive(Debug, clap::Args)]

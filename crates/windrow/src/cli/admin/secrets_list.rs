@@ -2,10 +2,9 @@
 
 use windrow_wire::SecretList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Names, who set them and when. Values are never shown.
 #[derive(Debug, clap::Args)]

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::secrets;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// Seal all secrets of all workspaces anew, under a new master key.
 ///
@@ -31,7 +32,9 @@ struct Rekeyed {
 }
 
 pub async fn perform(app: &App, args: Args) -> Result<Exit> {
-    let secrets = app.vault().rekey(args.new_key.as_deref()).await?;
+    let path = args.new_key.as_deref();
+    let rekey = |change| async move { secrets::rekey(app, &change, path).await };
+    let secrets = app.act(&Actor::local(), "secrets rekey", "", rekey).await?;
     output::show(&Rekeyed { secrets, new_key: args.new_key }, args.json);
     Ok(Exit::Passed)
 }

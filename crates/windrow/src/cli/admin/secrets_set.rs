@@ -6,11 +6,10 @@ use std::path::PathBuf;
 use windrow_model::secret::MAX_BYTES;
 use windrow_wire::SecretSet;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::cli::Context;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
 
 /// Keep a value under a name, for job files to name as ${secret:NAME}.
 ///
@@ -38,10 +37,6 @@ pub struct Args {
 pub async fn perform(context: Context, args: Args) -> Result<Exit> {
     let value = value(&args)?;
     let api = Api::create(&context.options, context.remote).await?;
-    api.change("secrets set", args.name.clone(), set(&api, args, value)).await
-}
-
-async fn set(api: &Api, args: Args, value: String) -> Result<Exit> {
     output::show(&api.set_secret(args.workspace.as_deref(), &args.name, &value).await?, args.json);
     Ok(Exit::Passed)
 }

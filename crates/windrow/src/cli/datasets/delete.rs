@@ -2,19 +2,18 @@
 
 use windrow_wire::DatasetDeleted;
 
-use crate::app::dataset_named::Named;
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::app::lookup::DatasetName;
 use crate::cli::view::counting;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// Delete a dataset, or one version of it. Jobs keep the rows they have planned.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME for all of it, or NAME@VERSION
-    pub dataset: Named,
+    pub dataset: DatasetName,
     /// `default` if not given; at a server that of the API key
     #[arg(long)]
     workspace: Option<String>,

@@ -3,20 +3,19 @@
 use windrow_model::Json;
 use windrow_wire::{ChangedRow, DatasetDiff};
 
-use crate::app::dataset_named::Named;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::app::lookup::DatasetName;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
+use crate::text;
 
 /// What one version has that another has not. Rows with the same field `id` are shown as changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME@VERSION, the older one
-    old: Named,
+    old: DatasetName,
     /// NAME@VERSION; the newest version if not given
-    new: Option<Named>,
+    new: Option<DatasetName>,
     /// How many rows of each kind to show
     #[arg(long, default_value_t = 20)]
     limit: usize,
@@ -28,7 +27,7 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let Named { name, version } = args.old;
+    let DatasetName { name, version } = args.old;
     if let Some(new) = args.new.as_ref().filter(|new| new.name != name) {
         let what = format!("{name} and {} are different datasets", new.name);
         return Err(Error::new(what, "name two versions of one dataset: A@1 A@2"));

@@ -5,21 +5,20 @@ use std::io::{BufWriter, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::write::Out;
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::write::Out;
 
-use crate::app::dataset_named::Named;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::app::lookup::DatasetName;
 use crate::cli::view::counting;
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
+use crate::text;
 
 /// Write a version to a file, or to stdout.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME or NAME@VERSION
-    dataset: Named,
+    dataset: DatasetName,
     /// jsonl, json, csv or parquet; what the file's name says, or else jsonl
     #[arg(long)]
     format: Option<Format>,
@@ -36,7 +35,7 @@ pub struct Args {
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let version = api.dataset(args.workspace.as_deref(), &args.dataset, 0).await?.version;
-    let named = Named { name: args.dataset.name.clone(), version: Some(version.version) };
+    let named = DatasetName { name: args.dataset.name.clone(), version: Some(version.version) };
     let format = args.format.or_else(|| args.output.as_deref().and_then(format_of)).unwrap_or(Format::Jsonl);
     let write = async |out: Out| {
         let written = AtomicU64::new(0);
@@ -72,7 +71,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 /// A server tells no rows, only bytes.
 fn said(api: &Api, written: i64, rows: i64) -> String {
     match api {
-        Api::Local(_) => format!("writing: {} of {} rows", text::count(written), text::count(rows)),
+        Api::Local(..) => format!("writing: {} of {} rows", text::count(written), text::count(rows)),
         Api::Remote(_) => format!("writing: {} kB", text::count(written / 1000)),
     }
 }

@@ -4,23 +4,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use windrow_jobfile::dataset::import::{ImportFile, Progress};
+use windrow_jobfile::dataset::{DatasetFile, Format, RowSchema};
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_wire::{DatasetImported, VersionView};
-use windrow_workloads::dataset::import::{ImportFile, Progress};
-use windrow_workloads::dataset::{DatasetFile, Format, RowSchema};
 
-use crate::app::audited::change;
-use crate::app::dataset_named;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::import::{self, Head};
-use crate::app::wiring::{self, App};
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::datasets::{self, Head};
+use crate::app::lookup::check_dataset_name;
 use crate::cli::Context;
 use crate::cli::view::counting;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::remote::{Remote, Upload};
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 /// Read a file, check every row, and keep it as a new version of a dataset.
 ///
@@ -31,7 +30,7 @@ pub struct Args {
     /// CSV, JSONL, JSON, YAML or Parquet
     file: PathBuf,
     /// The dataset's name; the file's, if not given
-    #[arg(long, value_parser = dataset_named::check_name)]
+    #[arg(long, value_parser = check_dataset_name)]
     name: Option<String>,
     /// `default` if not given; at a server that of the API key
     #[arg(long)]
@@ -78,7 +77,7 @@ async fn import_here(options: &GlobalOptions, file: DatasetFile, name: String, a
     let given = args.schema.as_deref().map(RowSchema::from_file).transpose()?;
     let existing = App::open_if_there(options).await?;
     let kept = match &existing {
-        Some(app) => import::kept_schema(app, &workspace, &name).await?,
+        Some(app) => datasets::kept_schema(app, &workspace, &name).await?,
         None => None,
     };
     let file = Arc::new(ImportFile { file, shown: args.file.display().to_string(), schema: given.or(kept) });
@@ -91,11 +90,14 @@ async fn import_here(options: &GlobalOptions, file: DatasetFile, name: String, a
         None => App::create(options).await?,
     };
     let source = args.file.display().to_string();
-    let head = Head { workspace, name, source, actor: wiring::actor() };
-    let kept = head.name.clone();
-    let storing = import::store(&app, file, checked, head, &progress);
-    let storing = counting::while_counting(args.quiet, || said(&progress), storing);
-    change(&app, "datasets import", kept, storing).await
+    let (app, progress) = (&app, &progress);
+    let resource = name.clone();
+    let store = |change| async move {
+        let head = Head { workspace, name, source };
+        let storing = datasets::import(app, &change, file, checked, head, progress);
+        counting::while_counting(args.quiet, || said(progress), storing).await
+    };
+    app.act(&Actor::local(), "datasets import", &resource, store).await
 }
 
 fn located(args: &Args) -> Result<DatasetFile> {
@@ -114,7 +116,7 @@ fn located(args: &Args) -> Result<DatasetFile> {
 
 fn name_of(path: &Path) -> Result<String> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    dataset_named::check_name(&stem).map_err(|why| {
+    check_dataset_name(&stem).map_err(|why| {
         let what = format!("{stem:?} cannot be the name of a dataset: {why}");
         Error::new(what, "give one with `--name`").ending_with(Exit::Usage)
     })

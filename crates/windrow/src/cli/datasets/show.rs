@@ -2,18 +2,17 @@
 
 use windrow_wire::{DatasetDetail, VersionView};
 
-use crate::app::dataset_named::Named;
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::app::lookup::DatasetName;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// One dataset: its versions, its fields and their types, some rows.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME or NAME@VERSION
-    dataset: Named,
+    dataset: DatasetName,
     /// How many rows to show
     #[arg(long, default_value_t = 5)]
     rows: usize,

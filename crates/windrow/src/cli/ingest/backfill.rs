@@ -2,10 +2,9 @@
 
 use windrow_wire::request::Backfill;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::run::follow;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Read slices again from their start, whatever their checkpoints say.
 ///

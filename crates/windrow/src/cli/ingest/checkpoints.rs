@@ -2,12 +2,11 @@
 
 use windrow_wire::{CheckpointList, CheckpointView};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::app::ingest::ALL;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// All checkpoints of a slice, newest first. Each is kept in the destination, in the transaction of the
 /// batch that made it.

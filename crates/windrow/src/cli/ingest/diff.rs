@@ -1,13 +1,12 @@
 //! `windrow ingest diff`
 
 use serde_json::Value;
-use windrow_workloads::operation::differences;
+use windrow_operation::differences;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::app::ingest::ALL;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
 
 /// What differs between two checkpoints of a slice.
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,9 @@
 use serde_json::Value;
 use windrow_wire::request::EditCheckpoint;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::app::ingest::ALL;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Write a checkpoint of a slice by hand. It is one more entry with your name on it.
 #[derive(Debug, clap::Args)]

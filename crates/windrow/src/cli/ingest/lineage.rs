@@ -2,12 +2,11 @@
 
 use windrow_wire::{BatchNode, Lineage, SliceNode, TaskRunNode};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::ingest::Wish;
+use crate::app::ingest::LineageOptions;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// Where the data of a plan came from: schedule instance, plan, slices, tasks, their runs and batches.
 #[derive(Debug, clap::Args)]
@@ -31,7 +30,8 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let wish = Wish { slice: args.slice, after: args.after, limit: args.limit.into(), batches: args.batches.into() };
+    let wish =
+        LineageOptions { slice: args.slice, after: args.after, limit: args.limit.into(), batches: args.batches.into() };
     let lineage = api.lineage(&args.run, wish).await?;
     output::show(&lineage, args.json);
     if let (false, Some(next)) = (args.json, lineage.next) {

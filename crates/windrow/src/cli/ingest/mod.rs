@@ -10,8 +10,7 @@ mod restore;
 use clap::Subcommand;
 
 use super::Context;
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::error::{Exit, Result};
 
 #[derive(Debug, Subcommand)]
 pub enum Ingest {
@@ -35,8 +34,8 @@ pub async fn perform(context: Context, command: Ingest) -> Result<Exit> {
         Ingest::Lineage(args) => lineage::perform(&api, args).await,
         Ingest::Checkpoints(args) => checkpoints::perform(&api, args).await,
         Ingest::Diff(args) => diff::perform(&api, args).await,
-        Ingest::Restore(args) => api.change("ingest restore", args.job.clone(), restore::perform(&api, args)).await,
-        Ingest::Edit(args) => api.change("ingest edit", args.job.clone(), edit::perform(&api, args)).await,
-        Ingest::Backfill(args) => api.change("ingest backfill", args.job.clone(), backfill::perform(&api, args)).await,
+        Ingest::Restore(args) => restore::perform(&api, args).await,
+        Ingest::Edit(args) => edit::perform(&api, args).await,
+        Ingest::Backfill(args) => backfill::perform(&api, args).await,
     }
 }

@@ -2,10 +2,9 @@
 
 use windrow_wire::request::RestoreCheckpoint;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::app::ingest::ALL;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Go back to an earlier checkpoint of a slice: the next run reads what follows it once more.
 ///

@@ -3,13 +3,13 @@
 use windrow_model::state::RunEvent;
 use windrow_wire::RunDetail;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::cli::run::execute::{self, Ending};
+use crate::cli::run::execute::Ending;
+use crate::cli::run::follow;
 use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// End a job's run: nothing new starts, what is running finishes, the rest is cancelled.
 #[derive(Debug, clap::Args)]
@@ -36,12 +36,12 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         output::print(&format!("{name} is {}: process {} carries it out", run.state, worker.pid));
         return Ok(Exit::Passed);
     }
-    let Api::Local(app) = api else {
+    if matches!(api, Api::Remote(_)) {
         output::print(&format!("{name} is {}: the server carries it out", run.state));
         return Ok(Exit::Passed);
-    };
+    }
     // Nobody works on the run, so nobody would carry it out.
-    match execute::to_end(app, &run.id, Progress::new(&name, 0, true)).await? {
+    match follow::ending(api, &run.id, Progress::new(&name, 0, true)).await? {
         Ending::Settled { run, .. } => {
             say_over(api, &name, &run);
             Ok(Exit::Passed)

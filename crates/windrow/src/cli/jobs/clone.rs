@@ -1,9 +1,8 @@
 //! `windrow jobs clone`
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::run::follow;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Run another job with the definition of this one.
 ///

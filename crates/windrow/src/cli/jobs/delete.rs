@@ -1,9 +1,8 @@
 //! `windrow jobs delete`
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Delete a job with its runs, items, results and log. Refused while a run is under way.
 #[derive(Debug, clap::Args)]

@@ -2,11 +2,10 @@
 
 use windrow_wire::ItemDetailView;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// One item: what went in, every attempt, every step, every score.
 #[derive(Debug, clap::Args)]

@@ -3,12 +3,11 @@
 use windrow_model::state::ItemState;
 use windrow_wire::{ItemList, ListedItem, ScoreCell};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::items::Asked;
+use crate::app::items::Listing;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -49,14 +48,14 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let asked = Asked {
+    let listing = Listing {
         state: args.state,
         filter: args.condition.as_deref(),
         sort: args.sort.as_deref(),
         after: args.after.as_deref(),
         limit: args.limit,
     };
-    output::show(&api.items(&args.job, asked).await?, args.json);
+    output::show(&api.items(&args.job, listing).await?, args.json);
     Ok(Exit::Passed)
 }
 

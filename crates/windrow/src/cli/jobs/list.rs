@@ -5,11 +5,10 @@ use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
 use windrow_wire::JobList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// All jobs, newest first.
 #[derive(Debug, clap::Args)]

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use windrow_wire::LogLine;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 

@@ -2,10 +2,9 @@
 
 use windrow_model::state::RunEvent;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Start no further items until the job is resumed; what is running finishes.
 #[derive(Debug, clap::Args)]

@@ -2,11 +2,10 @@
 
 use windrow_wire::Deleted;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// Delete jobs that ended long ago, with their items and logs. Never touches live work.
 #[derive(Debug, clap::Args)]

@@ -1,17 +1,13 @@
 //! `windrow jobs resume`
 
-use windrow_model::record::RunLimits;
-use windrow_model::state::{RunEvent, RunState};
+use windrow_wire::request::Resume;
 
 use crate::app::control;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::lookup;
-use crate::app::wiring;
 use crate::cli::run::budget::Budget;
 use crate::cli::run::follow;
 use crate::cli::view::output;
-use crate::client::api::{Api, MORE};
+use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
 
 /// Let a paused job go on.
 ///
@@ -42,7 +38,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let who = match (api.worker_of(&run).await?, api) {
         (Some(worker), _) => format!("process {} goes on with it", worker.pid),
         (None, Api::Remote(_)) => "the server goes on with it".to_owned(),
-        (None, Api::Local(_)) => {
+        (None, Api::Local(..)) => {
             "the `windrow run` that waits for it goes on; if there is none, run its file again, or add `--here`".into()
         }
     };
@@ -51,22 +47,14 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 }
 
 async fn work_here(api: &Api, args: Args) -> Result<Exit> {
-    let Api::Local(app) = api else {
+    let Api::Local(app, actor) = api else {
         return Err(
             Error::new("the work is done by the server, not here", "leave out `--here`").ending_with(Exit::Usage)
         );
     };
-    let (job, run) = lookup::job(app, &args.job).await?;
-    let limits = args.budget.applied_to(run.limits);
-    let limits = RunLimits { max_failed: args.max_failed.or(limits.max_failed), ..limits };
-    let run = control::amend(app, run, limits, &wiring::actor(), MORE).await?;
-    if let Some(session) = app.coordinator_of(&run).await? {
-        let what = format!("run {} of {} is being worked on by process {}", run.no, job.name, session.pid);
-        return Err(Error::new(what, "leave out `--here`"));
-    }
-    if run.state == RunState::Paused {
-        let _resumed =
-            app.store.request_transition(run.id, RunEvent::Resume, &wiring::actor(), None, app.now()).await?;
-    }
-    follow::to_end(api, &job.name, &run.id.to_string(), true, args.shown).await
+    let wish = Resume { budget: args.budget.wanted().into(), max_failed: args.max_failed };
+    let name = args.job.as_str();
+    let resume = |change| async move { control::resume_here(app, &change, name, wish).await };
+    let (job, run) = app.act(actor, "jobs resume", name, resume).await?;
+    follow::to_end(api, &job.name, &run.to_string(), true, args.shown).await
 }

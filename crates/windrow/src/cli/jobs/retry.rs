@@ -5,11 +5,10 @@ use windrow_model::state::{Mode, RunState};
 use windrow_wire::JobRow;
 use windrow_wire::request::Retry;
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
 use crate::cli::run::follow;
 use crate::cli::view::result;
 use crate::client::api::Api;
+use crate::error::{Code, Error, Exit, Result};
 
 /// Try again what failed or was cancelled, and only that, with the definition of the latest run.
 ///

@@ -1,9 +1,8 @@
 //! `windrow jobs schedule`
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Let a job start by itself at these times, under a server or `run --scheduled`.
 #[derive(Debug, clap::Args)]

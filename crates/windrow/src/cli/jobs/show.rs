@@ -2,13 +2,11 @@
 
 use windrow_wire::{JobDetail, JobRow, RunDetail};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::results;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::tables;
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
+use crate::text::tables;
 
 /// One job: its definition, its runs, its numbers.
 #[derive(Debug, clap::Args)]
@@ -32,7 +30,14 @@ impl Show for JobDetail {
         page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
         page += &format!("\n{}", runs(&self.runs));
         if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
-            page += &format!("\n{}", tables::evaluators(aggregates, &results::judges(&self.spec.value())));
+            page += &format!(
+                "\n{}",
+                tables::evaluators(
+                    &aggregates.evaluators,
+                    &aggregates.agreement,
+                    &windrow_experiment::judges(&self.spec),
+                )
+            );
         }
         page
     }

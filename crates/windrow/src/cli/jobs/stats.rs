@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use windrow_model::aggregate::Stats;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 /// How the work has gone: states, tries, durations, errors.
 #[derive(Debug, clap::Args)]

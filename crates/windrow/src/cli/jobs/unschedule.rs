@@ -1,9 +1,8 @@
 //! `windrow jobs unschedule`
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Let a job no longer start by itself. A run that is under way goes on.
 #[derive(Debug, clap::Args)]

@@ -2,10 +2,9 @@
 
 use windrow_model::why::Explanation;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Why is the job not progressing? Answered from what is stored, for a person.
 #[derive(Debug, clap::Args)]

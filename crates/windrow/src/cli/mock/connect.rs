@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::cli::mock::model::{duration, share};
+use crate::error::{Error, Exit, Result};
 use windrow_mock::connect::{self, Behaviour, Faults};
 
 const DETAILS: &str = "\

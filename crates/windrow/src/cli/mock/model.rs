@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
 const DETAILS: &str = "\
@@ -109,7 +108,7 @@ fn unreadable(path: &Path, error: &str) -> Error {
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 pub fn share(text: &str) -> std::result::Result<f64, String> {

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use windrow_mock::model::{Behaviour, Faults};
 use windrow_mock::source::{self, Source};
 
@@ -81,5 +80,5 @@ pub async fn perform(args: Args) -> Result<Exit> {
 }
 
 fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_workloads::duration::Duration>().map(|duration| duration.to_std())
+    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }

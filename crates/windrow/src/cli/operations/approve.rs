@@ -5,10 +5,9 @@ use windrow_model::Clock;
 use windrow_model::rollout::Holdup;
 use windrow_wire::request::Approve;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Let the next wave of an operation open.
 ///

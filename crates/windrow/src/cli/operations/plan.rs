@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use windrow_wire::Plan;
 use windrow_wire::request::PlanRequest;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::app::App;
 use crate::app::operations;
-use crate::app::wiring::App;
 use crate::cli::Context;
 use crate::cli::run::job_text;
 use crate::cli::run::local;
 use crate::cli::view::output;
-use crate::cli::view::text;
 use crate::client::remote::Remote;
+use crate::error::{Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 const SHOWN: usize = 50;
 

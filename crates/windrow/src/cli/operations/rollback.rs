@@ -4,10 +4,9 @@ use windrow_model::state::{Mode, RunState};
 use windrow_wire::JobRow;
 use windrow_wire::request::Rollback;
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
 use crate::cli::run::follow;
 use crate::client::api::Api;
+use crate::error::{Code, Error, Exit, Result};
 
 /// Take an operation back: every target to what it was before, the last changed first.
 ///
@@ -43,7 +42,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 /// An interrupted rollback is continued; any other unfinished run has to end first.
 async fn unfinished(api: &Api, job: &JobRow, shown: follow::Shown) -> Result<Exit> {
     let (name, run) = (&job.name, &job.latest_run);
-    let held = matches!(api, Api::Local(_)) && api.worker_of(run).await?.is_some();
+    let held = matches!(api, Api::Local(..)) && api.worker_of(run).await?.is_some();
     if run.mode == Mode::Rollback && run.state != RunState::Paused && !held {
         eprintln!("continuing rollback {}", run.id);
         return follow::to_end(api, name, &run.id, true, shown).await;

@@ -4,12 +4,11 @@ use serde_json::Value;
 use windrow_model::ItemId;
 use windrow_wire::TargetView;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::operations::Wanted;
+use crate::app::operations::TargetFilter;
 use crate::cli::view::output;
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
 
 const PAGE: usize = 200;
 
@@ -39,7 +38,7 @@ pub struct Args {
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let form = if args.json { Form::Json } else { args.form };
-    let mut wanted = Wanted { status: args.status, after: None, limit: PAGE };
+    let mut wanted = TargetFilter { status: args.status, after: None, limit: PAGE };
     let mut table = Vec::new();
     let mut first = true;
     // Page by page, so that memory does not depend on how many there are.

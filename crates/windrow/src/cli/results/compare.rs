@@ -3,11 +3,10 @@
 use windrow_model::compare::Flip;
 use windrow_wire::{BaselineHead, Compared};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::tables;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text::tables;
 
 /// Two runs row by row: what changed, how surely, and which rows flipped.
 ///
@@ -53,7 +52,7 @@ impl Show for Compared {
 fn alone(name: &str, rows: i64, run: &BaselineHead) -> String {
     match rows {
         0 => String::new(),
-        n => format!("\n{name}: {} only in {}#{}\n", crate::cli::view::text::plural(n, "row"), run.job, run.no),
+        n => format!("\n{name}: {} only in {}#{}\n", crate::text::plural(n, "row"), run.job, run.no),
     }
 }
 
@@ -62,7 +61,7 @@ fn flips(name: &str, what: &str, total: i64, rows: &[Flip]) -> String {
         return String::new();
     }
     let more = if total as usize > rows.len() { ", among them" } else { "" };
-    let mut page = format!("\n{name}: {} {what}{more}\n", crate::cli::view::text::plural(total, "row"));
+    let mut page = format!("\n{name}: {} {what}{more}\n", crate::text::plural(total, "row"));
     for flip in rows {
         let value = |value: Option<f64>| tables::number(value, None);
         let items = if flip.before == flip.after {

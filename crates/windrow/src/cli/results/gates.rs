@@ -2,11 +2,10 @@
 
 use windrow_wire::GateList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output;
-use crate::cli::view::tables;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text::tables;
 
 /// Judge the gates of a run that is over once more, from its stored results.
 ///

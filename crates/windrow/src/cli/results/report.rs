@@ -4,11 +4,10 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::app::report::Format;
-use crate::app::results::Wish;
+use crate::app::results::Options;
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
 
 pub use crate::cli::results::report_target::Target;
 
@@ -32,15 +31,15 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let wish = Wish { baseline: args.baseline, within: None, worst: args.worst };
-    write(api, &args.job, &wish, &Target { format: args.format, path: args.output }).await?;
+    let options = Options { baseline: args.baseline, worst: args.worst };
+    write(api, &args.job, &options, &Target { format: args.format, path: args.output }).await?;
     Ok(Exit::Passed)
 }
 
-pub async fn write(api: &Api, run: &str, wish: &Wish, target: &Target) -> Result<()> {
+pub async fn write(api: &Api, run: &str, options: &Options, target: &Target) -> Result<()> {
     let Target { format, path } = target;
     let Some(path) = path else {
-        return match api.report(run, wish, *format, &mut tokio::io::stdout()).await? {
+        return match api.report(run, options, *format, &mut tokio::io::stdout()).await? {
             // A reader that went away (`| head`) is no error.
             Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(unwritable("on stdout", &error)),
             _ => Ok(()),
@@ -48,7 +47,7 @@ pub async fn write(api: &Api, run: &str, wish: &Wish, target: &Target) -> Result
     };
     let name = path.display().to_string();
     let mut file = tokio::fs::File::create(path).await.map_err(|error| unwritable(&name, &error))?;
-    api.report(run, wish, *format, &mut file).await?.map_err(|error| unwritable(&name, &error))
+    api.report(run, options, *format, &mut file).await?.map_err(|error| unwritable(&name, &error))
 }
 
 fn unwritable(name: &str, error: &std::io::Error) -> Error {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::ValueEnum;
+use clap::builder::PossibleValue;
 
 use crate::app::report::Format;
 
@@ -13,6 +14,22 @@ pub struct Target {
     pub format: Format,
     /// `None`: stdout.
     pub path: Option<PathBuf>,
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        &[Format::Junit, Format::Markdown, Format::Json]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(match self {
+            Format::Junit => {
+                PossibleValue::new("junit").help("JUnit XML: one suite per evaluator, and one for the gates")
+            }
+            Format::Markdown => PossibleValue::new("markdown").help("Markdown, fit for a comment on a pull request"),
+            Format::Json => PossibleValue::new("json").help("The object that `windrow run --json` prints"),
+        })
+    }
 }
 
 impl FromStr for Target {

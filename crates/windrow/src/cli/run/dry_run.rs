@@ -2,17 +2,16 @@
 
 use serde::Serialize;
 
+use windrow_experiment::forecast::{Estimate, Forecast, forecast};
+use windrow_jobfile::LoadedJob;
 use windrow_model::record::RunLimits;
-use windrow_workloads::LoadedJob;
-use windrow_workloads::experiment::forecast::{Estimate, Forecast, forecast};
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
 use crate::cli::run::experience;
 use crate::cli::view::output::{self, Show};
-use crate::cli::view::text;
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text;
 
 #[derive(Serialize)]
 struct DryRun {
@@ -141,7 +140,7 @@ impl Show for DryRun {
 
 impl DryRun {
     fn calls(&self) -> String {
-        let row = |line: &windrow_workloads::experiment::forecast::Line| {
+        let row = |line: &windrow_experiment::forecast::Line| {
             vec![
                 line.caller.clone(),
                 line.model.clone(),

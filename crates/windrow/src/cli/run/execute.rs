@@ -7,11 +7,10 @@ use windrow_model::RunId;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
-use crate::app::error::{Error, Result};
-use crate::app::lookup;
-use crate::app::wiring::{App, Running};
+use crate::app::{App, Running};
 use crate::cli::view::progress::Progress;
-use crate::cli::view::text;
+use crate::error::{Error, Result};
+use crate::text;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
@@ -48,9 +47,9 @@ impl Pace {
     }
 }
 
-pub async fn to_end(app: &App, run: &str, mut progress: Progress) -> Result<Ending> {
-    let (job, run) = lookup::run(app, run).await?;
-    let id = run.id;
+pub async fn to_end(app: &App, id: RunId, mut progress: Progress) -> Result<Ending> {
+    let run = app.store.run(id).await?;
+    let job = app.store.job(run.job).await?;
     // Before the engine starts, so that no moment is left in which a signal would kill it.
     let mut signals = Signals::listen()?;
     let (before, started) = (run.counters.executed(), Instant::now());

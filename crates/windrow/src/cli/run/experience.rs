@@ -1,13 +1,13 @@
 //! What earlier runs of a job teach about the next one: how long its calls take, how long answers are.
 
+use windrow_experiment::forecast::Experience;
+use windrow_jobfile::LoadedJob;
 use windrow_model::record::Run;
 use windrow_model::state::ItemState;
 use windrow_model::store::ItemFilter;
-use windrow_workloads::LoadedJob;
-use windrow_workloads::experiment::forecast::Experience;
 
-use crate::app::error::Result;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::error::Result;
 
 /// Items whose calls are looked at.
 const LOOKED_AT: usize = 50;

@@ -1,15 +1,15 @@
 //! Commands that start or continue a run of a stored job and follow it to its end: right here, or where a
 //! server works on it.
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::results::Wish;
+use crate::app::lookup;
+use crate::app::results::Options;
 use crate::cli::run::execute;
 use crate::cli::run::execute::Ending;
 use crate::cli::run::watch;
 use crate::cli::view::progress::Progress;
 use crate::cli::view::result;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 #[derive(Debug, clap::Args)]
 pub struct Shown {
@@ -49,7 +49,7 @@ pub async fn rollback(api: &Api, job: &str, exit: Exit, shown: Shown) -> Result<
 
 pub async fn ending(api: &Api, run: &str, progress: Progress) -> Result<Ending> {
     match api {
-        Api::Local(app) => execute::to_end(app, run, progress).await,
+        Api::Local(app, actor) => execute::to_end(app, lookup::run(app, actor, run).await?.1.id, progress).await,
         Api::Remote(remote) => watch::to_end(remote, run, progress).await,
     }
 }
@@ -60,7 +60,7 @@ pub fn report(api: &Api, job: &str, resumed: bool, json: bool) -> result::Report
         json,
         aside: false,
         continue_with: command(api, job),
-        wish: Wish { baseline: None, within: None, worst: crate::cli::WORST },
+        options: Options { baseline: None, worst: crate::cli::WORST },
         targets: Vec::new(),
     }
 }
@@ -68,7 +68,7 @@ pub fn report(api: &Api, job: &str, resumed: bool, json: bool) -> result::Report
 /// What goes on with an unfinished run of a stored job, in whatever mode.
 pub fn command(api: &Api, job: &str) -> String {
     match api {
-        Api::Local(_) => api.command(&format!("jobs resume {job} --here")),
+        Api::Local(..) => api.command(&format!("jobs resume {job} --here")),
         Api::Remote(_) => api.command(&format!("jobs logs {job} --follow")),
     }
 }

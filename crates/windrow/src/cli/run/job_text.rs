@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use windrow_workloads::Report;
-use windrow_workloads::report::{About, Excerpt, Place, Problem};
+use windrow_jobfile::Report;
+use windrow_jobfile::diagnostics::{About, Excerpt, Place, Problem};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// What a server calls a file that it got as text.
 pub const SENT_AS: &str = "job";

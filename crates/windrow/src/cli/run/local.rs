@@ -2,22 +2,23 @@
 
 use std::path::PathBuf;
 
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::job_file;
 use windrow_model::SessionId;
 use windrow_model::record::Run;
-use windrow_workloads::{LoadedJob, experiment, job_file};
 
-use crate::app::audited::change;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::app::App;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
 use crate::app::lookup;
-use crate::app::resolve_run::{self, Host};
-use crate::app::wiring::{self, App};
+use crate::app::resolve_run::{self, RunExecutor};
 use crate::cli::run::dry_run;
 use crate::cli::run::execute::{self, Ending};
 use crate::cli::run::scheduled;
 use crate::cli::run::{self, Args, Started};
 use crate::cli::view::progress::Progress;
 use crate::client::api::Api;
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
@@ -44,40 +45,42 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     };
     let sending = app.trace(&args.traces)?;
     let name = job.name.clone();
-    let exit = change(&app, "run", name, run_job(&app, job, args)).await;
+    let run = |change| run_job(&app, change, job, args);
+    let exit = app.act_until(&Actor::local(), "run", &name, run, |exit: &Exit| exit.code()).await;
     if let Some(sending) = sending {
         sending.finish().await;
     }
     exit
 }
 
-async fn run_job(app: &App, job: LoadedJob, args: Args) -> Result<Exit> {
+async fn run_job(app: &App, change: Change, job: LoadedJob, args: Args) -> Result<Exit> {
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
-        lookup::run(app, baseline).await?;
+        lookup::run(app, &change.actor, baseline).await?;
     }
-    let course = resolve_run::course(app, &job, args.how.wanted(), &Here { actor: wiring::actor() }).await?;
+    let resolved = resolve_run::resolve(app, &change, &job, args.how.intent(), &ThisProcess).await?;
     if !args.quiet {
-        course.notes.iter().for_each(|note| eprintln!("{note}"));
+        resolved.notes.iter().for_each(|note| eprintln!("{note}"));
     }
-    let started = Started { name: job.name, run: course.run.to_string(), resumed: course.resumed, rows: job.rows };
-    let api = Api::Local(Box::new(app.clone()));
+    let (run, change) = (resolved.run.to_string(), Some(change));
+    let started = Started { name: job.name, run, resumed: resolved.resumed, rows: job.rows, change };
+    let api = Api::local(app.clone());
     let exit = run::finish(&api, &started, &args).await?;
     if !args.scheduled || exit == Exit::Interrupted {
         return Ok(exit);
     }
-    scheduled::keep(app, course.job, exit, args.json, args.quiet).await
+    scheduled::keep(&api, app, resolved.job, exit, args.json, args.quiet).await
 }
 
 /// The file as it is to be run, with what there is to warn of said.
 pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
     let mut job = load(options, args.file.clone(), app).await?;
-    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != experiment::KIND) {
+    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != windrow_experiment::KIND) {
         let what = format!("`{flag}` is for experiments, and {} is of kind {}", args.file.display(), job.kind);
         return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
     }
     if let Some(rows) = args.first {
-        job = experiment::first_rows(job, rows)
+        job = windrow_experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
     }
     job.limits = args.budget.applied_to(job.limits);
@@ -91,29 +94,23 @@ pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Res
 pub async fn load(options: &GlobalOptions, file: PathBuf, app: Option<&App>) -> Result<LoadedJob> {
     let environment = app.map_or_else(|| options.environment(), App::environment);
     let library = app.map(App::library);
-    let load = move || job_file::load_with(&file, &environment, library.as_ref());
+    let load = move || job_file::load_with(&file, &environment, library.as_ref(), crate::app::kinds::KINDS);
     let loaded = tokio::task::spawn_blocking(load).await;
     loaded
         .map_err(|panic| Error::new(format!("reading the job file failed: {panic}"), "please report this"))?
         .map_err(Error::from)
 }
 
-/// Nothing is at work in this process before the run has been chosen.
-struct Here {
-    actor: String,
-}
+/// It executes nothing before the run has been chosen.
+struct ThisProcess;
 
-impl Host for Here {
-    fn actor(&self) -> &str {
-        &self.actor
-    }
-
+impl RunExecutor for ThisProcess {
     fn is(&self, _: SessionId) -> bool {
         false
     }
 
     async fn end(&self, app: &App, run: &Run) -> Result<()> {
-        match execute::to_end(app, &run.id.to_string(), Progress::new("", 0, true)).await? {
+        match execute::to_end(app, run.id, Progress::new("", 0, true)).await? {
             Ending::Settled { .. } => Ok(()),
             Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
                 let what = format!("interrupted while run {} was being ended", run.id);

@@ -18,10 +18,9 @@ pub mod watch;
 
 use std::path::PathBuf;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::resolve_run::Wanted;
-use crate::app::results::Wish;
+use crate::app::audit::Change;
+use crate::app::resolve_run::RunIntent;
+use crate::app::results::Options;
 use crate::cli::Context;
 use crate::cli::results::report::Target;
 use crate::cli::run::budget::Budget;
@@ -30,6 +29,7 @@ use crate::cli::run::stream::Stream;
 use crate::cli::view::progress::Progress;
 use crate::cli::view::result;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 use crate::node::observe::otlp::TraceArgs;
 
 /// Run a job file, or continue it where it was interrupted.
@@ -95,13 +95,13 @@ pub struct How {
 }
 
 impl How {
-    pub fn wanted(self) -> Wanted {
+    pub fn intent(self) -> RunIntent {
         match self {
-            How { new: true, .. } => Wanted::Afresh,
-            How { append: true, .. } => Wanted::Append,
-            How { rescore: true, .. } => Wanted::Rescore,
-            How { online: true, .. } => Wanted::Online,
-            _ => Wanted::Usual,
+            How { new: true, .. } => RunIntent::RunFresh,
+            How { append: true, .. } => RunIntent::Append,
+            How { rescore: true, .. } => RunIntent::Rescore,
+            How { online: true, .. } => RunIntent::Online,
+            _ => RunIntent::Run,
         }
     }
 }
@@ -113,6 +113,8 @@ pub struct Started {
     pub resumed: bool,
     /// Items the source gives, where that is known.
     pub rows: u64,
+    /// Under which it was started; a server has its own.
+    pub change: Option<Change>,
 }
 
 pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
@@ -130,7 +132,7 @@ pub async fn finish(api: &Api, started: &Started, args: &Args) -> Result<Exit> {
         json: args.json,
         aside: args.how.online,
         continue_with: api.command(&args.again()),
-        wish: Wish { baseline: args.baseline.clone(), within: None, worst: args.worst },
+        options: Options { baseline: args.baseline.clone(), worst: args.worst },
         targets: args.report.clone(),
     };
     let follows = follow::rollback_follows(&ending);

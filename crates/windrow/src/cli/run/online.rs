@@ -9,19 +9,23 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use windrow_experiment::OnlineRows;
 use windrow_model::event::ITEMS_ARCHIVED;
+use windrow_model::record::Run;
 use windrow_model::state::RunEvent;
-use windrow_model::store::{NewItem, Store, StoreError};
-use windrow_model::{Clock, ItemId, RunId};
+use windrow_model::store::{NewItem, Store};
+use windrow_model::{ItemId, RunId};
 use windrow_wire::ItemDetailView;
-use windrow_workloads::experiment::Arrivals;
 
-use crate::app::error::{Error, Result};
-use crate::app::intake::{self, AHEAD, BATCH};
+use crate::app::App;
+use crate::app::audit::Change;
+use crate::app::control;
+use crate::app::items::{self, BATCH, QUEUED_AT_MOST};
 use crate::app::lookup;
-use crate::app::wiring::{self, App};
+use crate::cli::run::Started;
 use crate::cli::run::stream;
 use crate::cli::view::output;
+use crate::error::{Code, Error, Result};
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PAGE: usize = 256;
@@ -29,22 +33,23 @@ const PAGE: usize = 256;
 const DETAILS: usize = 100;
 
 /// Feeding and printing, in the background while the run is executed.
-pub struct NearStream {
+pub struct LocalStream {
     feeding: JoinHandle<Result<()>>,
     printing: JoinHandle<Result<Results>>,
     stop: Arc<tokio::sync::Notify>,
 }
 
-impl NearStream {
-    pub async fn open(app: &App, run: &str, resumed: bool) -> Result<Self> {
-        let (job, run) = lookup::run(app, run).await?;
-        let arrivals = intake::arrivals(app, &run).await?;
-        let feeder = Feeder { store: app.store.clone(), clock: app.clock(), run: run.id, arrivals };
+impl LocalStream {
+    pub async fn open(app: &App, started: &Started) -> Result<Self> {
+        let change = started.change.clone().expect("a run of this process was started by a change");
+        let (job, run) = lookup::run(app, &change.actor, &started.run).await?;
+        let arrivals = items::arrivals(app, &run).await?;
         let mut results = Results { store: app.store.clone(), run: run.id, kind: job.kind, after: 0 };
-        if !resumed {
+        if !started.resumed {
             results.after = app.store.outbox_reach().await?.newest;
         }
         let stop = Arc::new(tokio::sync::Notify::new());
+        let feeder = Feeder { app: app.clone(), change, run, arrivals };
         let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
         let printing = tokio::spawn(results.print_until(stop.clone()));
         Ok(Self { feeding, printing, stop })
@@ -80,10 +85,10 @@ pub fn lines_of_stdin() -> mpsc::Receiver<String> {
 }
 
 struct Feeder {
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    run: RunId,
-    arrivals: Arrivals,
+    app: App,
+    change: Change,
+    run: Run,
+    arrivals: OnlineRows,
 }
 
 impl Feeder {
@@ -91,19 +96,20 @@ impl Feeder {
         let (mut lines, mut line_no) = (Vec::with_capacity(BATCH), 0);
         while input.recv_many(&mut lines, BATCH).await > 0 {
             let items: Vec<NewItem> = lines.drain(..).flat_map(|line| self.items_in(&line, &mut line_no)).collect();
-            while self.store.run(self.run).await?.counters.queued > AHEAD {
+            while self.app.store.run(self.run.id).await?.counters.queued > QUEUED_AT_MOST {
                 tokio::time::sleep(LOOK_EVERY).await;
             }
-            match self.store.feed_items(self.run, items, self.clock.now()).await {
+            match items::feed(&self.app, &self.change, &self.run, items).await {
                 Ok(_) => {}
-                // Somebody cancelled the run, and it ends by itself.
-                Err(StoreError::IntakeClosed) => return Ok(()),
-                Err(error) => return Err(error.into()),
+                // The run was cancelled and ends by itself.
+                Err(error) if error.is(Code::IntakeClosed) => return Ok(()),
+                Err(error) => return Err(error),
             }
         }
-        match self.store.request_transition(self.run, RunEvent::Drain, &wiring::actor(), None, self.clock.now()).await {
-            Ok(_) | Err(StoreError::Forbidden(_)) => Ok(()),
-            Err(error) => Err(error.into()),
+        let job = self.run.job.to_string();
+        match control::request_transition(&self.app, &self.change, &job, RunEvent::Drain, None).await {
+            Err(error) if !error.is(Code::ForbiddenTransition) => Err(error),
+            _ => Ok(()),
         }
     }
 

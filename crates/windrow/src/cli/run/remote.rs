@@ -4,9 +4,8 @@
 use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
-use crate::app::results::Wish;
+use crate::app::resolve_run::RunIntent;
+use crate::app::results::Options;
 use crate::cli::run::dry_run;
 use crate::cli::run::job_text;
 use crate::cli::run::local;
@@ -14,6 +13,7 @@ use crate::cli::run::upload::Local;
 use crate::cli::run::{self, Args, Started};
 use crate::client::api::Api;
 use crate::client::remote::Remote;
+use crate::error::{Code, Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
 pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Result<Exit> {
@@ -29,17 +29,17 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
     let api = Api::Remote(remote.clone());
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
-        let _found = api.result(baseline, &Wish::default()).await?;
+        let _found = api.result(baseline, &Options::default()).await?;
     }
     let dataset = match local {
         Some(local) => Some(local.send(remote, args.quiet).await?),
         None => None,
     };
-    let wanted = args.how.wanted();
+    let intent = args.how.intent();
     let wish = Submit {
         file: text.clone(),
-        mode: Some(wanted.mode()),
-        fresh: wanted == crate::app::resolve_run::Wanted::Afresh,
+        mode: Some(intent.mode()),
+        fresh: intent == RunIntent::RunFresh,
         budget: args.budget.wanted().into(),
         first: args.first,
         dataset,
@@ -51,7 +51,8 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
     if !args.quiet {
         submitted.notes.iter().for_each(|note| eprintln!("{note}"));
     }
-    let started = Started { name: submitted.name, run: submitted.run, resumed: submitted.resumed, rows: 0 };
+    let started =
+        Started { name: submitted.name, run: submitted.run, resumed: submitted.resumed, rows: 0, change: None };
     run::finish(&api, &started, &args).await
 }
 

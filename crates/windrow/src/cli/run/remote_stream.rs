@@ -11,22 +11,22 @@ use windrow_model::state::{RunEvent, RunState};
 use windrow_wire::request::Reason;
 use windrow_wire::{Event, Fed, ItemDetailView, RunDetail};
 
-use crate::app::error::{Code, Error, Result};
-use crate::app::intake::BATCH;
+use crate::app::items::BATCH;
 use crate::cli::run::online::lines_of_stdin;
 use crate::cli::run::stream;
 use crate::cli::view::output;
 use crate::client::remote::{Happened, NOTHING, Remote};
+use crate::error::{Code, Error, Result};
 
 const TRY_AGAIN: Duration = Duration::from_millis(500);
 
 /// Feeding and printing, in the background while the run is followed.
-pub struct FarStream {
+pub struct RemoteStream {
     feeding: JoinHandle<Result<()>>,
     printing: JoinHandle<Result<()>>,
 }
 
-impl FarStream {
+impl RemoteStream {
     pub fn open(remote: &Remote, job: &str, run: &str) -> Self {
         let (remote, job, run) = (remote.clone(), job.to_owned(), run.to_owned());
         let feeder = Feeder { remote: remote.clone(), job: job.clone() };

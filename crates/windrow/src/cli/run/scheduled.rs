@@ -3,22 +3,20 @@
 
 use std::time::Duration;
 
-use windrow_engine::scheduled_request;
-use windrow_model::record::{Job, Schedule};
+use windrow_model::record::Schedule;
 use windrow_model::{JobId, Time};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
+use crate::app::App;
 use crate::app::submit;
-use crate::app::wiring::{self, App};
 use crate::cli::run::execute::Signals;
 use crate::cli::run::follow::{self, Shown};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 const LOOK_EVERY_MS: i64 = 1_000;
 
 /// Until somebody interrupts it, the job is taken off its schedule, or its run pauses.
-pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
+pub async fn keep(api: &Api, app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
     let mut announced = None;
     loop {
         let job = app.store.job(job).await?;
@@ -39,11 +37,8 @@ pub async fn keep(app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool
             }
             continue;
         };
-        last = match start_at(app, &job, at).await? {
-            Some(run) => {
-                let api = Api::Local(Box::new(app.clone()));
-                follow::to_end(&api, &job.name, &run.to_string(), false, Shown { json, quiet }).await?
-            }
+        last = match submit::start_scheduled(app, job.id, at).await? {
+            Some(run) => follow::to_end(api, &job.name, &run.to_string(), false, Shown { json, quiet }).await?,
             None => last,
         };
         if last == Exit::Interrupted {
@@ -61,14 +56,4 @@ async fn wait_a_little(app: &App, until: Option<Time>) -> Result<bool> {
         () = tokio::time::sleep(Duration::from_millis(left as u64)) => true,
         () = signals.next() => false,
     })
-}
-
-/// `None` when somebody else has started it.
-async fn start_at(app: &App, job: &Job, at: Time) -> Result<Option<windrow_model::RunId>> {
-    let job = app.store.job(job.id).await?;
-    if job.schedule.as_ref().and_then(|schedule| schedule.next_at) != Some(at) {
-        return Ok(None);
-    }
-    let request = scheduled_request(app.store.as_ref(), &job, at, wiring::actor()).await?;
-    submit::submit(app, request).await.map(Some)
 }

@@ -2,38 +2,38 @@
 
 use tokio::task::JoinHandle;
 
-use crate::app::error::{Error, Result};
 use crate::cli::run::Started;
-use crate::cli::run::online::NearStream;
-use crate::cli::run::remote_stream::FarStream;
+use crate::cli::run::online::LocalStream;
+use crate::cli::run::remote_stream::RemoteStream;
 use crate::client::api::Api;
+use crate::error::{Error, Result};
 
 pub enum Stream {
-    Near(NearStream),
-    Far(FarStream),
+    Local(LocalStream),
+    Remote(RemoteStream),
 }
 
 impl Stream {
     pub async fn open(api: &Api, started: &Started) -> Result<Self> {
         match api {
-            Api::Local(app) => Ok(Self::Near(NearStream::open(app, &started.run, started.resumed).await?)),
-            Api::Remote(remote) => Ok(Self::Far(FarStream::open(remote, &started.name, &started.run))),
+            Api::Local(app, _) => Ok(Self::Local(LocalStream::open(app, started).await?)),
+            Api::Remote(remote) => Ok(Self::Remote(RemoteStream::open(remote, &started.name, &started.run))),
         }
     }
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
         match self {
-            Self::Near(stream) => stream.broken().await,
-            Self::Far(stream) => stream.broken().await,
+            Self::Local(stream) => stream.broken().await,
+            Self::Remote(stream) => stream.broken().await,
         }
     }
 
     /// After the run has ended (`over`) or was left: what landed last is printed too.
     pub async fn close(self, over: bool) -> Result<()> {
         match self {
-            Self::Near(stream) => stream.close().await,
-            Self::Far(stream) => stream.close(over).await,
+            Self::Local(stream) => stream.close().await,
+            Self::Remote(stream) => stream.close(over).await,
         }
     }
 }

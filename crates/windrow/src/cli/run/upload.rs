@@ -4,16 +4,15 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use windrow_jobfile::dataset::{DatasetFile, Format};
+use windrow_jobfile::yaml::{Content, Node};
 use windrow_wire::DatasetDetail;
 use windrow_wire::request::Rows;
-use windrow_workloads::dataset::{DatasetFile, Format};
-use windrow_workloads::job_file::{Content, Node};
 
-use crate::app::dataset_named;
-use crate::app::error::{Code, Error, Result};
-use crate::app::exit::Exit;
+use crate::app::lookup::check_dataset_name;
 use crate::cli::view::counting;
 use crate::client::remote::{Remote, Upload};
+use crate::error::{Code, Error, Exit, Result};
 
 const DIGITS: usize = 16;
 
@@ -87,7 +86,7 @@ async fn name_of(path: PathBuf, read_as: String) -> Result<String> {
         Error::new(format!("the dataset {shown} cannot be read: {error}"), "check that it may be read")
     })?;
     let name = format!("{stem}-{}", &hash[..DIGITS]);
-    dataset_named::check_name(&name).map_err(|why| Error::new(why, "rename the file"))
+    check_dataset_name(&name).map_err(|why| Error::new(why, "rename the file"))
 }
 
 fn hash(path: &Path, read_as: &str) -> std::io::Result<String> {

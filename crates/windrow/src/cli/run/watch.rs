@@ -8,10 +8,10 @@ use windrow_model::Clock;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
-use crate::app::error::{Code, Error, Result};
 use crate::cli::run::execute::{Ending, Pace, Signals};
 use crate::cli::view::progress::Progress;
 use crate::client::remote::{Events, Happened, Remote};
+use crate::error::{Code, Error, Result};
 
 /// A look at the run at most so often, and at least so often where no event comes.
 const LOOK_AT_MOST_EVERY: Duration = Duration::from_millis(100);

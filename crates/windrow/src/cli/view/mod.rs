@@ -2,5 +2,3 @@ pub mod counting;
 pub mod output;
 pub mod progress;
 pub mod result;
-pub mod tables;
-pub mod text;

@@ -12,7 +12,7 @@ use windrow_model::rollout::Holdup;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
-use crate::cli::view::text;
+use crate::text;
 
 const LINE_EVERY: Duration = Duration::from_secs(3);
 /// The rate is that of the last seconds: it follows a provider that slows down.

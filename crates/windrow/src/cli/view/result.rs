@@ -1,20 +1,17 @@
 //! The end of a run, for a person as a table, for a program as one object; and the exit code.
 
-use windrow_model::aggregate::Aggregates;
 use windrow_model::state::Mode;
 use windrow_wire::{ItemRow, RunDetail, RunResult};
-use windrow_workloads::operation;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::results::Wish;
+use crate::app::results::Options;
 use crate::cli::results::report;
 use crate::cli::results::report::Target;
 use crate::cli::run::execute::{Ending, Pace};
 use crate::cli::view::output;
-use crate::cli::view::tables;
-use crate::cli::view::text;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
+use crate::text::tables;
 
 /// How the result is to be shown.
 pub struct Report {
@@ -24,7 +21,7 @@ pub struct Report {
     pub aside: bool,
     /// The command that continues an interrupted run.
     pub continue_with: String,
-    pub wish: Wish,
+    pub options: Options,
     /// Files to be written beside.
     pub targets: Vec<Target>,
 }
@@ -41,7 +38,7 @@ pub async fn show(api: &Api, ending: Ending, report: Report) -> Result<Exit> {
 /// What there is so far, and how to go on.
 async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit) -> Result<Exit> {
     if report.json {
-        let so_far = api.result(&run.id, &Wish::default()).await?;
+        let so_far = api.result(&run.id, &Options::default()).await?;
         output::print_json(&RunResult { resumed: report.resumed, exit_code: exit.code(), ..so_far });
     }
     let (items, again) = (&run.items, &report.continue_with);
@@ -54,7 +51,7 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
         }
         (Exit::ItemsFailed, Some(reason), _) => {
             let name = api.job(&run.job).await?.job.name;
-            let here = if matches!(api, Api::Local(_)) { " --here" } else { "" };
+            let here = if matches!(api, Api::Local(..)) { " --here" } else { "" };
             eprintln!(
                 "paused: {reason}; {done}\ngo on all the same:  {}\ntake it back:        {}, then {}",
                 api.command(&format!("jobs resume {name}{here} --max-failed N")),
@@ -62,7 +59,7 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
                 api.command(&format!("jobs rollback {name}")),
             );
         }
-        (_, _, Api::Local(_)) => eprintln!("interrupted: {done}; continue with: {again}"),
+        (_, _, Api::Local(..)) => eprintln!("interrupted: {done}; continue with: {again}"),
         (_, _, Api::Remote(_)) => {
             let cancel = api.command(&format!("jobs cancel {}", run.job));
             eprintln!("left: {done}, and the server goes on\nfollow it again:  {again}\nend it:           {cancel}");
@@ -77,7 +74,7 @@ pub async fn show_earlier(api: &Api, run: &str, report: &Report) -> Result<Exit>
 }
 
 async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report) -> Result<Exit> {
-    let result = RunResult { resumed: wanted.resumed, ..api.result(run, &wanted.wish).await? };
+    let result = RunResult { resumed: wanted.resumed, ..api.result(run, &wanted.options).await? };
     match (wanted.json, wanted.aside) {
         (true, false) => output::print_json(&result),
         // One more line among the results.
@@ -86,7 +83,7 @@ async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report)
         (false, false) => output::print(&page(api, &result, pace)),
     }
     for target in &wanted.targets {
-        report::write(api, run, &wanted.wish, target).await?;
+        report::write(api, run, &wanted.options, target).await?;
     }
     Ok(Exit::of_code(result.exit_code))
 }
@@ -96,9 +93,7 @@ fn page(api: &Api, result: &RunResult, pace: Option<Pace>) -> String {
     let head = format!("{}: {} · run {} · {} · {}", job.name, run.status, run.no, run.mode, run.id);
     let mut page = format!("{head}\n\n{}", output::facts(&facts(result, pace)));
     if !result.evaluators.is_empty() {
-        let (evaluators, agreement) = (result.evaluators.clone(), result.agreement.clone());
-        let aggregates = Aggregates { evaluators, agreement, ..Aggregates::default() };
-        page += &format!("\n{}", tables::evaluators(&aggregates, &result.judges));
+        page += &format!("\n{}", tables::evaluators(&result.evaluators, &result.agreement, &result.judges));
     }
     if let (Some(baseline), Some(comparison)) = (&result.baseline, &result.comparison)
         && comparison.has_rows()
@@ -111,7 +106,7 @@ fn page(api: &Api, result: &RunResult, pace: Option<Pace>) -> String {
     if !result.worst.is_empty() {
         page += &format!("\n{}", tables::worst(&result.worst));
     }
-    if job.kind == operation::KIND {
+    if job.kind == windrow_operation::KIND {
         page += &after_operation(api, result);
     }
     if let Some(first) = result.failed.first() {

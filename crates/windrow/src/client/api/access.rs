@@ -1,45 +1,37 @@
-//! Who may use a server, and who changed what.
+//! API keys and the audit log.
 
 use windrow_model::audit::AuditFilter;
 use windrow_wire::request::NewKey;
-use windrow_wire::{AuditLine, AuditList, CreatedKey, KeyList, KeyView};
+use windrow_wire::{AuditList, CreatedKey, KeyList, KeyView};
 
-use crate::app::api_key::{self, Wish};
-use crate::app::error::Result;
-use crate::app::wiring;
+use crate::app::{audit, keys};
 use crate::client::api::Api;
 use crate::client::remote::NOTHING;
+use crate::error::Result;
 
 impl Api {
     pub async fn keys(&self) -> Result<KeyList> {
         match self {
-            Api::Local(app) => {
-                let keys = app.access.keys().await?.iter().map(|key| KeyView::of(key, app.now())).collect();
-                Ok(KeyList { keys })
-            }
+            Api::Local(app, actor) => keys::list(app, actor).await,
             Api::Remote(remote) => remote.get(&["keys"], NOTHING).await,
         }
     }
 
-    pub async fn create_key(&self, wish: Wish) -> Result<CreatedKey> {
+    pub async fn create_key(&self, wish: NewKey) -> Result<CreatedKey> {
         match self {
-            Api::Local(app) => {
-                let (secret, key) = api_key::create(app, wish, &wiring::actor()).await?;
-                Ok(CreatedKey { secret: secret.to_string(), key: KeyView::of(&key, app.now()) })
+            Api::Local(app, actor) => {
+                let name = wish.name.clone();
+                app.act(actor, "keys create", &name, |change| async move { keys::create(app, &change, wish).await })
+                    .await
             }
-            Api::Remote(remote) => {
-                let Wish { name, role, workspace, lifetime_ms } = wish;
-                let expires_in = lifetime_ms.map(|ms| format!("{ms}ms"));
-                remote.post(&["keys"], &NewKey { name, role, workspace, expires_in }).await
-            }
+            Api::Remote(remote) => remote.post(&["keys"], &wish).await,
         }
     }
 
     pub async fn revoke_key(&self, key: &str) -> Result<KeyView> {
         match self {
-            Api::Local(app) => {
-                let found = api_key::find(app, None, key).await?;
-                Ok(KeyView::of(&app.access.revoke_key(found.id, app.now()).await?, app.now()))
+            Api::Local(app, actor) => {
+                app.act(actor, "keys revoke", key, |change| async move { keys::revoke(app, &change, key).await }).await
             }
             Api::Remote(remote) => remote.delete(&["keys", key], NOTHING).await,
         }
@@ -48,12 +40,7 @@ impl Api {
     /// A server shows what the caller may see, so it is not asked for a workspace.
     pub async fn audit(&self, filter: AuditFilter) -> Result<AuditList> {
         match self {
-            Api::Local(app) => {
-                let limit = filter.limit;
-                let found = app.audit.audit(filter).await?;
-                let next = found.last().filter(|_| found.len() == limit).map(|entry| entry.id);
-                Ok(AuditList { entries: found.iter().map(AuditLine::from).collect(), next })
-            }
+            Api::Local(app, actor) => audit::list(app, actor, filter).await,
             Api::Remote(remote) => {
                 let AuditFilter { actor, before, limit, .. } = filter;
                 remote.get(&["audit"], &(("actor", actor), ("before", before), ("limit", limit))).await

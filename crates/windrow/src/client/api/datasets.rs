@@ -3,40 +3,32 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use windrow_model::access::DEFAULT_WORKSPACE;
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::export::{self, ExportError};
+use windrow_jobfile::dataset::write::Out;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::export::{self, ExportError};
-use windrow_workloads::dataset::import;
-use windrow_workloads::dataset::write::Out;
 
-use crate::app::dataset_named::{self, Named};
-use crate::app::detail;
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
-use crate::app::listing;
+use crate::app::datasets;
+use crate::app::lookup::DatasetName;
 use crate::client::api::Api;
 use crate::client::remote::Remote;
+use crate::error::{Code, Error, Result};
 
-/// A workspace that is not named is the usual one of the folder, or the one of the key at a server.
+/// A workspace that is not named is the default one here, or the one of the key at a server.
 type Workspace<'a> = Option<&'a str>;
-
-fn here(workspace: Workspace<'_>) -> &str {
-    workspace.unwrap_or(DEFAULT_WORKSPACE)
-}
 
 impl Api {
     pub async fn datasets(&self, workspace: Workspace<'_>) -> Result<DatasetList> {
         match self {
-            Api::Local(app) => listing::datasets(app, here(workspace)).await,
+            Api::Local(app, actor) => datasets::list(app, actor, workspace).await,
             Api::Remote(remote) => remote.get(&["datasets"], &[("workspace", workspace)]).await,
         }
     }
 
-    /// With so many of its first rows.
-    pub async fn dataset(&self, workspace: Workspace<'_>, named: &Named, rows: usize) -> Result<DatasetDetail> {
+    /// With its first rows.
+    pub async fn dataset(&self, workspace: Workspace<'_>, named: &DatasetName, rows: usize) -> Result<DatasetDetail> {
         match self {
-            Api::Local(app) => detail::of_dataset(app, here(workspace), named, rows).await,
+            Api::Local(app, actor) => datasets::show(app, actor, workspace, named, rows).await,
             Api::Remote(remote) => {
                 let query = (("workspace", workspace), ("version", named.version), ("rows", rows));
                 remote.get(&["datasets", &named.name], &query).await
@@ -53,7 +45,7 @@ impl Api {
         limit: usize,
     ) -> Result<DatasetDiff> {
         match self {
-            Api::Local(app) => detail::of_versions(app, here(workspace), name, (old, new), limit).await,
+            Api::Local(app, actor) => datasets::diff(app, actor, workspace, name, (old, new), limit).await,
             Api::Remote(remote) => {
                 let query = (("workspace", workspace), ("old", old), ("new", new), ("limit", limit));
                 remote.get(&["datasets", name, "diff"], &query).await
@@ -61,12 +53,11 @@ impl Api {
         }
     }
 
-    pub async fn delete_dataset(&self, workspace: Workspace<'_>, named: &Named) -> Result<DatasetDeleted> {
+    pub async fn delete_dataset(&self, workspace: Workspace<'_>, named: &DatasetName) -> Result<DatasetDeleted> {
         match self {
-            Api::Local(app) => {
-                let deleted = dataset_named::drop(app, here(workspace), named).await?;
-                import::sweep(&*app.datasets).await?;
-                Ok(deleted)
+            Api::Local(app, actor) => {
+                let delete = |change| async move { datasets::delete(app, &change, workspace, named).await };
+                app.act(actor, "datasets delete", &named.name, delete).await
             }
             Api::Remote(remote) => {
                 let query = (("workspace", workspace), ("version", named.version));
@@ -75,19 +66,18 @@ impl Api {
         }
     }
 
-    /// Writes the rows of a version; `written` counts them, or at a server their bytes.
+    /// Writes the rows of a version; `written` counts rows, or bytes from a server.
     pub async fn export(
         &self,
         workspace: Workspace<'_>,
-        named: &Named,
+        named: &DatasetName,
         format: Format,
         out: Out,
         written: &AtomicU64,
     ) -> Result<()> {
         match self {
-            Api::Local(app) => {
-                let (_, versions) = dataset_named::dataset(app, here(workspace), &named.name).await?;
-                let version = dataset_named::choose(named, &versions)?;
+            Api::Local(app, actor) => {
+                let version = datasets::version(app, actor, workspace, named).await?;
                 let exported = export::export(&*app.datasets, &version, format, out, written).await;
                 exported.or_else(failed)
             }
@@ -99,7 +89,7 @@ impl Api {
 async fn export_from(
     remote: &Remote,
     workspace: Workspace<'_>,
-    named: &Named,
+    named: &DatasetName,
     format: Format,
     mut out: Out,
     written: &AtomicU64,
@@ -122,10 +112,10 @@ async fn export_from(
 
 fn failed(error: ExportError) -> Result<()> {
     match error {
-        // A reader that went away (`| head`) is no error.
+        // A reader that closed the pipe (`| head`) is no error.
         ExportError::File(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         ExportError::Store(error) => Err(error.into()),
-        ExportError::Format(why) => Err(Error::new(why, "").ending_with(Exit::Usage)),
-        error => Err(Error::new(error.to_string(), "check that the disk has room")),
+        ExportError::Format(why) => Err(Error::new(why, "").coded(Code::BadRequest)),
+        error => Err(Error::new(error.to_string(), "check that the disk has free space")),
     }
 }

@@ -1,23 +1,17 @@
-//! Plans of ingest.
+//! Ingest jobs.
 
 use windrow_wire::request::{Backfill, EditCheckpoint, RestoreCheckpoint};
 use windrow_wire::{CheckpointList, CheckpointView, Lineage, Submitted};
 
-use crate::app::error::Result;
-use crate::app::ingest::{self, Wish};
-use crate::app::lookup;
-use crate::app::submit;
-use crate::app::wiring;
+use crate::app::ingest::{self, LineageOptions};
 use crate::client::api::Api;
+use crate::error::Result;
 
 impl Api {
     /// Of a run, named as `JOB`, `JOB#3` or by its id.
-    pub async fn lineage(&self, run: &str, wish: Wish) -> Result<Lineage> {
+    pub async fn lineage(&self, run: &str, wish: LineageOptions) -> Result<Lineage> {
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::run(app, run).await?;
-                ingest::lineage(app, &job, &run, wish).await
-            }
+            Api::Local(app, actor) => ingest::lineage(app, actor, run, wish).await,
             Api::Remote(remote) => {
                 let query =
                     (("slice", &wish.slice), ("after", wish.after), ("limit", wish.limit), ("batches", wish.batches));
@@ -35,10 +29,7 @@ impl Api {
         limit: usize,
     ) -> Result<CheckpointList> {
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::job(app, job).await?;
-                ingest::checkpoints(app, &job, &run, slice, below, limit).await
-            }
+            Api::Local(app, actor) => ingest::checkpoints(app, actor, job, slice, below, limit).await,
             Api::Remote(remote) => {
                 let query = (("slice", slice), ("below", below), ("limit", limit));
                 remote.get(&["jobs", job, "checkpoints"], &query).await
@@ -48,9 +39,9 @@ impl Api {
 
     pub async fn restore_checkpoint(&self, job: &str, wish: RestoreCheckpoint) -> Result<CheckpointView> {
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::job(app, job).await?;
-                ingest::restore(app, &job, &run, wish, &wiring::actor()).await
+            Api::Local(app, actor) => {
+                let restore = |change| async move { ingest::restore(app, &change, job, wish).await };
+                app.act(actor, "ingest restore", job, restore).await
             }
             Api::Remote(remote) => remote.post(&["jobs", job, "checkpoints", "restore"], &wish).await,
         }
@@ -58,23 +49,23 @@ impl Api {
 
     pub async fn edit_checkpoint(&self, job: &str, wish: EditCheckpoint) -> Result<CheckpointView> {
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::job(app, job).await?;
-                ingest::edit(app, &job, &run, wish, &wiring::actor()).await
+            Api::Local(app, actor) => {
+                app.act(actor, "ingest edit", job, |change| async move { ingest::edit(app, &change, job, wish).await })
+                    .await
             }
             Api::Remote(remote) => remote.post(&["jobs", job, "checkpoints", "edit"], &wish).await,
         }
     }
 
-    /// Starts a run that reads slices again; returns its id.
+    /// Starts a run that fetches slices again; returns its id.
     pub async fn backfill(&self, job: &str, wish: Backfill) -> Result<String> {
-        match self {
-            Api::Local(app) => {
-                let (job, latest) = lookup::job(app, job).await?;
-                let request = ingest::backfill(app, &job, &latest, &wish).await?;
-                Ok(submit::submit(app, request).await?.to_string())
+        let started: Submitted = match self {
+            Api::Local(app, actor) => {
+                let backfill = |change| async move { ingest::backfill(app, &change, job, wish, None).await };
+                app.act(actor, "ingest backfill", job, backfill).await?
             }
-            Api::Remote(remote) => Ok(remote.post::<Submitted>(&["jobs", job, "backfill"], &wish).await?.run),
-        }
+            Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await?,
+        };
+        Ok(started.run)
     }
 }

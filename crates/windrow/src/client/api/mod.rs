@@ -1,6 +1,6 @@
-//! Who answers a command: the data folder right here, or a server that has one. Every question and every
-//! wish is one method with both ways side by side. The answers have the same shapes, so that what a command
-//! shows does not depend on who gave them.
+//! Who answers a command: this process on a data directory, or a server. Every question and every change is one
+//! method: a call of the use case in `app`, or the request that calls it on the server. Answers have the same shapes,
+//! so commands cannot tell the two apart.
 
 mod access;
 mod datasets;
@@ -14,60 +14,45 @@ mod secrets;
 mod steering;
 mod webhooks;
 
-use std::pin::Pin;
-
-use crate::app::audited;
-use crate::app::error::Result;
-use crate::app::exit::Exit;
-use crate::app::wiring::App;
+use crate::app::App;
+use crate::app::actor::Actor;
 use crate::client::remote::Remote;
+use crate::error::Result;
 use crate::node::options::GlobalOptions;
 
-pub use steering::MORE;
-
-/// What a server gives at most in one answer.
+/// The largest page a server returns.
 const PAGE: usize = 1000;
 
 pub enum Api {
-    Local(Box<App>),
+    Local(Box<App>, Actor),
     Remote(Remote),
 }
 
 impl Api {
-    /// On a folder that exists, unless a server is meant.
+    pub fn local(app: App) -> Self {
+        Api::Local(Box::new(app), Actor::local())
+    }
+
+    /// On a data directory that exists, unless a server is named.
     pub async fn open(options: &GlobalOptions, remote: Option<Remote>) -> Result<Self> {
         match remote {
             Some(remote) => Ok(Api::Remote(remote)),
-            None => Ok(Api::Local(Box::new(App::open(options).await?))),
+            None => Ok(Api::local(App::open(options).await?)),
         }
     }
 
-    /// The same on a folder that is made if need be.
+    /// As [`open`](Self::open), on a data directory that is created if need be.
     pub async fn create(options: &GlobalOptions, remote: Option<Remote>) -> Result<Self> {
         match remote {
             Some(remote) => Ok(Api::Remote(remote)),
-            None => Ok(Api::Local(Box::new(App::create(options).await?))),
+            None => Ok(Api::local(App::create(options).await?)),
         }
     }
 
-    /// Does the work of a command that changes something. What changes here is written down here; a server
-    /// does so itself.
-    pub fn change<'a>(
-        &'a self,
-        operation: &'a str,
-        resource: impl Into<String>,
-        work: impl Future<Output = Result<Exit>> + 'a,
-    ) -> Pin<Box<dyn Future<Output = Result<Exit>> + 'a>> {
-        match self {
-            Api::Local(app) => Box::pin(audited::change(app, operation, resource, work)),
-            Api::Remote(_) => Box::pin(work),
-        }
-    }
-
-    /// A command line for the same folder or server, to be shown as a hint.
+    /// A command line for the same data directory or server, to be shown as a hint.
     pub fn command(&self, arguments: &str) -> String {
         match self {
-            Api::Local(app) => app.command(arguments),
+            Api::Local(app, _) => app.command(arguments),
             Api::Remote(remote) => remote.command(arguments),
         }
     }

@@ -1,31 +1,26 @@
-//! Values that are kept sealed. They go in and never come out.
+//! Encrypted secrets. Values go in and never come out.
 
 use serde_json::json;
-use windrow_model::access::DEFAULT_WORKSPACE;
-use windrow_wire::{SecretList, SecretSet, SecretView};
+use windrow_wire::{SecretList, SecretSet};
 
-use crate::app::error::Result;
-use crate::app::wiring;
+use crate::app::secrets;
 use crate::client::api::Api;
+use crate::error::Result;
 
-/// Without a workspace: the folder's default one, or that of the key at a server.
+/// A workspace that is not named is the default one here, or the one of the key at a server.
 impl Api {
     pub async fn secrets(&self, workspace: Option<&str>) -> Result<SecretList> {
         match self {
-            Api::Local(app) => {
-                let listed = app.vault().list(workspace.unwrap_or(DEFAULT_WORKSPACE)).await?;
-                Ok(SecretList { secrets: listed.iter().map(SecretView::from).collect() })
-            }
+            Api::Local(app, actor) => secrets::list(app, actor, workspace).await,
             Api::Remote(remote) => remote.get(&["secrets"], &[("workspace", workspace)]).await,
         }
     }
 
     pub async fn set_secret(&self, workspace: Option<&str>, name: &str, value: &str) -> Result<SecretSet> {
         match self {
-            Api::Local(app) => {
-                let workspace = workspace.unwrap_or(DEFAULT_WORKSPACE);
-                let created = app.vault().set(workspace, name, value, &wiring::actor(), app.now()).await?;
-                Ok(SecretSet { name: name.to_owned(), workspace: workspace.to_owned(), created })
+            Api::Local(app, actor) => {
+                let set = |change| async move { secrets::set(app, &change, workspace, name, value).await };
+                app.act(actor, "secrets set", name, set).await
             }
             Api::Remote(remote) => {
                 remote.put(&["secrets", name], &[("workspace", workspace)], &json!({ "value": value })).await
@@ -35,7 +30,10 @@ impl Api {
 
     pub async fn delete_secret(&self, workspace: Option<&str>, name: &str) -> Result<()> {
         match self {
-            Api::Local(app) => app.vault().delete(workspace.unwrap_or(DEFAULT_WORKSPACE), name).await,
+            Api::Local(app, actor) => {
+                let delete = |change| async move { secrets::delete(app, &change, workspace, name).await };
+                app.act(actor, "secrets delete", name, delete).await
+            }
             Api::Remote(remote) => remote.delete_silently(&["secrets", name], &[("workspace", workspace)]).await,
         }
     }

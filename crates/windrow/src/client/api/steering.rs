@@ -1,33 +1,27 @@
-//! What somebody wants of a job. Who carries it out is for the commands to say.
+//! What is asked of a job.
 
 use windrow_model::JobId;
-use windrow_model::record::RunLimits;
 use windrow_model::state::RunEvent;
-use windrow_model::store::Retention;
 use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
 use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
-use crate::app::control::{self, Wisher};
-use crate::app::delete;
-use crate::app::error::{Code, Result};
-use crate::app::lookup;
-use crate::app::retry;
-use crate::app::submit;
-use crate::app::wiring;
+use crate::app::{control, submit};
 use crate::client::api::Api;
 use crate::client::remote::NOTHING;
-
-pub const MORE: &str = "give it more with `--budget DOLLARS` or `--budget-tokens N`";
-const DAY_MS: i64 = 86_400_000;
+use crate::error::Result;
 
 impl Api {
     /// Pause, cancel, terminate or drain the job's latest run.
     pub async fn request_transition(&self, job: &str, event: RunEvent, reason: Option<&str>) -> Result<RunDetail> {
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::job(app, job).await?;
-                let actor = wiring::actor();
-                control::request_transition(app, &job, &run, event, Wisher { actor: &actor, reason }).await
+            Api::Local(app, actor) => {
+                let operation = match event {
+                    RunEvent::Terminate => "jobs cancel".to_owned(),
+                    event => format!("jobs {event}"),
+                };
+                let request =
+                    |change| async move { control::request_transition(app, &change, job, event, reason).await };
+                app.act(actor, &operation, job, request).await
             }
             Api::Remote(remote) => {
                 let reason = Reason { reason: reason.map(str::to_owned) };
@@ -36,76 +30,60 @@ impl Api {
         }
     }
 
-    /// Let a paused run go on, with another budget or cap on failures if one is given.
+    /// Resumes a paused run, with another budget or failure cap if one is given.
     pub async fn resume(&self, job: &str, budget: Budget, max_failed: Option<i64>) -> Result<RunDetail> {
+        let wish = Resume { budget: budget.into(), max_failed };
         match self {
-            Api::Local(app) => {
-                let (job, run) = lookup::job(app, job).await?;
-                let actor = wiring::actor();
-                let limits = RunLimits {
-                    max_tokens: budget.tokens.or(run.limits.max_tokens),
-                    max_cost_nanos: budget.cost_nanos.or(run.limits.max_cost_nanos),
-                    max_failed: max_failed.or(run.limits.max_failed),
-                    ..run.limits
-                };
-                let run = control::amend(app, run, limits, &actor, MORE).await?;
-                control::request_transition(app, &job, &run, RunEvent::Resume, Wisher { actor: &actor, reason: None })
-                    .await
+            Api::Local(app, actor) => {
+                let resume = |change| async move { control::resume(app, &change, job, wish).await };
+                app.act(actor, "jobs resume", job, resume).await
             }
-            Api::Remote(remote) => {
-                let wish = Resume { budget: budget.into(), max_failed };
-                let answer = remote.post(&["jobs", job, "resume"], &wish).await;
-                answer.map_err(|error| error.advising(Code::BudgetSpent, MORE))
-            }
+            Api::Remote(remote) => remote.post(&["jobs", job, "resume"], &wish).await,
         }
     }
 
     /// Starts a run of what failed; returns its id.
     pub async fn retry(&self, job: &str, wish: Retry) -> Result<String> {
-        match self {
-            Api::Local(app) => {
-                let (job, latest) = lookup::job(app, job).await?;
-                let request = retry::request(app, &job, &latest, &wish).await?;
-                Ok(submit::submit(app, request).await?.to_string())
+        let started: Submitted = match self {
+            Api::Local(app, actor) => {
+                let retry = |change| async move { submit::retry(app, &change, job, wish, None).await };
+                app.act(actor, "jobs retry", job, retry).await?
             }
-            Api::Remote(remote) => Ok(remote.post::<Submitted>(&["jobs", job, "retry"], &wish).await?.run),
-        }
+            Api::Remote(remote) => remote.post(&["jobs", job, "retry"], &wish).await?,
+        };
+        Ok(started.run)
     }
 
-    /// Starts another job with the definition of this one; returns the id of its run.
+    /// Starts another job with the same definition; returns the id of its run.
     pub async fn copy(&self, job: &str, name: &str) -> Result<String> {
-        match self {
-            Api::Local(app) => {
-                let (job, latest) = lookup::job(app, job).await?;
-                let request = submit::of_copy(app, &job, &latest, name.to_owned(), false).await?;
-                Ok(submit::submit(app, request).await?.to_string())
+        let wish = CloneRequest { name: name.to_owned() };
+        let started: Submitted = match self {
+            Api::Local(app, actor) => {
+                let clone = |change| async move { submit::clone(app, &change, job, wish, None).await };
+                app.act(actor, "jobs clone", job, clone).await?
             }
-            Api::Remote(remote) => {
-                let wish = CloneRequest { name: name.to_owned() };
-                Ok(remote.post::<Submitted>(&["jobs", job, "clone"], &wish).await?.run)
-            }
-        }
+            Api::Remote(remote) => remote.post(&["jobs", job, "clone"], &wish).await?,
+        };
+        Ok(started.run)
     }
 
-    /// Lets the job start by itself at these times.
     pub async fn schedule(&self, job: &str, cron: &str) -> Result<ScheduleView> {
-        match self {
-            Api::Local(app) => {
-                let (job, _) = lookup::job(app, job).await?;
-                Ok((&submit::schedule(app, &job, cron.to_owned(), &wiring::actor()).await?).into())
+        let cron = cron.to_owned();
+        let scheduled: ScheduledJob = match self {
+            Api::Local(app, actor) => {
+                let schedule = |change| async move { control::schedule(app, &change, job, cron).await };
+                app.act(actor, "jobs schedule", job, schedule).await?
             }
-            Api::Remote(remote) => {
-                let wish = ScheduleRequest { cron: cron.to_owned() };
-                Ok(remote.put::<ScheduledJob>(&["jobs", job, "schedule"], NOTHING, &wish).await?.schedule)
-            }
-        }
+            Api::Remote(remote) => remote.put(&["jobs", job, "schedule"], NOTHING, &ScheduleRequest { cron }).await?,
+        };
+        Ok(scheduled.schedule)
     }
 
     pub async fn unschedule(&self, job: &str) -> Result<()> {
         match self {
-            Api::Local(app) => {
-                let (job, _) = lookup::job(app, job).await?;
-                Ok(app.store.schedule(job.id, None, &wiring::actor(), app.now()).await?)
+            Api::Local(app, actor) => {
+                let unschedule = |change| async move { control::unschedule(app, &change, job).await };
+                app.act(actor, "jobs unschedule", job, unschedule).await
             }
             Api::Remote(remote) => remote.delete_silently(&["jobs", job, "schedule"], NOTHING).await,
         }
@@ -113,30 +91,27 @@ impl Api {
 
     pub async fn delete(&self, job: &str) -> Result<()> {
         match self {
-            Api::Local(app) => {
-                let (job, _) = lookup::job(app, job).await?;
-                app.store.delete_job(job.id).await?;
-                Ok(delete::sweep(app).await?)
+            Api::Local(app, actor) => {
+                app.act(actor, "jobs delete", job, |change| async move { control::delete(app, &change, job).await })
+                    .await
             }
             Api::Remote(remote) => remote.delete_silently(&["jobs", job], NOTHING).await,
         }
     }
 
-    /// Deletes what ended longer ago than so many days.
+    /// Deletes jobs that finished longer ago than this many days.
     pub async fn clean_up(&self, completed: i64, failed: i64) -> Result<Deleted> {
+        let wish = CleanUp { completed_days: Some(completed), failed_days: Some(failed) };
         match self {
-            Api::Local(app) => {
-                let retention = Retention { completed_ms: completed * DAY_MS, failed_ms: failed * DAY_MS };
-                delete::clean_up(app, retention).await
+            Api::Local(app, actor) => {
+                let clean_up = |change| async move { control::clean_up(app, &change, wish).await };
+                app.act(actor, "jobs clean-up", "", clean_up).await
             }
-            Api::Remote(remote) => {
-                let wish = CleanUp { completed_days: Some(completed), failed_days: Some(failed) };
-                remote.post(&["clean-up"], &wish).await
-            }
+            Api::Remote(remote) => remote.post(&["clean-up"], &wish).await,
         }
     }
 
-    /// How the job is called, where it was named by its id.
+    /// The name of a job that may be given by its id.
     pub async fn name_of(&self, job: &str) -> Result<String> {
         match job.parse::<JobId>() {
             Ok(_) => Ok(self.job(job).await?.job.name),

@@ -7,9 +7,8 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use reqwest::{Certificate, Url};
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
 use crate::client::remote::Remote;
+use crate::error::{Error, Exit, Result};
 use crate::worker::Link;
 
 const SERVER: &str = "WINDROW_SERVER";

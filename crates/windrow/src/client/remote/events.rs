@@ -7,8 +7,8 @@ use reqwest::Response;
 use tokio::time::timeout;
 use windrow_wire::Event;
 
-use crate::app::error::{Code, Error, Result};
 use crate::client::remote::Remote;
+use crate::error::{Code, Error, Result};
 
 /// A server that lives says so every 15 s.
 const SILENT_AT_MOST: Duration = Duration::from_secs(45);

@@ -14,7 +14,7 @@ use reqwest::{Body, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::app::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result};
 
 pub use address::ServerArgs;
 pub use events::{Events, Happened};

@@ -1,15 +1,14 @@
-//! An answer that is no, as the error that a command on a folder would have given.
+//! An error response of a server, as the error that the command would have given on a data directory.
 
 use std::sync::Arc;
 
 use reqwest::{Response, StatusCode};
+use windrow_jobfile::Report;
+use windrow_jobfile::diagnostics::{About, Excerpt, Problem as Found};
 use windrow_wire::{PlacedProblem, Problem};
-use windrow_workloads::Report;
-use windrow_workloads::report::{About, Excerpt, Problem as Found};
 
-use crate::app::error::{Code, Error};
-use crate::app::exit::Exit;
 use crate::client::remote::Remote;
+use crate::error::{Code, Error};
 
 pub async fn error(remote: &Remote, answer: Response) -> Error {
     let status = answer.status();
@@ -17,8 +16,8 @@ pub async fn error(remote: &Remote, answer: Response) -> Error {
     match serde_json::from_slice::<Problem>(&body) {
         Ok(problem) => of_problem(remote, status, problem),
         Err(_) => {
-            let what = format!("{} answered {status} and not as a Windrow server does", remote.url());
-            Error::new(what, "check the address, and what stands between here and there").coded(Code::Unavailable)
+            let what = format!("unexpected response {status} from {}: not a Windrow server", remote.url());
+            Error::new(what, "check the address, and any proxy in between").coded(Code::Unavailable)
         }
     }
 }
@@ -29,17 +28,12 @@ fn of_problem(remote: &Remote, status: StatusCode, problem: Problem) -> Error {
         return Error::File(report(code, problem.problems));
     }
     let remedy = match status {
-        StatusCode::UNAUTHORIZED => "put an API key of the server into WINDROW_API_KEY, or name its file with \
+        StatusCode::UNAUTHORIZED => "set WINDROW_API_KEY to an API key of the server, or pass its file with \
                                      `--api-key-file`"
             .to_owned(),
         _ => addressed(remote, problem.remedy.unwrap_or_default()),
     };
-    let exit = match code {
-        Code::BudgetSpent => Exit::BudgetSpent,
-        Code::BadRequest => Exit::Usage,
-        _ => Exit::Error,
-    };
-    Error::new(problem.detail, remedy).coded(code).ending_with(exit)
+    Error::new(problem.detail, remedy).coded(code)
 }
 
 /// The server cannot know how it is addressed from here.

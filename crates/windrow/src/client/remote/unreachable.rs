@@ -1,7 +1,7 @@
 //! No answer, or not all of it.
 
-use crate::app::error::{Code, Error};
 use crate::client::remote::Remote;
+use crate::error::{Code, Error};
 
 pub fn broken(remote: &Remote, error: reqwest::Error) -> Error {
     let (what, remedy) = if error.is_connect() {

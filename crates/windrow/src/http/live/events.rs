@@ -12,10 +12,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::Event;
 
+use crate::app::actor::Actor;
+use crate::app::lookup;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named};
+use crate::http::extract::{JobPath, PathParam, Query};
 use crate::http::live::{Detail, Reader, Whose};
-use crate::http::middleware::caller::Caller;
 use crate::http::server::{Server, Shared};
 use crate::node::observe::streams::SSE;
 
@@ -44,28 +45,28 @@ pub struct EventsQuery {
         content_type = "text/event-stream")))]
 pub async fn of_all(
     State(server): Shared,
-    caller: Caller,
+    actor: Actor,
     headers: HeaderMap,
-    Asked(query): Asked<EventsQuery>,
+    Query(query): Query<EventsQuery>,
 ) -> Result<Response, ApiError> {
-    let whose = caller.workspace.map_or(Whose::All, Whose::Workspace);
+    let whose = actor.workspace.map_or(Whose::All, Whose::Workspace);
     stream(server, whose, &headers, &query)
 }
 
 /// What happens in one job, as it happens
 #[utoipa::path(get, operation_id = "stream_job_events", path = "/jobs/{job}/events", tag = "events",
-    params(("job" = String, Path, description = "Name or id of the job"), EventsQuery,
+    params(JobPath, EventsQuery,
         ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
     responses((status = 200, description = "A stream; the data of each event is this", body = Event,
         content_type = "text/event-stream")))]
 pub async fn of_job(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
+    actor: Actor,
+    PathParam(job): PathParam,
     headers: HeaderMap,
-    Asked(query): Asked<EventsQuery>,
+    Query(query): Query<EventsQuery>,
 ) -> Result<Response, ApiError> {
-    let (job, _) = caller.job(&server.app, &job).await?;
+    let (job, _) = lookup::job(&server.app, &actor, &job).await?;
     stream(server, Whose::Jobs([job.id].into()), &headers, &query)
 }
 

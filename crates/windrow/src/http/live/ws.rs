@@ -14,12 +14,13 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::{Instant, interval_at, timeout};
 
-use crate::app::error::Code;
+use crate::app::actor::Actor;
+use crate::app::lookup;
+use crate::error::Code;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named};
+use crate::http::extract::{JobPath, PathParam, Query};
 use crate::http::live::events::EventsQuery;
 use crate::http::live::{Reader, Whose};
-use crate::http::middleware::caller::Caller;
 use crate::http::server::{Server, Shared};
 use crate::node::observe::streams::WEBSOCKET;
 
@@ -39,32 +40,32 @@ type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
     responses((status = 101, description = "A WebSocket; each message is an Event as JSON")))]
 pub async fn of_all(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<EventsQuery>,
+    actor: Actor,
+    Query(query): Query<EventsQuery>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    let whose = caller.workspace.clone().map_or(Whose::All, Whose::Workspace);
-    open(server, caller, whose, &query, upgrade)
+    let whose = actor.workspace.clone().map_or(Whose::All, Whose::Workspace);
+    open(server, actor, whose, &query, upgrade)
 }
 
 /// What happens in one job, over WebSocket
 #[utoipa::path(get, operation_id = "socket_of_job_events", path = "/jobs/{job}/ws", tag = "events",
-    params(("job" = String, Path, description = "Name or id of the job"), EventsQuery),
+    params(JobPath, EventsQuery),
     responses((status = 101, description = "A WebSocket; each message is an Event as JSON")))]
 pub async fn of_job(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    Asked(query): Asked<EventsQuery>,
+    actor: Actor,
+    PathParam(job): PathParam,
+    Query(query): Query<EventsQuery>,
     upgrade: Upgrade,
 ) -> Result<Response, ApiError> {
-    let (job, _) = caller.job(&server.app, &job).await?;
-    open(server, caller, Whose::Jobs([job.id].into()), &query, upgrade)
+    let (job, _) = lookup::job(&server.app, &actor, &job).await?;
+    open(server, actor, Whose::Jobs([job.id].into()), &query, upgrade)
 }
 
 fn open(
     server: Arc<Server>,
-    caller: Caller,
+    actor: Actor,
     whose: Whose,
     query: &EventsQuery,
     upgrade: Upgrade,
@@ -72,9 +73,9 @@ fn open(
     let upgrade = upgrade.map_err(|rejection| {
         ApiError::new(Code::UpgradeRequired, rejection.body_text(), "open it as a WebSocket, or read /api/v1/events")
     })?;
-    let (key, keys) = (caller.key, server.clone());
+    let (key, keys) = (actor.key, server.clone());
     let reader = Reader::new(server.clone(), whose, query.detail, query.after, WEBSOCKET);
-    let socket = Socket { server, caller, reader, heard: Instant::now() };
+    let socket = Socket { server, actor, reader, heard: Instant::now() };
     Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(move |connection| async move {
         tokio::select! {
             () = socket.speak(connection) => {}
@@ -86,7 +87,7 @@ fn open(
 
 struct Socket {
     server: Arc<Server>,
-    caller: Caller,
+    actor: Actor,
     reader: Reader,
     /// The last word of the client.
     heard: Instant,
@@ -148,12 +149,12 @@ impl Socket {
 
     async fn subscribe(&mut self, wish: Wish) -> Result<serde_json::Value, ApiError> {
         let Some(names) = wish.jobs else {
-            self.reader.whose = self.caller.workspace.clone().map_or(Whose::All, Whose::Workspace);
+            self.reader.whose = self.actor.workspace.clone().map_or(Whose::All, Whose::Workspace);
             return Ok(json!({ "kind": "subscribed", "body": { "jobs": null } }));
         };
         let mut jobs = BTreeSet::new();
         for name in &names {
-            jobs.insert(self.caller.job(&self.server.app, name).await?.0.id);
+            jobs.insert(lookup::job(&self.server.app, &self.actor, name).await?.0.id);
         }
         let ids: Vec<String> = jobs.iter().map(ToString::to_string).collect();
         self.reader.whose = Whose::Jobs(jobs);

@@ -1,6 +1,5 @@
-//! `ETag`: what an answer was, in one word, so that a client asks "has it changed?" (`If-None-Match`, 304)
-//! and acts only on what it has seen (`If-Match`, 412). The tag is made of the answer itself, so it changes
-//! with whatever can be seen, and with nothing else.
+//! `ETag`: a hash of the response, so that a client can ask whether it has changed (`If-None-Match`, 304) and act only
+//! on what it has seen (`If-Match`, 412).
 
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{FromRequestParts, Request};
@@ -10,18 +9,18 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use windrow_model::record::{Job, Run};
 
-use crate::app::detail;
-use crate::app::error::Code;
+use crate::app::actor::Actor;
+use crate::app::jobs;
+use crate::error::Code;
 use crate::http::error::ApiError;
 use crate::http::server::Server;
 
-/// Larger answers are streams and exports, and have no tag.
+/// Larger responses are streams and exports, and have no tag.
 const LARGEST: u64 = 8 << 20;
 const ANY: &str = "*";
 
-/// Tags answers to GET that are JSON, and leaves out those the client has already.
+/// Tags JSON responses to GET, and leaves out the body of those the client already has.
 pub async fn attach(request: Request, next: Next) -> Response {
     if request.method() != Method::GET {
         return next.run(request).await;
@@ -33,8 +32,7 @@ pub async fn attach(request: Request, next: Next) -> Response {
     }
     let (mut head, body) = response.into_parts();
     let Ok(bytes) = to_bytes(body, LARGEST as usize).await else {
-        let refusal = ApiError::new(Code::Failed, "the answer could not be read", "ask again");
-        return refusal.into_response();
+        return ApiError::new(Code::Failed, "failed to read the response", "retry").into_response();
     };
     let tag = tag_of(&bytes);
     let seen = known.as_ref().and_then(|known| known.to_str().ok()).is_some_and(|known| lists(known, &tag));
@@ -55,7 +53,7 @@ fn tag_of(bytes: &[u8]) -> String {
     format!("\"{}\"", &blake3::hash(bytes).to_hex()[..32])
 }
 
-/// Whether the tag is among those of a header. A tag that a proxy made weak still names the same answer.
+/// Whether a header lists the tag. A tag that a proxy made weak still names the same response.
 fn lists(header: &str, tag: &str) -> bool {
     header.split(',').map(|one| one.trim().trim_start_matches("W/")).any(|one| one == tag || one == ANY)
 }
@@ -76,28 +74,28 @@ fn wanted(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
     let text = given
         .to_str()
         .map(str::to_owned)
-        .map_err(|_| ApiError::bad("If-Match", "this is not a tag", "send the ETag of the answer that you act on"))?;
+        .map_err(|_| ApiError::bad("If-Match", "invalid tag", "send the ETag of the response that you act on"))?;
     Ok(Some(text))
 }
 
 impl IfMatch {
-    /// Refuses where the job is not what `GET /jobs/{job}` gave under this tag.
-    pub async fn job(&self, server: &Server, job: &Job, latest: &Run) -> Result<(), ApiError> {
+    /// Rejects the request if `GET /jobs/{job}` no longer has this tag.
+    pub async fn check_job(&self, server: &Server, actor: &Actor, job: &str) -> Result<(), ApiError> {
         if self.0.is_none() {
             return Ok(());
         }
-        self.holds(&detail::of_job(&server.app, job, latest).await?)
+        self.check(&jobs::show(&server.app, actor, job).await?)
     }
 
-    /// Refuses where an answer is not what a client has seen under this tag.
-    pub fn holds<T: Serialize>(&self, answer: &T) -> Result<(), ApiError> {
+    /// Rejects the request if the response no longer has this tag.
+    pub fn check<T: Serialize>(&self, answer: &T) -> Result<(), ApiError> {
         let Some(wanted) = &self.0 else { return Ok(()) };
         let bytes = serde_json::to_vec(answer).expect("answers serialise to JSON");
         if lists(wanted, &tag_of(&bytes)) {
             return Ok(());
         }
-        let remedy = "look at it again, then decide with its new ETag";
-        Err(ApiError::new(Code::Changed, "it is not any more what you have seen", remedy).about("If-Match"))
+        let remedy = "read it again, then retry with its new ETag";
+        Err(ApiError::new(Code::Changed, "the resource has changed since it was read", remedy).about("If-Match"))
     }
 }
 

@@ -1,5 +1,4 @@
-//! `Idempotency-Key` (T9): a request that starts a run and is sent again under the same key is answered with
-//! the first run.
+//! `Idempotency-Key` (T9): a repeated request with the same key returns the run of the first one.
 
 use std::convert::Infallible;
 
@@ -12,11 +11,11 @@ use crate::http::error::ApiError;
 
 const LONGEST: usize = 255;
 
-/// The header as it came, for the handler to look at when its turn comes.
+/// The header as it was sent; handlers read it after what they check first.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 pub struct IdempotencyKey {
-    /// The same key again is answered with the first run
+    /// A repeated request with the same key returns the first run
     #[param(rename = "Idempotency-Key", value_type = Option<String>, min_length = 1, max_length = 255,
         pattern = "^[!-~]+$")]
     sent: Option<HeaderValue>,
@@ -37,7 +36,7 @@ impl IdempotencyKey {
             Ok(key) if (1..=LONGEST).contains(&key.len()) => Ok(Some(key.to_owned())),
             _ => {
                 let remedy = format!("use 1 to {LONGEST} visible ASCII characters, for example a UUID");
-                Err(ApiError::bad("Idempotency-Key", "this is not a key", remedy))
+                Err(ApiError::bad("Idempotency-Key", "invalid idempotency key", remedy))
             }
         }
     }

@@ -1,5 +1,5 @@
-//! Finds out who asks, and whether they may: the key of the request, its role, its workspace. Without any
-//! key in the data folder the server is this machine's own, and only the origin of a request is looked at.
+//! Authenticates the request by its API key and checks role and workspace. While no key exists, the server accepts
+//! requests from this machine only, and just the origin of a request is checked.
 
 use std::sync::Arc;
 
@@ -12,41 +12,47 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt;
 use windrow_model::KeyId;
-use windrow_model::access::Role;
+use windrow_model::store::StoreError;
 
-use crate::app::error::Code;
+use crate::app::actor::Actor;
+use crate::error::Code;
 use crate::http::error::ApiError;
-use crate::http::middleware::audited;
-use crate::http::middleware::caller::Caller;
+use crate::http::middleware::audit;
 use crate::http::middleware::keyring::Tried;
 use crate::http::middleware::origin;
 use crate::http::middleware::rights;
 use crate::http::server::{Server, Shared};
 
-/// Chooses one workspace, for a caller that may use all.
+/// Chooses one workspace, for a caller with access to all.
 const WORKSPACE: &str = "x-windrow-workspace";
-/// What a browser sends by itself, after `POST /api/v1/session`.
+/// Set by `POST /api/v1/session`.
 pub const COOKIE_NAME: &str = "windrow_key";
 
-/// Who was turned away, as far as it is known, and why.
+/// Who was rejected, as far as it is known, and why.
 struct Denied {
     actor: Option<String>,
-    refusal: ApiError,
+    error: ApiError,
 }
 
 impl From<ApiError> for Denied {
-    fn from(refusal: ApiError) -> Self {
-        Self { actor: None, refusal }
+    fn from(error: ApiError) -> Self {
+        Self { actor: None, error }
+    }
+}
+
+impl From<StoreError> for Denied {
+    fn from(error: StoreError) -> Self {
+        ApiError::from(error).into()
     }
 }
 
 pub async fn identify(State(server): Shared, request: Request, next: Next) -> Response {
     let (mut head, body) = request.into_parts();
     match admit(&server, &head).await {
-        Ok(caller) => {
-            let key = caller.as_ref().and_then(|caller| caller.key);
-            if let Some(caller) = caller {
-                head.extensions.insert(caller);
+        Ok(actor) => {
+            let key = actor.as_ref().and_then(|actor| actor.key);
+            if let Some(actor) = actor {
+                head.extensions.insert(actor);
             }
             let response = next.run(Request::from_parts(head, body)).await;
             match key {
@@ -54,9 +60,9 @@ pub async fn identify(State(server): Shared, request: Request, next: Next) -> Re
                 _ => response,
             }
         }
-        Err(Denied { actor, refusal }) => {
-            audited::note_refused(&server, &head, actor, &refusal);
-            refusal.into_response()
+        Err(Denied { actor, error }) => {
+            audit::record_rejected(&server, &head, actor.as_deref(), &error);
+            error.into_response()
         }
     }
 }
@@ -67,70 +73,57 @@ fn until_over(server: Arc<Server>, key: KeyId, response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(over))))
 }
 
-/// `None`: nobody needs to be known for this.
-async fn admit(server: &Server, request: &Parts) -> Result<Option<Caller>, Denied> {
+/// `None`: the route is public.
+async fn admit(server: &Server, request: &Parts) -> Result<Option<Actor>, Denied> {
     let headers = &request.headers;
     let (path, route) = (request.uri.path(), request.extensions.get::<MatchedPath>().map(MatchedPath::as_str));
-    if !server.auth.keyring.needed().await.map_err(ApiError::from)? {
+    if !server.auth.keyring.needed().await? {
         origin::admit(request, &server.auth.cors_origins)?;
-        return Ok(Some(confine(Caller::open(), headers)?));
+        return Ok(Some(confine(Actor::open(), headers)?));
     }
     if rights::is_public(&request.method, route, path) {
         return Ok(None);
     }
     let Some(given) = Credential::of(headers) else {
-        let remedy = "send a key: Authorization: Bearer wrw_…; make one with `windrow keys create`";
-        return Err(ApiError::new(Code::Unauthenticated, "this needs an API key", remedy).into());
+        let remedy = "send the header Authorization: Bearer wrw_…; create a key with `windrow keys create`";
+        return Err(ApiError::new(Code::Unauthenticated, "API key required", remedy).into());
     };
     given.check_origin(request)?;
-    let caller = open(server, given.secret).await?;
-    let route = route.unwrap_or(path);
-    let least = rights::least_role(&request.method, route);
-    let denied = |refusal| Denied { actor: Some(caller.actor.clone()), refusal };
-    check_role(&caller, least).map_err(denied)?;
-    let caller = confine(caller.clone(), headers).map_err(denied)?;
-    check_reach(&caller, route).map_err(denied)?;
-    Ok(Some(caller))
+    let actor = open(server, given.secret).await?;
+    let name = actor.name.clone();
+    permit(actor, request, route.unwrap_or(path)).map(Some).map_err(|error| Denied { actor: Some(name), error })
 }
 
-async fn open(server: &Server, secret: &str) -> Result<Caller, Denied> {
-    match server.auth.keyring.try_secret(secret).await.map_err(ApiError::from)? {
-        Tried::Opened(key) => {
-            Ok(Caller { actor: key.name, role: key.role, key: Some(key.id), workspace: key.workspace })
-        }
+/// The actor, if its role and workspace allow the request.
+fn permit(actor: Actor, request: &Parts, route: &str) -> Result<Actor, ApiError> {
+    actor.check_role(rights::least_role(&request.method, route))?;
+    let actor = confine(actor, &request.headers)?;
+    if rights::is_of_all_workspaces(route) {
+        actor.check_all_workspaces()?;
+    }
+    Ok(actor)
+}
+
+async fn open(server: &Server, secret: &str) -> Result<Actor, Denied> {
+    match server.auth.keyring.try_secret(secret).await? {
+        Tried::Opened(key) => Ok(Actor { name: key.name, role: key.role, key: Some(key.id), workspace: key.workspace }),
         Tried::Over(key, state) => {
-            let refusal =
-                ApiError::new(Code::Unauthenticated, format!("the key is {state}"), "ask an admin for a new one");
-            Err(Denied { actor: Some(key.name), refusal })
+            let error =
+                ApiError::new(Code::Unauthenticated, format!("API key is {state}"), "ask an admin for a new one");
+            Err(Denied { actor: Some(key.name), error })
         }
         Tried::Unknown => {
-            let remedy = "check that the key is whole and of this server";
-            Err(ApiError::new(Code::Unauthenticated, "there is no such key", remedy).into())
+            let remedy = "check that the key is complete and belongs to this server";
+            Err(ApiError::new(Code::Unauthenticated, "invalid API key", remedy).into())
         }
     }
 }
 
-fn check_role(caller: &Caller, least: Role) -> Result<(), ApiError> {
-    if caller.role.may(least) {
-        return Ok(());
-    }
-    let detail = format!("this takes the role {least}; the key {:?} has {}", caller.actor, caller.role);
-    Err(ApiError::new(Code::Forbidden, detail, "use a key with that role, or ask an admin"))
-}
-
-fn check_reach(caller: &Caller, route: &str) -> Result<(), ApiError> {
-    if caller.workspace.is_none() || !rights::is_of_all_workspaces(route) {
-        return Ok(());
-    }
-    let detail = "this is about all workspaces, and the caller is of one";
-    Err(ApiError::new(Code::Forbidden, detail, "use a key of all workspaces"))
-}
-
-fn confine(caller: Caller, headers: &HeaderMap) -> Result<Caller, ApiError> {
-    let Some(given) = headers.get(WORKSPACE) else { return Ok(caller) };
+fn confine(actor: Actor, headers: &HeaderMap) -> Result<Actor, ApiError> {
+    let Some(given) = headers.get(WORKSPACE) else { return Ok(actor) };
     match std::str::from_utf8(given.as_bytes()) {
-        Ok(workspace) if !workspace.is_empty() => caller.confined_to(workspace),
-        _ => Err(ApiError::bad("X-Windrow-Workspace", "this is not the name of a workspace", "write it as UTF-8")),
+        Ok(workspace) if !workspace.is_empty() => Ok(actor.confined_to(workspace)?),
+        _ => Err(ApiError::bad("X-Windrow-Workspace", "invalid workspace name", "send it as UTF-8")),
     }
 }
 
@@ -156,16 +149,16 @@ impl<'a> Credential<'a> {
         Some(Self { secret, from_cookie: true })
     }
 
-    /// A browser sends a cookie whoever makes it ask. What came in by itself counts only for the server's
-    /// own pages; a key that was named was named by somebody who has it.
+    /// A browser sends a cookie with requests of any page, so a cookie counts for the server's own pages only. A key
+    /// in a header was sent by somebody who has it.
     fn check_origin(&self, request: &Parts) -> Result<(), ApiError> {
         if !self.from_cookie {
             return Ok(());
         }
-        let options = request.headers.get("sec-fetch-options");
-        let foreign_site = options.is_some_and(|options| options != "same-origin" && options != "none");
+        let site = request.headers.get("sec-fetch-site");
+        let foreign_site = site.is_some_and(|site| site != "same-origin" && site != "none");
         if foreign_site || request.headers.get(ORIGIN).is_some_and(|origin| !origin::is_own(origin, request)) {
-            let detail = "a page of another origin may not use the key of this browser";
+            let detail = "a page of another origin cannot use the session cookie";
             return Err(ApiError::new(Code::ForeignOrigin, detail, "send the key as Authorization: Bearer …"));
         }
         Ok(())

@@ -1,6 +1,5 @@
-//! The keys that let somebody in, as this process knows them. A key is looked up in the store again after a
-//! second, so that one revoked by another process closes the auth here too; what is revoked through this
-//! server is forgotten at once.
+//! API keys, cached by this process. A key is read from the store again after a second, so that one revoked by another
+//! process is rejected here too; a key revoked through this server is dropped at once.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -11,7 +10,7 @@ use windrow_model::access::{AccessStore, ApiKey, KeyState};
 use windrow_model::store::StoreError;
 use windrow_model::{Clock, KeyId, Time};
 
-use crate::app::api_key::Secret;
+use crate::app::keys::Secret;
 
 const TRUSTED_MS: i64 = 1000;
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -20,9 +19,9 @@ const MINUTE_MS: i64 = 60_000;
 pub struct Keyring {
     store: Arc<dyn AccessStore>,
     clock: Arc<dyn Clock>,
-    /// As many as there are keys that somebody uses.
+    /// Keys in use.
     known: Mutex<HashMap<KeyId, Known>>,
-    /// There are keys. This does not change back.
+    /// A key exists. This does not change back.
     needed: AtomicBool,
     looked_at: AtomicI64,
 }
@@ -34,7 +33,7 @@ struct Known {
 
 pub enum Tried {
     Opened(ApiKey),
-    /// The secret is right, and yet it lets nobody in any more.
+    /// The secret is right, but the key is expired or revoked.
     Over(ApiKey, KeyState),
     Unknown,
 }

@@ -1,6 +1,6 @@
-pub mod audited;
+pub mod actor;
+pub mod audit;
 pub mod auth_config;
-pub mod caller;
 pub mod etag;
 pub mod idempotency;
 pub mod identify;

@@ -9,7 +9,7 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Uri};
 
-use crate::app::error::Code;
+use crate::error::Code;
 use crate::http::error::ApiError;
 
 pub fn admit(request: &Parts, welcome: &[HeaderValue]) -> Result<(), ApiError> {

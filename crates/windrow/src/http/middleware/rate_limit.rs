@@ -18,7 +18,7 @@ use governor::middleware::StateInformationMiddleware;
 use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
-use crate::app::error::Code;
+use crate::error::Code;
 use crate::http::error::ApiError;
 use crate::http::middleware::peer::Peer;
 

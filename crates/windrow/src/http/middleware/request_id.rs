@@ -1,4 +1,4 @@
-//! Every answer carries an `x-request-id`: the caller's, or one of our own, also in what is logged.
+//! Every response carries an `x-request-id`: the caller's or a new one. Log lines carry it too.
 
 use axum::extract::Request;
 use axum::http::HeaderValue;
@@ -7,12 +7,12 @@ use axum::response::Response;
 use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
-use crate::http::middleware::caller::Caller;
+use crate::app::actor::Actor;
 
 const HEADER: &str = "x-request-id";
 const LONGEST: usize = 128;
 
-/// For whoever writes down what the request did.
+/// For the audit log.
 #[derive(Clone)]
 pub struct RequestId(pub String);
 
@@ -28,10 +28,10 @@ pub async fn attach(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Says who asks, once that is known.
+/// Adds the caller to the log span, once it is known.
 pub async fn name_caller(request: Request, next: Next) -> Response {
-    if let Some(caller) = request.extensions().get::<Caller>() {
-        Span::current().record("caller", caller.actor.as_str());
+    if let Some(caller) = request.extensions().get::<Actor>() {
+        Span::current().record("caller", caller.name.as_str());
     }
     next.run(request).await
 }

@@ -8,7 +8,7 @@ use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-use crate::app::error::Code;
+use crate::error::Code;
 use crate::http::error::ApiError;
 
 /// Long enough to compare two large runs.

@@ -1,4 +1,4 @@
-//! `/alerts` (T12): what is wrong now, and what was.
+//! `/alerts` (T12): active and recent alerts.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,9 +8,9 @@ use windrow_model::AlertId;
 use windrow_model::alert::Alert;
 use windrow_wire::{AlertList, AlertView};
 
+use crate::app::actor::Actor;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{Query, page};
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
@@ -19,28 +19,28 @@ const PAGE: usize = 50;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct AlertsQuery {
-    /// Only what was raised before this one: `next` of the page before
+    /// Alerts raised before this one: `next` of the previous page
     #[param(value_type = Option<String>, pattern = "^alr_[0-9a-hjkmnp-tv-z]{13}$")]
     before: Option<AlertId>,
-    /// At most this many recent ones
+    /// Maximum number of recent alerts
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<usize>,
 }
 
-/// Alerts that are raised now, and the newest ones whether over or not
+/// Active alerts, and the newest ones
 #[utoipa::path(get, operation_id = "list_alerts", path = "/alerts", tag = "server", params(AlertsQuery),
     responses((status = 200, description = "The alerts", body = AlertList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<AlertsQuery>,
+    actor: Actor,
+    Query(query): Query<AlertsQuery>,
 ) -> Result<Json<AlertList>, ApiError> {
     let limit = page(query.limit, PAGE)?;
     let active = server.watch.active();
     let recent = server.app.alerts.recent_alerts(query.before, limit).await?;
     let next = recent.last().filter(|_| recent.len() == limit).map(|alert| alert.id.to_string());
-    // What is about no workspace is about the server all share.
-    let seen = |alert: &&Alert| alert.workspace.as_deref().is_none_or(|workspace| caller.sees(workspace));
+    // An alert without a workspace is about the server, which all share.
+    let seen = |alert: &&Alert| alert.workspace.as_deref().is_none_or(|workspace| actor.sees(workspace));
     let views = |alerts: &[Alert]| alerts.iter().filter(seen).map(AlertView::from).collect();
     Ok(Json(AlertList { active: views(&active), recent: views(&recent), next }))
 }

@@ -3,7 +3,7 @@
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::response::{Html, IntoResponse, Response};
 
-use crate::app::error::Code;
+use crate::error::Code;
 
 const PAGE: &str = include_str!("browser.html");
 /// Nothing is loaded from anywhere else, whatever a text in the document may say.

@@ -1,4 +1,4 @@
-//! `GET /datasets/{name}/export`: a version as a file, written while it is read.
+//! `GET /datasets/{name}/export`: a version as a file, streamed.
 
 use std::io::{self, BufWriter};
 use std::sync::atomic::AtomicU64;
@@ -9,13 +9,14 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use tokio_util::io::SyncIoBridge;
 use utoipa::IntoParams;
-use windrow_workloads::dataset::Format;
-use windrow_workloads::dataset::export::{self, ExportError};
+use windrow_jobfile::dataset::Format;
+use windrow_jobfile::dataset::export::{self, ExportError};
 
-use crate::app::dataset_named;
+use crate::app::actor::Actor;
+use crate::app::datasets;
+use crate::app::lookup::DatasetName;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{DatasetPath, PathParam, Query};
 use crate::http::server::Shared;
 use crate::http::streamed;
 
@@ -31,9 +32,9 @@ const WRITTEN: &[(Format, &str)] = &[
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct ExportQuery {
-    /// `default` if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
-    /// The newest if not given
+    /// The newest version if not given
     version: Option<i64>,
     /// `jsonl` (the default), `json`, `csv` or `parquet`
     #[param(pattern = "^(jsonl|json|csv|parquet)$")]
@@ -42,21 +43,19 @@ pub struct ExportQuery {
 
 /// The rows of a version, as a file
 #[utoipa::path(get, operation_id = "export_dataset", path = "/datasets/{name}/export", tag = "datasets",
-    params(("name" = String, Path, description = "Name of the dataset"), ExportQuery),
+    params(DatasetPath, ExportQuery),
     responses((status = 200, description = "The rows", content((String = "application/x-ndjson"),
         (Vec<serde_json::Value> = "application/json"), (String = "text/csv"),
         (Vec<u8> = "application/vnd.apache.parquet")))))]
 pub async fn export(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<ExportQuery>,
+    actor: Actor,
+    PathParam(name): PathParam,
+    Query(query): Query<ExportQuery>,
 ) -> Result<Response, ApiError> {
     let (format, media_type) = format(query.format.as_deref())?;
-    let caller = caller.within(query.workspace.as_deref())?;
-    let named = dataset_named::Named { name, version: query.version };
-    let (_, versions) = dataset_named::dataset(&server.app, caller.home(), &named.name).await?;
-    let version = dataset_named::choose(&named, &versions)?;
+    let named = DatasetName { name, version: query.version };
+    let version = datasets::version(&server.app, &actor, query.workspace.as_deref(), &named).await?;
     export::check(&version, format).map_err(|error| match error {
         ExportError::Store(error) => error.into(),
         error => ApiError::bad("format", error.to_string(), "use another format"),
@@ -78,6 +77,6 @@ fn format(wanted: Option<&str>) -> Result<(Format, &'static str), ApiError> {
     let wanted = wanted.unwrap_or(Format::Jsonl.as_str());
     WRITTEN.iter().find(|(format, _)| format.as_str() == wanted).copied().ok_or_else(|| {
         let names: Vec<&str> = WRITTEN.iter().map(|(format, _)| format.as_str()).collect();
-        ApiError::bad("format", format!("{wanted:?} cannot be written"), format!("use one of {}", names.join(", ")))
+        ApiError::bad("format", format!("unknown format {wanted:?}"), format!("use one of {}", names.join(", ")))
     })
 }

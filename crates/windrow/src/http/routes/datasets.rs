@@ -5,14 +5,13 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
-use windrow_workloads::dataset::import;
 
-use crate::app::dataset_named;
-use crate::app::detail;
-use crate::app::listing;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::datasets;
+use crate::app::lookup::DatasetName;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{DatasetPath, PathParam, Query, at_most};
 use crate::http::middleware::etag::IfMatch;
 use crate::http::server::Shared;
 
@@ -25,7 +24,7 @@ const MAX_SHOWN: usize = 1000;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetsQuery {
-    /// The caller's, or `default`, if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
 }
 
@@ -33,11 +32,11 @@ pub struct DatasetsQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetQuery {
-    /// The caller's, or `default`, if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
-    /// The newest if not given
+    /// The newest version if not given
     version: Option<i64>,
-    /// How many of its first rows to give
+    /// Number of first rows in the response
     #[param(maximum = 100, default = 5)]
     rows: Option<usize>,
 }
@@ -46,13 +45,13 @@ pub struct DatasetQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DiffQuery {
-    /// `default` if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
     /// The older version
     old: i64,
-    /// The newest if not given
+    /// The newest version if not given
     new: Option<i64>,
-    /// How many rows of each kind to give
+    /// Maximum number of rows of each kind
     #[param(minimum = 0, maximum = 1000, default = 20)]
     limit: Option<usize>,
 }
@@ -61,9 +60,9 @@ pub struct DiffQuery {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteQuery {
-    /// `default` if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
-    /// All of them if not given
+    /// All versions if not given
     version: Option<i64>,
 }
 
@@ -72,81 +71,60 @@ pub struct DeleteQuery {
     responses((status = 200, description = "The datasets", body = DatasetList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<DatasetsQuery>,
+    actor: Actor,
+    Query(query): Query<DatasetsQuery>,
 ) -> Result<Json<DatasetList>, ApiError> {
-    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
-    match caller.sees(workspace) {
-        true => Ok(Json(listing::datasets(&server.app, workspace).await?)),
-        false => Ok(Json(DatasetList { datasets: Vec::new() })),
-    }
+    Ok(Json(datasets::list(&server.app, &actor, query.workspace.as_deref()).await?))
 }
 
-/// One dataset: its versions, its fields and their types, some rows
+/// A dataset: its versions, its fields and their types, some rows
 #[utoipa::path(get, operation_id = "get_dataset", path = "/datasets/{name}", tag = "datasets",
-    params(("name" = String, Path, description = "Name of the dataset"), DatasetQuery),
+    params(DatasetPath, DatasetQuery),
     responses((status = 200, description = "The dataset", body = DatasetDetail)))]
 pub async fn show(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<DatasetQuery>,
+    actor: Actor,
+    PathParam(name): PathParam,
+    Query(query): Query<DatasetQuery>,
 ) -> Result<Json<DatasetDetail>, ApiError> {
-    let rows = query.rows.unwrap_or(SAMPLE);
-    if rows > MAX_SAMPLE {
-        return Err(ApiError::bad("rows", format!("rows is {rows}"), format!("use 0 to {MAX_SAMPLE}")));
-    }
-    let workspace = query.workspace.as_deref().unwrap_or(caller.home());
-    if !caller.sees(workspace) {
-        return Err(dataset_named::unknown(&server.app, &name).into());
-    }
-    let named = dataset_named::Named { name, version: query.version };
-    Ok(Json(detail::of_dataset(&server.app, workspace, &named, rows).await?))
+    let rows = at_most("rows", query.rows, SAMPLE, MAX_SAMPLE)?;
+    let named = DatasetName { name, version: query.version };
+    Ok(Json(datasets::show(&server.app, &actor, query.workspace.as_deref(), &named, rows).await?))
 }
 
-/// What one version has that another has not
+/// Rows added, removed and changed from one version to another
 ///
 /// Rows with the same field `id` are one row that changed.
 #[utoipa::path(get, operation_id = "diff_dataset", path = "/datasets/{name}/diff", tag = "datasets",
-    params(("name" = String, Path, description = "Name of the dataset"), DiffQuery),
+    params(DatasetPath, DiffQuery),
     responses((status = 200, description = "The differences", body = DatasetDiff)))]
 pub async fn diff(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<DiffQuery>,
+    actor: Actor,
+    PathParam(name): PathParam,
+    Query(query): Query<DiffQuery>,
 ) -> Result<Json<DatasetDiff>, ApiError> {
-    let limit = query.limit.unwrap_or(SHOWN);
-    if limit > MAX_SHOWN {
-        return Err(ApiError::bad("limit", format!("limit is {limit}"), format!("use 0 to {MAX_SHOWN}")));
-    }
-    let caller = caller.within(query.workspace.as_deref())?;
-    let versions = (Some(query.old), query.new);
-    let _turn = server.turn().await?;
-    Ok(Json(detail::of_versions(&server.app, caller.home(), &name, versions, limit).await?))
+    let limit = at_most("limit", query.limit, SHOWN, MAX_SHOWN)?;
+    let (workspace, versions) = (query.workspace.as_deref(), (Some(query.old), query.new));
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(datasets::diff(&server.app, &actor, workspace, &name, versions, limit).await?))
 }
 
 /// Delete a dataset, or one version of it
 ///
 /// Jobs keep the rows they have planned.
 #[utoipa::path(delete, operation_id = "delete_dataset", path = "/datasets/{name}", tag = "datasets",
-    params(("name" = String, Path, description = "Name of the dataset"), DeleteQuery),
-    responses((status = 200, description = "What is gone", body = DatasetDeleted)))]
+    params(DatasetPath, DeleteQuery),
+    responses((status = 200, description = "The deleted versions", body = DatasetDeleted)))]
 pub async fn delete(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<DeleteQuery>,
-    if_match: IfMatch,
+    change: Change,
+    PathParam(name): PathParam,
+    Query(query): Query<DeleteQuery>,
+    tag: IfMatch,
 ) -> Result<Json<DatasetDeleted>, ApiError> {
-    let named = dataset_named::Named { name, version: query.version };
-    let caller = caller.within(query.workspace.as_deref())?;
-    if_match.holds(&detail::of_dataset(&server.app, caller.home(), &named, SAMPLE).await?)?;
-    let deleted = dataset_named::drop(&server.app, caller.home(), &named).await?;
-    tokio::spawn(async move {
-        if let Err(error) = import::sweep(&*server.app.datasets).await {
-            tracing::warn!(%error, "could not sweep a deleted dataset; the next import or deletion does it");
-        }
-    });
-    Ok(Json(deleted))
+    let (named, workspace) = (DatasetName { name, version: query.version }, query.workspace.as_deref());
+    let actor = change.actor.within(workspace)?;
+    tag.check(&datasets::show(&server.app, &actor, workspace, &named, SAMPLE).await?)?;
+    Ok(Json(datasets::delete(&server.app, &change, workspace, &named).await?))
 }

@@ -1,33 +1,33 @@
-//! Whether the server lives, whether it can work, and what has gone on for too long (I10).
+//! Liveness, readiness, and health checks (I10).
 
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use windrow_wire::{Health, HealthCheck};
 
-use crate::http::middleware::caller::Caller;
+use crate::app::actor::Actor;
 use crate::http::server::{Server, Shared};
 
 const OK: &str = "ok";
 const ATTENTION: &str = "attention";
 const DEGRADED: &str = "degraded";
 
-/// How the server is, part by part
+/// Health of the server, part by part
 #[utoipa::path(get, operation_id = "get_health", path = "/health", tag = "server",
-    responses((status = 200, description = "The server can work; its checks may have found something", body = Health),
-        (status = 503, description = "It cannot, and this is why", body = Health)))]
-pub async fn show(State(server): Shared, caller: Caller) -> (StatusCode, Json<Health>) {
-    let health = health(&server, caller.workspace).await;
+    responses((status = 200, description = "The server works; a check may need attention", body = Health),
+        (status = 503, description = "The server cannot work, and why", body = Health)))]
+pub async fn show(State(server): Shared, actor: Actor) -> (StatusCode, Json<Health>) {
+    let health = health(&server, actor.workspace).await;
     let status = if health.status == DEGRADED { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (status, Json(health))
 }
 
-/// The process lives.
+/// Liveness.
 pub async fn healthz() -> &'static str {
     OK
 }
 
-/// It can take on work, or why not.
+/// Readiness, or why not.
 pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
     let health = health(&server, None).await;
     let reasons = [("database", &health.database), ("engine", &health.engine)];

@@ -1,4 +1,4 @@
-//! `/jobs`: what there is.
+//! `/jobs`.
 
 use axum::Json;
 use axum::extract::State;
@@ -9,11 +9,10 @@ use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
 use windrow_wire::{JobDetail, JobList};
 
-use crate::app::detail;
-use crate::app::listing;
+use crate::app::actor::Actor;
+use crate::app::jobs;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{JobPath, PathParam, Query, page};
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
@@ -32,10 +31,10 @@ pub struct JobsQuery {
     name: Option<String>,
     /// Only jobs of this workspace
     workspace: Option<String>,
-    /// Continue below this job: `next` of the page before
+    /// Jobs before this one: `next` of the previous page
     #[param(value_type = Option<String>, pattern = "^job_[0-9a-hjkmnp-tv-z]{13}$")]
     before: Option<JobId>,
-    /// At most this many
+    /// Maximum number of jobs
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<usize>,
 }
@@ -45,15 +44,12 @@ pub struct JobsQuery {
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<JobsQuery>,
+    actor: Actor,
+    Query(query): Query<JobsQuery>,
 ) -> Result<Json<JobList>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    if query.workspace.as_deref().is_some_and(|workspace| !caller.sees(workspace)) {
-        return Ok(Json(JobList { jobs: Vec::new(), next: None }));
-    }
     let filter = JobFilter {
-        workspace: query.workspace.or(caller.workspace),
+        workspace: query.workspace,
         kind: query.kind,
         state: query.state,
         name_contains: query.name,
@@ -61,14 +57,13 @@ pub async fn list(
         before: query.before,
         limit,
     };
-    Ok(Json(listing::jobs(&server.app, filter).await?))
+    Ok(Json(jobs::list(&server.app, &actor, filter).await?))
 }
 
-/// One job: its definition, its runs, its numbers
+/// A job: its definition, runs and numbers
 #[utoipa::path(get, operation_id = "get_job", path = "/jobs/{job}", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job")),
+    params(JobPath),
     responses((status = 200, description = "The job", body = JobDetail)))]
-pub async fn show(State(server): Shared, caller: Caller, Named(job): Named) -> Result<Json<JobDetail>, ApiError> {
-    let (job, latest) = caller.job(&server.app, &job).await?;
-    Ok(Json(detail::of_job(&server.app, &job, &latest).await?))
+pub async fn show(State(server): Shared, actor: Actor, PathParam(job): PathParam) -> Result<Json<JobDetail>, ApiError> {
+    Ok(Json(jobs::show(&server.app, &actor, &job).await?))
 }

@@ -1,4 +1,4 @@
-//! `/runs/{run}/lineage`: where the data of a plan came from.
+//! `/runs/{run}/lineage`: where the records of an ingest job came from.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,10 +6,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::Lineage;
 
-use crate::app::ingest::{self, Wish};
+use crate::app::actor::Actor;
+use crate::app::ingest::{self, LineageOptions};
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{PathParam, Query, RunPath, page};
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
@@ -21,29 +21,28 @@ const BATCHES: usize = 10;
 pub struct LineageQuery {
     /// Only the slice of this name
     slice: Option<String>,
-    /// Continue behind this item: `next` of the page before
+    /// Slices after this item: `next` of the previous page
     after: Option<i64>,
-    /// At most this many slices
+    /// Maximum number of slices
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<usize>,
-    /// The newest batches of each attempt
+    /// Maximum number of batches of each attempt, the newest
     #[param(minimum = 0, maximum = 1000, default = 10)]
     batches: Option<usize>,
 }
 
-/// From the schedule instance to the batches of a run of `kind: ingest`
+/// Schedule, slices, attempts and batches of a run of an ingest job
 #[utoipa::path(get, operation_id = "get_lineage", path = "/runs/{run}/lineage", tag = "runs",
-    params(("run" = String, Path, description = "Id of the run, or `JOB` for its latest, or `JOB#3`"), LineageQuery),
+    params(RunPath, LineageQuery),
     responses((status = 200, description = "The lineage", body = Lineage)))]
 pub async fn show(
     State(server): Shared,
-    caller: Caller,
-    Named(run): Named,
-    Asked(query): Asked<LineageQuery>,
+    actor: Actor,
+    PathParam(run): PathParam,
+    Query(query): Query<LineageQuery>,
 ) -> Result<Json<Lineage>, ApiError> {
-    let (job, run) = caller.run(&server.app, &run).await?;
     let limit = page(query.limit, PAGE)?;
     let batches = query.batches.unwrap_or(BATCHES).min(1000);
-    let wish = Wish { slice: query.slice, after: query.after, limit, batches };
-    Ok(Json(ingest::lineage(&server.app, &job, &run, wish).await?))
+    let options = LineageOptions { slice: query.slice, after: query.after, limit, batches };
+    Ok(Json(ingest::lineage(&server.app, &actor, &run, options).await?))
 }

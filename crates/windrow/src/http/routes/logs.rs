@@ -1,4 +1,4 @@
-//! `/jobs/{job}/logs`: what happened, and who did it (T7).
+//! `/jobs/{job}/logs`: the log of a job (T7).
 
 use axum::Json;
 use axum::extract::State;
@@ -6,10 +6,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::LogList;
 
-use crate::app::listing;
+use crate::app::actor::Actor;
+use crate::app::jobs;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{JobPath, PathParam, Query, page};
 use crate::http::server::Shared;
 
 const PAGE: usize = 200;
@@ -18,24 +18,23 @@ const PAGE: usize = 200;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct LogsQuery {
-    /// Only what comes behind this line: `next` of the page before
+    /// Lines after this one: `next` of the previous page
     after: Option<i64>,
-    /// At most this many
+    /// Maximum number of lines
     #[param(minimum = 1, maximum = 1000, default = 200)]
     limit: Option<usize>,
 }
 
-/// What happened to a job, and who did it, oldest first
+/// The log of a job, oldest first
 #[utoipa::path(get, operation_id = "list_logs", path = "/jobs/{job}/logs", tag = "jobs",
-    params(("job" = String, Path, description = "Name or id of the job"), LogsQuery),
+    params(JobPath, LogsQuery),
     responses((status = 200, description = "A page of the log", body = LogList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    Asked(query): Asked<LogsQuery>,
+    actor: Actor,
+    PathParam(job): PathParam,
+    Query(query): Query<LogsQuery>,
 ) -> Result<Json<LogList>, ApiError> {
     let (limit, after) = (page(query.limit, PAGE)?, query.after.unwrap_or(0));
-    let (job, _) = caller.job(&server.app, &job).await?;
-    Ok(Json(listing::logs(&server.app, &job, after, limit).await?))
+    Ok(Json(jobs::logs(&server.app, &actor, &job, after, limit).await?))
 }

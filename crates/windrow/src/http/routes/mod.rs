@@ -22,7 +22,6 @@ pub mod nodes;
 pub mod operations;
 pub mod prune;
 pub mod results;
-pub mod resume;
 pub mod runs;
 pub mod schedules;
 pub mod secrets;

@@ -3,35 +3,30 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use windrow_model::SessionId;
-use windrow_model::ids::BadId;
 use windrow_wire::NodeList;
 
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::nodes;
 use crate::http::error::ApiError;
-use crate::http::extract::Named;
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{PathParam, id};
 use crate::http::server::Shared;
 
-/// Servers that share this data and have not said goodbye
+/// Servers that share this data
 #[utoipa::path(get, operation_id = "list_nodes", path = "/nodes", tag = "server",
     responses((status = 200, description = "The nodes", body = NodeList)))]
-pub async fn list(State(server): Shared, _caller: Caller) -> Result<Json<NodeList>, ApiError> {
-    let (lease_ms, now) = (server.engine().lease_ms(), server.app.now());
-    let sessions = server.app.store.sessions().await?;
-    Ok(Json(NodeList::of(&sessions, lease_ms, now)))
+pub async fn list(State(server): Shared, actor: Actor) -> Result<Json<NodeList>, ApiError> {
+    Ok(Json(nodes::list(&server.app, &actor).await?))
 }
 
-/// Ask a node to finish what it has, hand its runs to others and end
+/// Drain a node: it finishes running items, hands its runs to other nodes and ends
 #[utoipa::path(post, operation_id = "drain_node", path = "/nodes/{node}/drain", tag = "server",
     params(("node" = String, Path, description = "Id of the node")),
-    responses((status = 202, description = "It learns of it with its next sign of life", body = NodeList)))]
+    responses((status = 202, description = "The node drains from its next heartbeat on", body = NodeList)))]
 pub async fn drain(
     State(server): Shared,
-    caller: Caller,
-    Named(node): Named,
+    change: Change,
+    PathParam(node): PathParam,
 ) -> Result<(StatusCode, Json<NodeList>), ApiError> {
-    let unknown = |error: BadId| ApiError::bad("node", error.to_string(), "GET /api/v1/nodes lists them");
-    let node: SessionId = node.parse().map_err(unknown)?;
-    server.app.store.drain(node).await?;
-    Ok((StatusCode::ACCEPTED, list(State(server), caller).await?))
+    Ok((StatusCode::ACCEPTED, Json(nodes::drain(&server.app, &change, id("node", &node)?).await?)))
 }

@@ -8,14 +8,14 @@ use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
 use windrow_wire::request::{Approve, PlanRequest};
 use windrow_wire::{Plan, RunDetail, TargetList};
-use windrow_workloads::job_file::Depth;
 
-use crate::app::operations::{self, Wanted};
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::control;
+use crate::app::operations::{self, TargetFilter};
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, Sent, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{Body, JobPath, PathParam, Query, page};
 use crate::http::middleware::etag::IfMatch;
-use crate::http::routes::submit;
 use crate::http::server::Shared;
 
 const TARGETS: usize = 100;
@@ -25,68 +25,58 @@ const PLANNED: usize = 50;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct TargetsQuery {
-    /// Only targets with this status; a page may then have fewer than it looked at
+    /// Only targets with this status; a page may then have fewer than `limit`
     #[param(value_type = Option<String>)]
     status: Option<BatchStatus>,
-    /// What the page before gave as `next`
+    /// Targets after this one: `next` of the previous page
     after: Option<i64>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
     limit: Option<usize>,
 }
 
-/// What an operation would change on each target, before → after
+/// Preview the changes an operation would make
 ///
-/// The targets are read, and asked whether they would take the change. Nothing is changed or stored.
+/// Targets are read and asked to validate the change. Nothing is changed or stored.
 #[utoipa::path(post, operation_id = "plan_operation", path = "/plan", tag = "operations",
     request_body(content = PlanRequest),
-    responses((status = 200, description = "What it would do", body = Plan)))]
-pub async fn plan(State(server): Shared, caller: Caller, sent: Sent) -> Result<Json<Plan>, ApiError> {
-    let wish: PlanRequest = sent.json_only()?;
-    let limit = page(wish.limit, PLANNED)?;
-    let _turn = server.turn().await?;
-    let job = submit::load(&server, &caller, wish.file, None, Depth::First).await?;
-    let environment = server.app.environment().of_workspace(&job.workspace);
-    Ok(Json(operations::plan(&job, environment, limit).await?))
+    responses((status = 200, description = "The changes", body = Plan)))]
+pub async fn plan(State(server): Shared, actor: Actor, body: Body) -> Result<Json<Plan>, ApiError> {
+    let PlanRequest { file, limit } = body.json_only()?;
+    let limit = page(limit, PLANNED)?;
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(operations::plan_text(&server.app, &actor, file, limit).await?))
 }
 
-/// Let the next wave of an operation open
+/// Approve the next wave of an operation
 ///
-/// It opens once the wave before it has settled and was watched for as long as it should be. Approval may be
-/// given before that.
+/// It starts when the previous wave has finished and its bake time is over. Approval may be given earlier.
 #[utoipa::path(post, operation_id = "approve_wave", path = "/jobs/{job}/approve", tag = "operations",
     request_body(content = Option<Approve>),
-    params(("job" = String, Path, description = "Name or id of the job")),
-    responses((status = 200, description = "The run as it stands now", body = RunDetail)))]
+    params(JobPath),
+    responses((status = 200, description = "The run after the request", body = RunDetail)))]
 pub async fn approve(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    if_match: IfMatch,
-    sent: Sent,
+    change: Change,
+    PathParam(job): PathParam,
+    tag: IfMatch,
+    body: Body,
 ) -> Result<Json<RunDetail>, ApiError> {
-    let wish: Approve = sent.json_or_default()?;
-    if wish.wave.is_some_and(|wave| wave < 2) {
-        return Err(ApiError::bad("wave", "this wave needs no approval", "the first that can wait for it is 2"));
-    }
-    let (job, run) = caller.job(&server.app, &job).await?;
-    if_match.job(&server, &job, &run).await?;
-    let run = operations::approve(&server.app, &job, &run, wish, &caller.actor).await?;
-    server.engine().wake();
-    Ok(Json(RunDetail::of(&job.kind, &run)))
+    let wish = body.json_or_default()?;
+    tag.check_job(&server, &change.actor, &job).await?;
+    Ok(Json(control::approve(&server.app, &change, &job, wish).await?))
 }
 
-/// What became of every target: before, after, verified, error, duration
+/// The targets of an operation and their outcome
 #[utoipa::path(get, operation_id = "list_targets", path = "/jobs/{job}/targets", tag = "operations",
-    params(("job" = String, Path, description = "Name or id of the job"), TargetsQuery),
+    params(JobPath, TargetsQuery),
     responses((status = 200, description = "A page of targets, in their order", body = TargetList)))]
 pub async fn targets(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    Asked(query): Asked<TargetsQuery>,
+    actor: Actor,
+    PathParam(job): PathParam,
+    Query(query): Query<TargetsQuery>,
 ) -> Result<Json<TargetList>, ApiError> {
     let limit = page(query.limit, TARGETS)?;
-    let (job, latest) = caller.job(&server.app, &job).await?;
-    let wanted = Wanted { status: query.status, after: query.after.map(ItemId), limit };
-    Ok(Json(operations::targets(&server.app, &job, &latest, wanted).await?))
+    let filter = TargetFilter { status: query.status, after: query.after.map(ItemId), limit };
+    Ok(Json(operations::targets(&server.app, &actor, &job, filter).await?))
 }

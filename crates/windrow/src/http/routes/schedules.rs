@@ -1,4 +1,4 @@
-//! `/schedules` and `/jobs/{job}/schedule`: jobs that start by themselves (E10).
+//! `/schedules` and `/jobs/{job}/schedule`: jobs with a cron schedule (E10).
 
 use axum::Json;
 use axum::extract::State;
@@ -6,15 +6,15 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::JobId;
-use windrow_model::record::{Job, Schedule};
 use windrow_model::store::JobFilter;
 use windrow_wire::request::ScheduleRequest;
 use windrow_wire::{ScheduleList, ScheduledJob};
 
-use crate::app::submit;
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::{control, jobs};
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, Sent, page};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{Body, JobPath, PathParam, Query, page};
 use crate::http::middleware::etag::IfMatch;
 use crate::http::server::Shared;
 
@@ -26,74 +26,53 @@ const PAGE: usize = 50;
 pub struct SchedulesQuery {
     /// Only jobs of this workspace
     workspace: Option<String>,
-    /// Continue below this job: `next` of the page before
+    /// Jobs before this one: `next` of the previous page
     #[param(value_type = Option<String>, pattern = "^job_[0-9a-hjkmnp-tv-z]{13}$")]
     before: Option<JobId>,
-    /// At most this many
+    /// Maximum number of jobs
     #[param(minimum = 1, maximum = 1000, default = 50)]
     limit: Option<usize>,
 }
 
-/// Jobs that start by themselves, newest first
+/// Jobs with a schedule, newest first
 #[utoipa::path(get, operation_id = "list_schedules", path = "/schedules", tag = "schedules", params(SchedulesQuery),
     responses((status = 200, description = "A page of schedules", body = ScheduleList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<SchedulesQuery>,
+    actor: Actor,
+    Query(query): Query<SchedulesQuery>,
 ) -> Result<Json<ScheduleList>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    let workspace = caller.within(query.workspace.as_deref())?.workspace;
-    let filter = JobFilter { workspace, scheduled: true, before: query.before, limit, ..JobFilter::default() };
-    let found = server.app.store.jobs(filter).await?;
-    let next = found.last().filter(|_| found.len() == limit).map(|(job, _)| job.id.to_string());
-    let shown = |(job, _): &(Job, _)| job.schedule.as_ref().map(|schedule| scheduled(job, schedule));
-    Ok(Json(ScheduleList { schedules: found.iter().filter_map(shown).collect(), next }))
+    let filter = JobFilter { workspace: query.workspace, before: query.before, limit, ..JobFilter::default() };
+    Ok(Json(jobs::schedules(&server.app, &actor, filter).await?))
 }
 
-/// Let a job start by itself at these times, or at others than before
+/// Run a job on a cron schedule
 #[utoipa::path(put, operation_id = "schedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
-    params(("job" = String, Path, description = "Name or id of the job")),
-    request_body(content = ScheduleRequest),
-    responses((status = 200, description = "The job and when it starts next", body = ScheduledJob)))]
+    params(JobPath), request_body(content = ScheduleRequest),
+    responses((status = 200, description = "The job and its next start", body = ScheduledJob)))]
 pub async fn set(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    if_match: IfMatch,
-    sent: Sent,
+    change: Change,
+    PathParam(job): PathParam,
+    tag: IfMatch,
+    body: Body,
 ) -> Result<Json<ScheduledJob>, ApiError> {
-    let wish: ScheduleRequest = sent.json_only()?;
-    let (job, latest) = caller.job(&server.app, &job).await?;
-    if_match.job(&server, &job, &latest).await?;
-    let set = submit::schedule(&server.app, &job, wish.cron, &caller.actor).await;
-    let schedule = set.map_err(|error| ApiError::from(error).about("cron"))?;
-    Ok(Json(scheduled(&job, &schedule)))
+    let ScheduleRequest { cron } = body.json_only()?;
+    tag.check_job(&server, &change.actor, &job).await?;
+    Ok(Json(control::schedule(&server.app, &change, &job, cron).await?))
 }
 
-/// Let a job no longer start by itself; a run that is under way goes on
+/// Remove a job's schedule; an active run continues
 #[utoipa::path(delete, operation_id = "unschedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
-    params(("job" = String, Path, description = "Name or id of the job")),
-    responses((status = 204, description = "It has no schedule now")))]
+    params(JobPath), responses((status = 204, description = "The job has no schedule")))]
 pub async fn unset(
     State(server): Shared,
-    caller: Caller,
-    Named(job): Named,
-    if_match: IfMatch,
+    change: Change,
+    PathParam(job): PathParam,
+    tag: IfMatch,
 ) -> Result<StatusCode, ApiError> {
-    let (job, latest) = caller.job(&server.app, &job).await?;
-    if_match.job(&server, &job, &latest).await?;
-    if job.schedule.is_some() {
-        server.app.store.schedule(job.id, None, &caller.actor, server.app.now()).await?;
-    }
+    tag.check_job(&server, &change.actor, &job).await?;
+    control::unschedule(&server.app, &change, &job).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-fn scheduled(job: &Job, schedule: &Schedule) -> ScheduledJob {
-    ScheduledJob {
-        job: job.id.to_string(),
-        name: job.name.clone(),
-        workspace: job.workspace.clone(),
-        schedule: schedule.into(),
-    }
 }

@@ -6,31 +6,24 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
-use windrow_wire::{SecretList, SecretSet, SecretView};
+use windrow_wire::{SecretList, SecretSet};
 
+use crate::app::actor::Actor;
+use crate::app::audit::Change;
+use crate::app::secrets;
 use crate::http::error::ApiError;
-use crate::http::extract::{Asked, Named, Sent};
-use crate::http::middleware::caller::Caller;
+use crate::http::extract::{Body, PathParam, Query};
 use crate::http::server::Shared;
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct SecretsQuery {
-    /// The caller's, or `default`, if not given
+    /// The caller's workspace, or `default`, if not given
     workspace: Option<String>,
 }
 
-impl SecretsQuery {
-    /// One that the caller may use.
-    fn workspace(self, caller: Caller) -> Result<String, ApiError> {
-        let workspace = self.workspace.unwrap_or_else(|| caller.home().to_owned());
-        caller.confined_to(&workspace)?;
-        Ok(workspace)
-    }
-}
-
-/// A value to be kept.
+/// The value of a secret.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "describes the body, which is read without ever quoting it in an error")]
 pub struct SecretValue {
@@ -43,61 +36,59 @@ pub struct SecretValue {
     responses((status = 200, description = "The secrets", body = SecretList)))]
 pub async fn list(
     State(server): Shared,
-    caller: Caller,
-    Asked(query): Asked<SecretsQuery>,
+    actor: Actor,
+    Query(query): Query<SecretsQuery>,
 ) -> Result<Json<SecretList>, ApiError> {
-    let listed = server.app.vault().list(&query.workspace(caller)?).await?;
-    Ok(Json(SecretList { secrets: listed.iter().map(SecretView::from).collect() }))
+    Ok(Json(secrets::list(&server.app, &actor, query.workspace.as_deref()).await?))
 }
 
-/// Keep a value under a name, or replace it
+/// Set a secret, or replace it
 ///
-/// It is sealed before it is stored and never given out again. Job files name it as `${secret:NAME}`.
+/// It is encrypted before it is stored and never returned. Job files use it as `${secret:NAME}`.
 #[utoipa::path(put, operation_id = "set_secret", path = "/secrets/{name}", tag = "secrets",
     params(("name" = String, Path, description = "Name of the secret", max_length = 100,
             pattern = "^[A-Za-z_][A-Za-z0-9_.-]*$"), SecretsQuery),
     request_body = SecretValue,
-    responses((status = 201, description = "Kept", body = SecretSet),
-        (status = 200, description = "The earlier value is replaced", body = SecretSet)))]
+    responses((status = 201, description = "Created", body = SecretSet),
+        (status = 200, description = "Replaced", body = SecretSet)))]
 pub async fn set(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<SecretsQuery>,
-    sent: Sent,
+    change: Change,
+    PathParam(name): PathParam,
+    Query(query): Query<SecretsQuery>,
+    body: Body,
 ) -> Result<(StatusCode, Json<SecretSet>), ApiError> {
-    let value = value_of(&sent)?;
-    let (actor, workspace) = (caller.actor.clone(), query.workspace(caller)?);
-    let created = server.app.vault().set(&workspace, &name, &value, &actor, server.app.now()).await?;
-    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    Ok((status, Json(SecretSet { name, workspace, created })))
+    let value = value_of(&body)?;
+    let set = secrets::set(&server.app, &change, query.workspace.as_deref(), &name, &value).await?;
+    Ok((if set.created { StatusCode::CREATED } else { StatusCode::OK }, Json(set)))
 }
 
-/// Forget a secret
+/// Delete a secret
 #[utoipa::path(delete, operation_id = "delete_secret", path = "/secrets/{name}", tag = "secrets",
     params(("name" = String, Path, description = "Name of the secret"), SecretsQuery),
-    responses((status = 204, description = "Forgotten")))]
+    responses((status = 204, description = "Deleted")))]
 pub async fn delete(
     State(server): Shared,
-    caller: Caller,
-    Named(name): Named,
-    Asked(query): Asked<SecretsQuery>,
+    change: Change,
+    PathParam(name): PathParam,
+    Query(query): Query<SecretsQuery>,
 ) -> Result<StatusCode, ApiError> {
-    server.app.vault().delete(&query.workspace(caller)?, &name).await?;
+    secrets::delete(&server.app, &change, query.workspace.as_deref(), &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Read by hand: the errors of a derived reader quote what they do not like.
-fn value_of(sent: &Sent) -> Result<String, ApiError> {
-    if !sent.is_one_of(&["application/json"]) {
-        return Err(sent.unsupported("application/json"));
+fn value_of(body: &Body) -> Result<String, ApiError> {
+    if !body.is_one_of(&["application/json"]) {
+        return Err(body.unsupported("application/json"));
     }
-    let refuse = || ApiError::bad("value", "the body is no object with one text `value`", "send {\"value\": \"…\"}");
-    match serde_json::from_slice(&sent.bytes) {
+    let invalid =
+        || ApiError::bad("value", "body must be an object with one string `value`", "send {\"value\": \"…\"}");
+    match serde_json::from_slice(&body.bytes) {
         Ok(Value::Object(mut fields)) if fields.len() == 1 => match fields.remove("value") {
             Some(Value::String(value)) => Ok(value),
-            _ => Err(refuse()),
+            _ => Err(invalid()),
         },
-        _ => Err(refuse()),
+        _ => Err(invalid()),
     }
 }

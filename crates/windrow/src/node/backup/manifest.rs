@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Of the archive's layout. A newer one is refused.
 const FORMAT: u32 = 1;

@@ -9,7 +9,7 @@ use std::path::{Component, Path};
 use tar::{Archive, EntryType};
 use zstd::stream::read::Decoder;
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 use crate::node::backup::DATABASE;
 use crate::node::backup::FOLDERS;
 use crate::node::backup::MANIFEST;

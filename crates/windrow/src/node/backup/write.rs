@@ -9,7 +9,7 @@ use tar::{Builder, Header};
 use windrow_store::sqlite;
 use zstd::stream::write::Encoder;
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 use crate::node::backup::DATABASE;
 use crate::node::backup::FOLDERS;
 use crate::node::backup::MANIFEST;

@@ -8,10 +8,9 @@ use std::path::{Path, PathBuf};
 use clap::Command;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use windrow_workloads::report::{About, Excerpt, Problems, Report, nearest};
+use windrow_jobfile::diagnostics::{About, Excerpt, Problems, Report, nearest};
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::error::{Error, Exit, Result};
 use crate::node::config::SECTIONS;
 use crate::node::config::USUAL;
 use crate::node::config::VARIABLE;
@@ -25,11 +24,11 @@ pub struct ConfigFile {
 }
 
 #[derive(Debug, Clone)]
-struct Entry {
+pub struct Entry {
     /// As [`Setting::path`].
-    path: String,
-    values: Vec<String>,
-    line: usize,
+    pub path: String,
+    pub values: Vec<String>,
+    pub line: usize,
 }
 
 impl ConfigFile {
@@ -73,7 +72,7 @@ fn named_by(arguments: &[OsString]) -> Option<OsString> {
     None
 }
 
-fn entries(name: &str, text: &str, command: &Command) -> std::result::Result<Vec<Entry>, Report> {
+pub fn entries(name: &str, text: &str, command: &Command) -> std::result::Result<Vec<Entry>, Report> {
     let mut reading = Reading { problems: Problems::in_file(Excerpt::whole(name, text)), entries: Vec::new() };
     match DeTable::parse(text) {
         Ok(table) => reading.tables(table.get_ref(), &settings(command)),
@@ -164,45 +163,5 @@ fn suggestion(section: Option<&str>, key: &str, settings: &[Setting]) -> String 
     match nearest(key, near.chain(tables)) {
         Some(meant) => format!("did you mean `{meant}`? `windrow config show` lists all settings"),
         None => "`windrow config show` lists all settings".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::CommandFactory;
-
-    fn read(text: &str) -> std::result::Result<Vec<(String, Vec<String>, usize)>, String> {
-        let found = entries("windrow.toml", text, &crate::cli::Cli::command());
-        let found = found.map_err(|report| report.plain())?;
-        Ok(found.into_iter().map(|entry| (entry.path, entry.values, entry.line)).collect())
-    }
-
-    #[test]
-    fn settings_are_found_with_their_lines() {
-        let found = read("data = \"/srv\"\n\n[serve]\njobs = 7\ngrace = \"5s\"\n").unwrap();
-        let expected = [("data", "/srv", 1), ("serve.grace", "5s", 5), ("serve.jobs", "7", 4)];
-        let mut found: Vec<_> =
-            found.iter().map(|(path, values, line)| (path.as_str(), values[0].as_str(), *line)).collect();
-        found.sort_unstable();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn what_is_wrong_is_said_with_its_line_and_what_was_meant() {
-        for (text, line, meant) in [
-            ("dat = \"x\"", "windrow.toml:1", "did you mean `data`"),
-            ("\n[serve]\ngrase = \"5s\"", "windrow.toml:3", "did you mean `grace`"),
-            ("jobs = 3", "windrow.toml:1", "into the table [serve]"),
-            ("[serve]\ndata = \"x\"", "windrow.toml:2", "at the top"),
-            ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
-            ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
-            ("[serve]\njobs = 0", "windrow.toml:2", "a number from 1 on"),
-            ("[serve]\njobs = [1]", "windrow.toml:2", "is not what it takes"),
-            ("data = ", "windrow.toml:1", "not valid TOML"),
-        ] {
-            let report = read(text).unwrap_err();
-            assert!(report.contains(line) && report.contains(meant), "{text}: {report}");
-        }
     }
 }

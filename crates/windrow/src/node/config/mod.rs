@@ -5,9 +5,7 @@
 //! A flag comes before a variable, a variable before the file, the file before the default: what the
 //! file says becomes the default of the flag.
 
-mod file;
-#[cfg(test)]
-mod page;
+pub mod file;
 mod setting;
 mod settle;
 

@@ -13,8 +13,7 @@ use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::app::error::{Error, Result};
-use crate::app::exit::Exit;
+use crate::error::{Error, Exit, Result};
 
 const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// gRPC needs the first.

@@ -5,7 +5,7 @@ use metrics::Unit;
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windrow_model::metric::{Kind, Metric};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 use crate::node::observe::gauges;
 use crate::node::observe::http;
 use crate::node::observe::otlp;
@@ -14,10 +14,7 @@ use crate::node::observe::streams;
 /// In the order of the docs.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let of_server = [gauges::METRICS, http::METRICS, streams::METRICS, otlp::METRICS];
-    [windrow_engine::METRICS, windrow_store::METRICS, windrow_workloads::ingest::METRICS]
-        .into_iter()
-        .chain(of_server)
-        .flatten()
+    [windrow_engine::METRICS, windrow_store::METRICS, windrow_ingest::METRICS].into_iter().chain(of_server).flatten()
 }
 
 /// Where everything measured in this process is gathered.
@@ -39,7 +36,7 @@ impl Exposition {
         all().for_each(describe);
         streams::announce();
         otlp::announce();
-        windrow_workloads::ingest::announce();
+        windrow_ingest::announce();
         Ok(Self(handle))
     }
 

@@ -3,7 +3,7 @@
 
 pub mod alert;
 mod catalogue;
-mod gauges;
+pub mod gauges;
 pub mod http;
 mod log;
 pub mod otlp;
@@ -11,10 +11,8 @@ mod process;
 mod reading;
 pub mod streams;
 pub mod thresholds;
-mod watch;
 
 pub use catalogue::Exposition;
 pub use log::{LogFormat, start_log};
 pub use reading::Reading;
 pub use thresholds::Thresholds;
-pub use watch::Watch;

@@ -1,13 +1,14 @@
 //! A reading: everything the server knows about its own health at one moment. Gauges, health checks and
 //! alerts are made of it, so that they never disagree.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use windrow_engine::Load;
 use windrow_model::Time;
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
+use windrow_model::store::Store;
 
-use crate::app::wiring::App;
 use crate::node::observe::process::{self, Disk, Memory};
 
 /// A database that takes longer does not answer.
@@ -28,19 +29,19 @@ pub struct Reading {
 impl Reading {
     /// Of one workspace, or of all.
     pub async fn take(
-        app: &App,
+        store: &dyn Store,
+        folder: PathBuf,
+        now: Time,
         workspace: Option<String>,
         load: Load,
         patience: HealthThresholds,
         started_at: Time,
     ) -> Self {
-        let now = app.now();
-        let vitals = match tokio::time::timeout(PATIENCE, app.store.health(workspace, patience, now)).await {
+        let vitals = match tokio::time::timeout(PATIENCE, store.health(workspace, patience, now)).await {
             Ok(Ok(vitals)) => Ok(with_regard_to(&load, vitals)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         };
-        let folder = app.folder().to_owned();
         // Reading /proc and asking a file system may block.
         let system =
             tokio::task::spawn_blocking(move || (process::disk(&folder), process::memory(), process::open_files()));

@@ -50,7 +50,7 @@ impl FromStr for Setting {
 }
 
 fn duration_ms(text: &str) -> Result<i64, String> {
-    let duration = text.parse::<windrow_workloads::duration::Duration>()?;
+    let duration = text.parse::<windrow_jobfile::duration::Duration>()?;
     i64::try_from(duration.to_std().as_millis()).map_err(|_| format!("{text} is too long"))
 }
 

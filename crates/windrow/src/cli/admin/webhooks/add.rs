@@ -3,10 +3,9 @@
 use serde::Serialize;
 use windrow_wire::{NewWebhook, WebhookSecret};
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Have events sent to a URL, signed, at least once each.
 ///

@@ -4,10 +4,9 @@ use windrow_model::HookId;
 use windrow_model::hook::{DeliveryFilter, DeliveryState};
 use windrow_wire::DeliveryList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// What was sent to a webhook, what waits, and what came of it, the newest first.
 #[derive(Debug, clap::Args)]

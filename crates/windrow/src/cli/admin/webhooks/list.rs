@@ -2,10 +2,9 @@
 
 use windrow_wire::WebhookList;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// All webhooks and how they stand, the newest first.
 #[derive(Debug, clap::Args)]

@@ -10,9 +10,8 @@ mod test;
 use clap::Subcommand;
 use windrow_model::HookId;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 #[derive(Debug, Subcommand)]
 pub enum Webhooks {
@@ -44,24 +43,14 @@ pub struct Named {
 
 pub async fn perform(api: &Api, command: Webhooks) -> Result<Exit> {
     match command {
-        Webhooks::Add(args) => api.change("webhooks add", args.url.clone(), add::perform(api, args)).await,
+        Webhooks::Add(args) => add::perform(api, args).await,
         Webhooks::List(args) => list::perform(api, args).await,
         Webhooks::Test(args) => test::perform(api, args).await,
-        Webhooks::Pause(Named { webhook }) => {
-            api.change("webhooks pause", webhook.to_string(), steer::pause(api, webhook)).await
-        }
-        Webhooks::Resume(Named { webhook }) => {
-            api.change("webhooks resume", webhook.to_string(), steer::resume(api, webhook)).await
-        }
-        Webhooks::Rotate(args) => {
-            api.change("webhooks rotate", args.webhook.to_string(), steer::rotate(api, args)).await
-        }
-        Webhooks::Delete(Named { webhook }) => {
-            api.change("webhooks delete", webhook.to_string(), steer::delete(api, webhook)).await
-        }
+        Webhooks::Pause(Named { webhook }) => steer::pause(api, webhook).await,
+        Webhooks::Resume(Named { webhook }) => steer::resume(api, webhook).await,
+        Webhooks::Rotate(args) => steer::rotate(api, args).await,
+        Webhooks::Delete(Named { webhook }) => steer::delete(api, webhook).await,
         Webhooks::Deliveries(args) => deliveries::perform(api, args).await,
-        Webhooks::Redeliver(args) => {
-            api.change("webhooks redeliver", args.delivery.to_string(), deliveries::redeliver(api, args)).await
-        }
+        Webhooks::Redeliver(args) => deliveries::redeliver(api, args).await,
     }
 }

@@ -2,11 +2,10 @@
 
 use windrow_model::HookId;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::admin::webhooks::add::Made;
 use crate::cli::view::output;
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Sign with a new secret, shown this once; the former one signs too for a while.
 #[derive(Debug, clap::Args)]

@@ -3,10 +3,9 @@
 use windrow_model::HookId;
 use windrow_wire::TryView;
 
-use crate::app::error::Result;
-use crate::app::exit::Exit;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
+use crate::error::{Exit, Result};
 
 /// Send a signed `ping` now and say what the endpoint answered. Exit code 1 when it did not take it.
 #[derive(Debug, clap::Args)]

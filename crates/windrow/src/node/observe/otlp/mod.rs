@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use windrow_model::metric::Metric;
 use windrow_model::trace::{Span, TraceId, Tracer};
 
-use crate::app::error::Result;
+use crate::error::Result;
 use shipping::Shipping;
 
 const SPANS: Metric =

@@ -11,7 +11,7 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter as _};
 use tokio::sync::{mpsc, oneshot};
 use windrow_model::trace::{Span, Value};
 
-use crate::app::error::{Error, Result};
+use crate::error::{Error, Result};
 
 const BATCH: usize = 512;
 /// A batch is sent when it is full or this old.

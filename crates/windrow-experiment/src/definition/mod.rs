@@ -1,0 +1,9 @@
+//! An experiment's frozen definition, and what its parts can be asked before anything runs. Knows no target and no
+//! evaluator.
+
+pub mod component;
+pub mod conversation;
+pub mod message;
+pub mod placement;
+pub mod spec;
+pub mod trials;

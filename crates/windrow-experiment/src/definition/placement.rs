@@ -1,0 +1,51 @@
+//! Who may do an experiment's items: this process, any `windrow worker`, or a worker of the user's own
+//! that speaks the protocol of `proto/` and brings its own target and evaluators.
+
+use serde_json::Value;
+
+use windrow_model::workload::Place;
+
+use crate::definition::spec::ExperimentSpec;
+use windrow_jobfile::environment::SECRET;
+
+/// What a `windrow worker` is able to do by itself. Of one version only: another one may read a frozen
+/// definition differently.
+pub const CAPABILITY: &str = concat!("experiment/", env!("CARGO_PKG_VERSION"));
+
+/// Name of the target and the evaluator that are the worker's own.
+pub const WORKER: &str = "worker";
+
+/// Components that need files of the machine the job file lies on.
+const BOUND_TO_FILES: [&str; 3] = ["command", "python", "replay"];
+
+pub fn place(spec: &ExperimentSpec) -> Place {
+    let own = (spec.target.kind != WORKER).then(|| CAPABILITY.to_owned());
+    match &spec.worker {
+        Some(worker) => Place::Elsewhere { needs: own.into_iter().chain([worker.clone()]).collect() },
+        None if needs_files(spec) || names_a_secret(spec) => Place::Here,
+        None => Place::Anywhere { needs: own.into_iter().collect() },
+    }
+}
+
+/// Secrets are the server's: they are not given to anybody.
+fn names_a_secret(spec: &ExperimentSpec) -> bool {
+    spec.freeze().0.as_str().contains(SECRET)
+}
+
+fn needs_files(spec: &ExperimentSpec) -> bool {
+    let of = |kind: &str, config: &Value| BOUND_TO_FILES.contains(&kind) || names_one(config);
+    of(&spec.target.kind, &spec.target.config)
+        || spec.evaluators.iter().any(|evaluator| of(&evaluator.kind, &evaluator.config))
+}
+
+/// Also a component inside another one.
+fn names_one(config: &Value) -> bool {
+    match config {
+        Value::Object(fields) => {
+            let kind = fields.get("kind").and_then(Value::as_str);
+            kind.is_some_and(|kind| BOUND_TO_FILES.contains(&kind)) || fields.values().any(names_one)
+        }
+        Value::Array(list) => list.iter().any(names_one),
+        _ => false,
+    }
+}

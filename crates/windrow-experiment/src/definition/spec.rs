@@ -1,0 +1,104 @@
+//! An experiment's frozen definition: everything needed to run it, and nothing that is secret.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use windrow_model::Json;
+use windrow_model::gate::Quality;
+use windrow_model::retry::RetryPolicy;
+
+use crate::definition::conversation::ConversationMode;
+use crate::definition::message::MessageTemplate;
+use windrow_jobfile::canonical::canonical;
+use windrow_jobfile::dataset::Dataset;
+use windrow_jobfile::prices::PriceList;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentSpec {
+    pub dataset: Dataset,
+    pub target: Component,
+    /// Empty for targets that need none.
+    pub messages: Vec<MessageTemplate>,
+    #[serde(default, skip_serializing_if = "ConversationMode::is_scripted")]
+    pub conversation: ConversationMode,
+    pub evaluators: Vec<NamedComponent>,
+    /// What the user says models cost, before our own table.
+    #[serde(default, skip_serializing_if = "PriceList::is_empty")]
+    pub prices: PriceList,
+    /// Calls are taken over from other items and jobs that made the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cache: bool,
+    /// How often each row is tried.
+    #[serde(default = "once", skip_serializing_if = "is_once")]
+    pub trials: u32,
+    /// What makes a run good enough.
+    #[serde(default, skip_serializing_if = "Quality::is_empty")]
+    pub quality: Quality,
+    /// Only so many rows, from the start: a trial run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<u64>,
+    /// Only workers elsewhere that have this capability do its items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    pub timeout_ms: i64,
+    pub retry: RetryPolicy,
+}
+
+fn once() -> u32 {
+    1
+}
+
+fn is_once(trials: &u32) -> bool {
+    *trials == 1
+}
+
+/// A target or evaluator: which one, and its configuration as its own module wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Component {
+    pub kind: String,
+    pub config: Value,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NamedComponent {
+    pub name: String,
+    pub kind: String,
+    pub config: Value,
+    #[serde(default = "Over::turn", skip_serializing_if = "Over::is_turn")]
+    pub over: Over,
+    /// An expression over the row; where it does not hold the evaluator is skipped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+}
+
+windrow_model::vocabulary! {
+    /// What an evaluator looks at.
+    pub enum Over {
+        #[doc = "Each answer, as soon as it is there."]
+        Turn = "turn",
+        #[doc = "The whole conversation, once it is over: its output is the transcript."]
+        Conversation = "conversation",
+    }
+}
+
+impl Over {
+    fn turn() -> Self {
+        Over::Turn
+    }
+
+    fn is_turn(&self) -> bool {
+        *self == Over::Turn
+    }
+}
+
+impl ExperimentSpec {
+    pub fn freeze(&self) -> (Json, String) {
+        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
+        let spec = Json::from_text(canonical(&value));
+        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
+        (spec, hash)
+    }
+}

@@ -1,0 +1,249 @@
+//! A prepared experiment: pages its dataset and does one row, turn by turn (E18). Everything that
+//! can be compiled was compiled when the run was prepared.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::future::join_all;
+use minijinja::value::Value;
+use serde::{Deserialize, Serialize};
+
+use windrow_model::retry::{Decision, RetryPolicy};
+use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
+use windrow_model::{ErrorClass, Failure, Json};
+
+use crate::KIND;
+use crate::calls::Calls;
+use crate::context::{ComponentContext, Rehearsal};
+use crate::conversation::Conversation;
+use crate::definition::conversation::USER;
+use crate::definition::message::{Message, Prompt, Role, transcript};
+use crate::definition::spec::{ExperimentSpec, NamedComponent, Over};
+use crate::definition::{placement, trials};
+use crate::evaluator::{Bound, Case, Evaluation};
+use crate::execution::user_simulator::UserSimulator;
+use crate::step::TARGET;
+use crate::target::{self, Answer, Question, Target};
+use windrow_jobfile::dataset::{Library, Pager, Reading};
+use windrow_jobfile::duration::Duration;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::prices::Prices;
+
+pub struct Experiment {
+    pager: Pager,
+    reading: Reading,
+    trials: u32,
+    first: Option<u64>,
+    prompt: Prompt,
+    target: Arc<dyn Target>,
+    user: UserSimulator,
+    evaluators: Vec<Bound>,
+    cache: bool,
+    retry: RetryPolicy,
+    timeout_ms: i64,
+    place: Place,
+}
+
+/// Where the planning of a trial run stands.
+#[derive(Default, Serialize, Deserialize)]
+struct FirstRows {
+    items: usize,
+    cursor: Option<Json>,
+}
+
+/// One item at work.
+struct ItemExecution<'a> {
+    item: &'a WorkItem,
+    journal: &'a dyn Journal,
+    conversation: Conversation,
+    trial: u32,
+    history: Vec<Message>,
+    /// All answers together, for what looks at the whole conversation.
+    whole: Answer,
+    done: Done,
+}
+
+impl Experiment {
+    pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
+        Self::prepare_as(spec, environment, library, None)
+    }
+
+    /// With a rehearsal, nothing that the program does leaves it.
+    pub fn prepare_as(
+        spec: ExperimentSpec,
+        environment: Environment,
+        library: Option<Library>,
+        rehearsal: Option<Rehearsal>,
+    ) -> Result<Self, Failure> {
+        let place = placement::place(&spec);
+        // A little under the item's own limit, so that a call that takes too long is still recorded.
+        let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
+        let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
+        let context = ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal };
+        let bind = |component: NamedComponent| {
+            let context = context.of_caller(&component.name);
+            Bound::new(component, &context)
+        };
+        Ok(Self {
+            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
+            reading: spec.dataset.reading,
+            trials: spec.trials,
+            first: spec.first,
+            prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
+            target: target::build(&spec.target.kind, spec.target.config, &context)?,
+            user: UserSimulator::prepare(spec.conversation, &context.of_caller(USER))?,
+            evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
+            cache: spec.cache,
+            retry: spec.retry,
+            timeout_ms: spec.timeout_ms,
+            place,
+        })
+    }
+
+    /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
+    /// nothing more to say.
+    async fn turn(&self, turn: usize, execution: &mut ItemExecution<'_>) -> Result<Option<Value>, Halt> {
+        let calls = self.calls(USER, turn, execution);
+        let opened = self.user.opens(&execution.conversation, &execution.history, &calls).await?;
+        execution.done.usage += calls.used();
+        let Some(variables) = opened else { return Ok(None) };
+        if turn > 0 {
+            execution.journal.hand_in_partial(execution.done.scores.clone()).await?;
+        }
+        let variables = Value::from_object(variables);
+        let answer = self.ask(turn, &variables, execution).await?;
+        let content = self.user.remembered(&execution.conversation, turn, &answer)?;
+        execution.history.push(Message { role: Role::Assistant, content });
+        execution.done.usage += answer.used;
+        execution.done.latency_ms += answer.latency_ms;
+        execution.whole.add(&answer);
+        self.judge(Over::Turn, turn, &variables, &answer, execution).await?;
+        Ok(Some(variables))
+    }
+
+    /// Asks the target; the question joins the history.
+    async fn ask(&self, turn: usize, variables: &Value, execution: &mut ItemExecution<'_>) -> Result<Answer, Halt> {
+        let rendered = self.prompt.render(variables, &mut execution.history);
+        let messages = rendered.map_err(|error| invalid(error.message))?;
+        let question =
+            Question { messages: &messages, conversation: &execution.conversation, turn, trial: execution.trial };
+        let request = self.target.request(&question)?;
+        let calls = self.calls("", turn, execution);
+        if execution.item.rescore && !calls.knows(&*self.target, &request) {
+            return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
+        }
+        calls.send(TARGET, &*self.target, request).await
+    }
+
+    fn calls<'a>(&self, caller: &'a str, turn: usize, execution: &ItemExecution<'a>) -> Calls<'a> {
+        Calls::new(execution.journal, caller, turn, execution.trial)
+            .cached(self.cache)
+            .in_retry(execution.item.retry_from)
+    }
+
+    /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
+    /// pass is tried again with the item; one that will not is the verdict `error`.
+    async fn judge(
+        &self,
+        over: Over,
+        turn: usize,
+        variables: &Value,
+        answer: &Answer,
+        execution: &mut ItemExecution<'_>,
+    ) -> Result<(), Halt> {
+        let case = Case { over, variables, answer, history: &execution.history };
+        let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
+        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, execution)).collect();
+        let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
+        let mut trouble = None;
+        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
+            match judged {
+                Ok((score, used)) => {
+                    execution.done.usage += used;
+                    execution.done.scores.push(score);
+                }
+                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, execution.item.tried, 0.0) {
+                    Decision::Fail => {
+                        execution.done.usage += calls.used();
+                        execution.done.scores.push(bound.score(&Evaluation::error(failure.to_string()), turn));
+                    }
+                    Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
+                },
+                Err(stopped) => return Err(stopped),
+            }
+        }
+        trouble.map_or(Ok(()), |failure| Err(failure.into()))
+    }
+
+    /// Evaluators of the whole conversation see its transcript as the output.
+    async fn judge_whole(&self, variables: &Value, last: usize, execution: &mut ItemExecution<'_>) -> Result<(), Halt> {
+        if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
+            return Ok(());
+        }
+        let content = transcript(&execution.history);
+        let answer = Answer { content, ..execution.whole.clone() };
+        self.judge(Over::Conversation, last, variables, &answer, execution).await
+    }
+}
+
+#[async_trait]
+impl Program for Experiment {
+    async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
+        let Some(first) = self.first else { return self.pager.page(cursor, limit).await };
+        let read: FirstRows = match cursor {
+            None => FirstRows::default(),
+            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
+        };
+        let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.trials as usize);
+        let page = self.pager.page(read.cursor.as_ref(), limit.min(wanted.saturating_sub(read.items))).await?;
+        let items = read.items + page.items.len();
+        let cursor = Some(Json::of(&FirstRows { items, cursor: page.cursor }));
+        Ok(SourcePage { done: page.done || items >= wanted, cursor, ..page })
+    }
+
+    async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
+        if item.rollback {
+            return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
+        }
+        let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
+        let row =
+            self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
+        let conversation = Conversation::of(row).map_err(invalid)?;
+        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
+        let mut execution = ItemExecution { item, journal, conversation, trial, history, whole, done };
+        let mut last = None;
+        for turn in 0.. {
+            let Some(variables) = self.turn(turn, &mut execution).await? else { break };
+            last = Some((turn, variables));
+        }
+        if let Some((turn, variables)) = last {
+            self.judge_whole(&variables, turn, &mut execution).await?;
+        }
+        Ok(execution.done)
+    }
+
+    fn retry_policy(&self) -> &RetryPolicy {
+        &self.retry
+    }
+
+    fn timeout_ms(&self) -> i64 {
+        self.timeout_ms
+    }
+
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    fn place(&self) -> Place {
+        self.place.clone()
+    }
+
+    fn columns(&self) -> Vec<Column> {
+        self.evaluators.iter().map(Bound::column).collect()
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorClass::InvalidRequest, message)
+}

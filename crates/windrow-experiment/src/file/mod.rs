@@ -1,0 +1,135 @@
+//! An experiment's job file: reads its sections, checks them against each other and against the
+//! dataset, and freezes the definition.
+
+mod conversation;
+mod dataset;
+mod evaluators;
+mod fit;
+mod forbidden;
+mod prices;
+mod quality;
+pub mod survey;
+pub mod target;
+mod trials;
+mod worker;
+
+use crate::KIND;
+use crate::definition::component::LoadContext;
+use crate::definition::spec::ExperimentSpec;
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::dataset::Library;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, Depth, HEADER_FIELDS, Header, Section};
+
+const FIELDS: &[&str] = &[
+    "dataset",
+    "target",
+    "conversation",
+    "evaluators",
+    "trials",
+    "cache",
+    "forbidden",
+    "prices",
+    "gates",
+    "baseline",
+    "max_errors",
+    "min_items",
+];
+
+pub fn load(
+    base: Base<'_>,
+    mut root: Section,
+    environment: &Environment,
+    library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
+    let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
+    forbidden::check_file(&root, &forbidden, problems);
+    let header = Header::take(&mut root, base.workspace, problems);
+    let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
+    let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
+    let conversation = root.take("conversation");
+    let evaluators = root.take("evaluators");
+    let own_prices = root.take("prices");
+    let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
+    let trials = root.take("trials");
+    let quality = quality::Sections::take(&mut root);
+    let root_span = root.span.clone();
+    root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
+
+    let nowhere = root_span.clone();
+    let span = |section: &Option<Section>| section.as_ref().map_or(nowhere.clone(), |section| section.span.clone());
+    let places = worker::Places {
+        target: span(&target),
+        evaluators: span(&evaluators),
+        dataset: span(&dataset),
+        conversation: span(&conversation),
+    };
+    let workspace = header.as_ref().map_or(base.workspace, |header| header.workspace.as_str());
+    let environment = &environment.of_workspace(workspace);
+    let context = LoadContext { environment, folder: base.folder };
+    let lookup = dataset::DatasetLookup { library, workspace };
+    let dataset = dataset.and_then(|section| dataset::read(section, base, lookup, problems));
+    let conversation = conversation::read(conversation, context, problems);
+    let mode = conversation.mode.clone().unwrap_or_default();
+    let target = target.and_then(|section| target::read(section, &mode, context, problems));
+    let evaluators = evaluators::read(evaluators, context, problems);
+    let prices = prices::read(own_prices, environment, problems);
+
+    let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
+    let trials = trials::read(trials, problems);
+    let quality = quality::read(quality, &names, trials.count, problems);
+
+    // Checked against the data even when something else is wrong, so that one report says it all.
+    let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
+    let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
+    let dataset = dataset?;
+    // A forbidden word must not be stored, so it is looked for in every row beforehand.
+    let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };
+    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, depth, problems)?;
+    trials.check(&dataset, &fit.fields, problems);
+
+    if let (Some(header), Some(target)) = (&header, &target) {
+        let (worker, reading) = (header.worker.as_deref(), &dataset.dataset.reading);
+        let parts = worker::Parts { worker, target, evaluators: &evaluators.components, reading, mode: &mode };
+        worker::check(&parts, places, problems);
+    }
+    let (header, target, mode, prices) = (header?, target?, conversation.mode?, prices?);
+    let spec = ExperimentSpec {
+        dataset: dataset.dataset,
+        target: target.component,
+        messages: target.messages,
+        conversation: mode,
+        evaluators: evaluators.components,
+        prices: prices.own,
+        cache,
+        trials: trials.count,
+        quality,
+        timeout_ms: header.timeout.ms,
+        retry: header.retry_policy(),
+        first: None,
+        worker: header.worker.clone(),
+    };
+    let (spec, spec_hash) = spec.freeze();
+    let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
+    fit.warnings.splice(0..0, warnings);
+    let limits = header.limits();
+    Some(LoadedJob {
+        name: header.name,
+        description: header.description,
+        kind: KIND,
+        workspace: header.workspace,
+        labels: header.labels,
+        priority: header.priority,
+        limits,
+        rollout: None,
+        schedule: header.schedule,
+        worker: header.worker,
+        spec,
+        spec_hash,
+        rows: fit.rows * u64::from(trials.count),
+        warnings: fit.warnings,
+    })
+}

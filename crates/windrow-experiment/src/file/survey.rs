@@ -1,0 +1,220 @@
+//! One pass over the dataset, or its first rows, before anything is stored (E4): is every row readable, and
+//! does it have what the target and the evaluators need, and nothing that is forbidden? Memory does not grow
+//! with the file.
+
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use minijinja::value::Value;
+
+use crate::conversation::Conversation;
+use crate::definition::message::{Message, Role};
+use windrow_jobfile::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
+use windrow_jobfile::forbidden::Forbidden;
+use windrow_jobfile::job_file::Depth;
+use windrow_jobfile::template::{HISTORY, Template};
+
+/// Bad rows shown one by one; the rest are counted.
+const SHOWN: usize = 20;
+/// Names kept for "did you mean"; a dataset with more is a table of something else.
+const MAX_NAMES: usize = 500;
+/// Rows on which every template is really rendered; after them only when a variable is missing.
+const REHEARSED: u64 = 100;
+/// What is looked at where the first rows are enough: both in less time than an answer may take.
+const FIRST_ROWS: u64 = 1_000;
+const FIRST_BYTES: usize = 8 << 20;
+/// Rows up to which repeated ones are counted (8 MB).
+const MAX_COMPARED: usize = 1_000_000;
+
+/// Something a row must have.
+#[derive(Debug, Clone)]
+pub enum Need {
+    Template { template: Template, given: &'static [&'static str] },
+    Field(String),
+}
+
+/// A need that some rows do not meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmet {
+    pub rows: u64,
+    pub first: BadRow,
+    /// The missing field, where it is one.
+    pub field: Option<String>,
+}
+
+/// A forbidden word and the row it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    pub word: String,
+    pub place: BadRow,
+}
+
+#[derive(Debug, Default)]
+pub struct Survey {
+    pub rows: u64,
+    /// There are rows that were not looked at.
+    pub cut: bool,
+    /// Rows equal to an earlier one.
+    pub repeated: u64,
+    pub fields: BTreeSet<String>,
+    pub bad: Vec<BadRow>,
+    pub bad_rows: u64,
+    /// One entry per need, in order.
+    pub unmet: Vec<Option<Unmet>>,
+    /// The first rows with forbidden words.
+    pub forbidden: Vec<Hit>,
+    pub forbidden_hits: u64,
+}
+
+impl Survey {
+    pub fn of(
+        dataset: &Dataset,
+        library: Option<&Library>,
+        needs: &[Need],
+        forbidden: &Forbidden,
+        depth: Depth,
+    ) -> Result<Self, std::io::Error> {
+        let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
+        let mut seen: Vec<u64> = Vec::new();
+        let mut rows = match dataset.source.open(library, Place::START) {
+            Ok(rows) => rows,
+            Err(ReadError::File(error)) => return Err(error),
+            Err(ReadError::Row(bad)) => {
+                survey.add_bad(bad);
+                return Ok(survey);
+            }
+        };
+        let mut bytes = 0;
+        while let Some(row) = rows.next_row() {
+            match row {
+                Ok(row) => {
+                    bytes += row.text.len();
+                    if seen.len() < MAX_COMPARED {
+                        seen.push(fingerprint(&row.text));
+                    }
+                    survey.add_forbidden(&row, forbidden);
+                    survey.add(row, &dataset.reading, needs);
+                }
+                Err(ReadError::Row(bad)) => survey.add_bad(bad),
+                Err(ReadError::File(error)) => return Err(error),
+            }
+            let enough = survey.rows + survey.bad_rows >= FIRST_ROWS || bytes >= FIRST_BYTES;
+            if depth == Depth::First && enough {
+                // What is wrong behind the first rows is found when they are read.
+                survey.cut = !rows.at_end().unwrap_or(false);
+                break;
+            }
+        }
+        seen.sort_unstable();
+        survey.repeated = seen.windows(2).filter(|pair| pair[0] == pair[1]).count() as u64;
+        Ok(survey)
+    }
+
+    fn add(&mut self, row: Row, reading: &Reading, needs: &[Need]) {
+        let Row { line, fields, text } = row;
+        let fields = match reading.read(fields) {
+            Ok(fields) => fields,
+            Err(why) => {
+                let message = format!("this row is not of the shape `{}`: {why}", reading.shape);
+                let help = "correct the row, or set `dataset.shape` to another one (`plain` takes any row)";
+                return self.add_bad(BadRow::new(line, &text, message, help));
+            }
+        };
+        let conversation = match Conversation::of(fields) {
+            Ok(conversation) => conversation,
+            Err(message) => {
+                let help = "correct the row's `turns`, or rename the field if it is something else";
+                return self.add_bad(BadRow::new(line, &text, message, help));
+            }
+        };
+        self.rows += 1;
+        for name in conversation.field_names() {
+            if self.fields.len() < MAX_NAMES && !self.fields.contains(name) {
+                self.fields.insert(name.clone());
+            }
+        }
+        let rehearse = self.rows <= REHEARSED;
+        for (need, unmet) in needs.iter().zip(&mut self.unmet) {
+            let Some(lack) = lack_of(need, &conversation, rehearse) else { continue };
+            match unmet {
+                Some(unmet) => unmet.rows += 1,
+                None => {
+                    let first = BadRow::new(line, &text, lack.message, "");
+                    *unmet = Some(Unmet { rows: 1, first, field: lack.field });
+                }
+            }
+        }
+    }
+
+    fn add_forbidden(&mut self, row: &Row, forbidden: &Forbidden) {
+        if forbidden.is_empty() {
+            return;
+        }
+        for word in row.fields.values().flat_map(|value| forbidden.in_value(value)).collect::<BTreeSet<_>>() {
+            self.forbidden_hits += 1;
+            if self.forbidden.len() < SHOWN {
+                let column = row.text.find(&word).unwrap_or(0);
+                let place = BadRow::at(row.line, &row.text, column, "", "");
+                self.forbidden.push(Hit { word, place });
+            }
+        }
+    }
+
+    fn add_bad(&mut self, bad: BadRow) {
+        self.bad_rows += 1;
+        if self.bad.len() < SHOWN {
+            self.bad.push(bad);
+        }
+    }
+}
+
+struct Lack {
+    message: String,
+    field: Option<String>,
+}
+
+fn lack_of(need: &Need, conversation: &Conversation, rehearse: bool) -> Option<Lack> {
+    (0..conversation.len()).find_map(|turn| match need {
+        Need::Field(name) => match conversation.field(turn, name) {
+            None | Some(serde_json::Value::Null) => Some(no_field(name)),
+            Some(_) => None,
+        },
+        Need::Template { template, given } => lack_of_variables(template, given, conversation, turn, rehearse),
+    })
+}
+
+/// Whether a variable is needed only rendering can tell: `{{ note | default("") }}` does without.
+fn lack_of_variables(
+    template: &Template,
+    given: &'static [&'static str],
+    conversation: &Conversation,
+    turn: usize,
+    rehearse: bool,
+) -> Option<Lack> {
+    let present =
+        |name: &String| name == HISTORY || given.contains(&name.as_str()) || conversation.field(turn, name).is_some();
+    let missing = template.variables().iter().find(|name| !present(name));
+    if missing.is_none() && !rehearse {
+        return None;
+    }
+    let stand_in = [Role::User, Role::Assistant].map(|role| Message { role, content: "…".to_owned() });
+    let history: Vec<Message> = stand_in.iter().cycle().take(turn * 2).cloned().collect();
+    let seen = conversation.variables(turn, &history);
+    let messages = conversation.variables(turn, &stand_in).history;
+    let seen = given.iter().fold(seen, |seen, name| match *name {
+        "messages" => seen.with(name, messages.clone()),
+        _ => seen.with(name, "…"),
+    });
+    let error = template.render(&Value::from_object(seen)).err()?;
+    Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))
+}
+
+fn no_field(name: &str) -> Lack {
+    Lack { message: format!("this row has no field `{name}`"), field: Some(name.to_owned()) }
+}
+
+fn fingerprint(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    hasher.finish()
+}

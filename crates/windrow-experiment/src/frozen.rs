@@ -1,0 +1,51 @@
+//! What a frozen definition says about judging a run, read without the rest of it: a definition of an earlier version
+//! keeps its gates even where its target can no longer be read.
+
+use windrow_model::Json;
+use windrow_model::gate::Quality;
+
+/// The quality gates. A definition without any has none; one that cannot be read is an error, because no gates at all
+/// would pass.
+pub fn quality(spec: &Json) -> Result<Quality, serde_json::Error> {
+    match spec.value().get_mut("quality") {
+        None => Ok(Quality::default()),
+        Some(quality) => serde_json::from_value(quality.take()),
+    }
+}
+
+/// The evaluators that ask a model.
+pub fn judges(spec: &Json) -> Vec<String> {
+    let spec = spec.value();
+    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
+    let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
+    evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
+}
+
+/// Whether the run covers only the first rows.
+pub fn is_trial_run(spec: &Json) -> bool {
+    !spec.value()["first"].is_null()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn gates_that_cannot_be_read_are_an_error_and_not_no_gates() {
+        let spec = |quality: serde_json::Value| Json::of(&json!({ "quality": quality }));
+        assert_eq!(quality(&spec(json!({ "gates": ["errors < 1%"] }))).unwrap().gates, ["errors < 1%"]);
+        assert!(quality(&Json::of(&json!({}))).unwrap().is_empty());
+        assert!(quality(&spec(json!({ "gates": ["errors < 1%"], "of_a_later_version": 1 }))).is_err());
+        assert!(quality(&spec(json!(["errors < 1%"]))).is_err());
+    }
+
+    #[test]
+    fn judges_are_the_evaluators_that_ask_a_model() {
+        let evaluators = json!([{ "kind": "exact", "name": "a" }, { "kind": "judge", "name": "b" }]);
+        let spec = Json::of(&json!({ "evaluators": evaluators, "first": 3 }));
+        assert_eq!(judges(&spec), ["b"]);
+        assert!(is_trial_run(&spec) && !is_trial_run(&Json::of(&json!({}))));
+    }
+}

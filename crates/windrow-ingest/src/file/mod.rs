@@ -1,0 +1,131 @@
+//! A plan's job file: reads its sections and freezes the definition.
+
+use serde_json::Value;
+use windrow_model::ErrorClass;
+use windrow_model::ingest::Origin;
+use windrow_model::retry::Reaction;
+
+use super::destination::DESTINATIONS;
+use super::slicing::Slicing;
+use super::source::SOURCES;
+use super::spec::{Component, IngestSpec, Rules, expr_hash};
+use super::{KIND, batch};
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::dataset::Library;
+use windrow_jobfile::diagnostics::{Problems, nearest};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
+
+mod rules;
+mod slices;
+
+const FIELDS: &[&str] =
+    &["source", "destination", "slices", "table", "key", "skip", "max_rejected", "provenance", "operation"];
+/// Slices at work at the same time, where nothing is said.
+const CONCURRENCY: i64 = 4;
+/// A slice may be long, so it survives more crashes than an item that one page would be.
+const MAX_LOSSES: i64 = 200;
+
+pub fn load(
+    base: Base<'_>,
+    mut root: Section,
+    _environment: &Environment,
+    _library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
+    let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
+    let is_given = |field: &str| given.iter().any(|name| name == field);
+    let header = Header::take(&mut root, base.workspace, problems);
+    let source = root.require("source", "source: { rest: { url: … } }", problems);
+    let destination = root.require("destination", "destination: { sqlite: { path: data.db } }", problems);
+    let slices = root.take("slices");
+    let own = root.split(&["table", "key", "skip", "max_rejected", "provenance", "operation"]);
+    root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
+
+    let source = source.and_then(|section| {
+        let kinds: Vec<_> = SOURCES.iter().map(|kind| (kind.name, kind.read)).collect();
+        component(section, &kinds, base, problems)
+    });
+    let destination = destination.and_then(|section| {
+        let kinds: Vec<_> = DESTINATIONS.iter().map(|kind| (kind.name, kind.read)).collect();
+        component(section, &kinds, base, problems)
+    });
+    let slicing = slices.map_or(Some(Slicing::One), |section| slices::read(section, problems));
+    let (header, own) = (header?, rules::read(&own, problems));
+    let (source, destination, slicing, own) = (source?, destination?, slicing?, own?);
+    let rules = Rules {
+        table: own.table.unwrap_or_else(|| rules::table_name(&header.name)),
+        key: own.key,
+        skip: own.skip,
+        max_rejected: own.max_rejected,
+    };
+    let kind = SOURCES.iter().find(|kind| kind.name == source.kind)?;
+    let origin = Origin {
+        provenance: own.provenance.unwrap_or_else(|| (kind.provenance)(&source.config)),
+        operation: own.operation.unwrap_or_else(|| "harvest".to_owned()),
+        expr_hash: expr_hash(&source, &slicing, &rules),
+    };
+    let mut retry = header.retry_policy();
+    // What is wrong with one answer is wrong with the source.
+    retry.classes.entry(ErrorClass::InvalidOutput).or_insert(Reaction::StopRun);
+    let plan = format!("{}/{}", header.workspace, header.name);
+    let rows = slicing.count(jiff::Timestamp::now());
+    let spec = IngestSpec { plan, origin, source, slicing, destination, rules, retry };
+    let (spec, spec_hash) = spec.freeze();
+    let mut limits = header.limits();
+    limits.max_losses = MAX_LOSSES;
+    if !is_given("concurrency") {
+        limits.concurrency = CONCURRENCY;
+    }
+    Some(LoadedJob {
+        name: header.name,
+        description: header.description,
+        kind: KIND,
+        workspace: header.workspace,
+        labels: header.labels,
+        priority: header.priority,
+        limits,
+        rollout: None,
+        schedule: header.schedule,
+        worker: None,
+        spec,
+        spec_hash,
+        rows,
+        warnings: Vec::new(),
+    })
+}
+
+/// Reads and checks the section of one kind of source or destination; gives its configuration.
+pub type Read = fn(&Section, Base<'_>, &mut Problems) -> Option<Value>;
+
+/// `source` and `destination` name one of several kinds.
+fn component(
+    mut section: Section,
+    kinds: &[(&'static str, Read)],
+    base: Base<'_>,
+    problems: &mut Problems,
+) -> Option<Component> {
+    let names: Vec<&str> = kinds.iter().map(|(name, _)| *name).collect();
+    let list = names.join(", ");
+    let given: Vec<String> = section.field_names().into_iter().map(str::to_owned).collect();
+    let [one] = given.as_slice() else {
+        let message = format!("`{}` names one of: {list}", section.path);
+        problems.add(section.span, message, format!("for example: {}: {{ … }}", names[0]));
+        return None;
+    };
+    let Some((name, read)) = kinds.iter().find(|(name, _)| name == one) else {
+        let help = match nearest(one, names.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`? There are: {list}"),
+            None => format!("there are: {list}"),
+        };
+        problems.add(section.span_of(one), format!("there is no {} `{one}`", section.path), help);
+        return None;
+    };
+    let config = read(&section.take(name)?, base, problems)?;
+    Some(Component { kind: (*name).to_owned(), config })
+}
+
+/// An expression that a rule may be.
+pub(super) fn check_skip(expression: &str) -> Result<(), String> {
+    batch::check_rule(expression)
+}

@@ -1,0 +1,74 @@
+//! `kind: ingest`: pulls records from a source into a destination, slice by slice and page by page.
+//!
+//! A plan is the job, a slice and its task an item, a task run an attempt, a batch a step. The checkpoint
+//! is the newest entry of the ledger that the destination keeps in the same transaction as the data, so
+//! that whoever goes on begins exactly behind what is committed. [`program`] walks one slice.
+
+mod batch;
+mod destination;
+mod file;
+mod ledger;
+mod meters;
+mod program;
+mod record;
+mod slicing;
+mod source;
+mod spec;
+mod sql;
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use windrow_model::workload::{Program, Workload};
+use windrow_model::{ErrorClass, Failure, Json, Time};
+
+use program::Ingest;
+use spec::IngestSpec;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Kind;
+
+pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
+pub use meters::{METRICS, announce};
+
+pub const KIND: &str = "ingest";
+pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
+
+pub struct IngestWorkload {
+    environment: Environment,
+}
+
+impl IngestWorkload {
+    pub fn new(environment: Environment) -> Self {
+        Self { environment }
+    }
+}
+
+#[async_trait]
+impl Workload for IngestWorkload {
+    fn kind(&self) -> &'static str {
+        KIND
+    }
+
+    async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
+        let (spec, environment) = (thaw(spec)?, self.environment.of_workspace(workspace));
+        // Reads secrets and opens files.
+        let prepared = tokio::task::spawn_blocking(move || Ingest::prepare(spec, &environment)).await;
+        let prepared =
+            prepared.map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")));
+        Ok(Arc::new(prepared??))
+    }
+}
+
+fn thaw(spec: &Json) -> Result<IngestSpec, Failure> {
+    spec.parse()
+        .map_err(|error| unfit(format!("the definition does not fit this version: {error}; submit the file again")))
+}
+
+/// Something is wrong with what was asked for; trying again cannot help.
+fn unfit(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorClass::InvalidRequest, message)
+}
+
+fn now() -> Time {
+    Time(jiff::Timestamp::now().as_millisecond())
+}

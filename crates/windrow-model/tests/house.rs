@@ -1,0 +1,169 @@
+//! The layout of the code base, read from its `use` lines and manifests: no module cycles, and crates and rooms depend
+//! on each other in one direction only (docs/architecture.md).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::read_to_string;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+/// For each module, the sibling modules whose items it names.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn entries(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<_> = dir.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    found.sort();
+    found
+}
+
+fn sources(dir: &Path) -> Vec<PathBuf> {
+    let nested = |path: PathBuf| if path.is_dir() { sources(&path) } else { vec![path] };
+    entries(dir).into_iter().flat_map(nested).filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
+}
+
+/// The path of a file's module, from the root of its crate.
+fn module_of(src: &Path, file: &Path) -> Vec<String> {
+    let path = file.strip_prefix(src).unwrap().with_extension("");
+    let mut parts: Vec<_> = path.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+    parts.pop_if(|last| matches!(last.as_str(), "mod" | "lib" | "main"));
+    parts
+}
+
+/// The file without comments and without what is compiled for tests only.
+fn code_of(file: &Path) -> String {
+    let text = read_to_string(file).unwrap();
+    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+}
+
+/// `a::{b, c::{d, e}}` as `a::b`, `a::c::d`, `a::c::e`.
+fn expand(path: &str) -> Vec<String> {
+    let Some((head, group)) = path.split_once('{') else { return vec![path.trim().to_owned()] };
+    let group = group.trim_end().trim_end_matches('}');
+    let (mut depth, mut parts) = (0, vec![String::new()]);
+    for sign in group.chars() {
+        depth += i32::from(sign == '{') - i32::from(sign == '}');
+        match sign {
+            ',' if depth == 0 => parts.push(String::new()),
+            _ => parts.last_mut().unwrap().push(sign),
+        }
+    }
+    let parts = parts.iter().map(|part| part.trim()).filter(|part| !part.is_empty());
+    parts.flat_map(|part| expand(&format!("{}{part}", head.trim()))).collect()
+}
+
+/// Every path that the file names through `crate::` or `super::`, from the root of its crate.
+fn named_paths(module: &[String], code: &str) -> Vec<Vec<String>> {
+    static PATHS: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\b(?:crate|super)::(?:\w+::)*(?:\{[^;]*\}(?:;)|\w+)").unwrap());
+    let found = PATHS.find_iter(code).flat_map(|path| expand(path.as_str().trim_end_matches(';')));
+    let absolute = found.map(|path| {
+        let parts: Vec<String> = path.split("::").map(str::to_owned).collect();
+        let ups = parts.iter().take_while(|part| *part == "super").count();
+        let root = if ups == 0 { &[] } else { &module[..module.len().saturating_sub(ups)] };
+        [root, &parts[ups.max(1)..]].concat()
+    });
+    absolute.collect()
+}
+
+/// The modules of a crate, one per file, with the paths each names.
+fn modules(src: &Path) -> Vec<(Vec<String>, Vec<Vec<String>>)> {
+    let read = |file: PathBuf| {
+        let module = module_of(src, &file);
+        let paths = named_paths(&module, &code_of(&file));
+        (module, paths)
+    };
+    sources(src).into_iter().map(read).collect()
+}
+
+/// How the direct children of one module name each other.
+fn graph(modules: &[(Vec<String>, Vec<Vec<String>>)], room: &[String]) -> Graph {
+    let child = |path: &[String]| path.strip_prefix(room).and_then(|rest| rest.first()).cloned();
+    let mut graph: Graph = modules.iter().filter_map(|(module, _)| Some((child(module)?, BTreeSet::new()))).collect();
+    let children: BTreeSet<String> = graph.keys().cloned().collect();
+    for (module, paths) in modules {
+        let Some(from) = child(module) else { continue };
+        let named = paths.iter().filter_map(|path| child(path)).filter(|to| *to != from && children.contains(to));
+        graph.get_mut(&from).unwrap().extend(named);
+    }
+    graph
+}
+
+/// What is left when modules that name no other are taken away, again and again: the members of cycles.
+fn cycle(mut graph: Graph) -> Graph {
+    while let Some(leaf) = graph.iter().find(|(_, uses)| uses.is_empty()).map(|(name, _)| name.clone()) {
+        graph.remove(&leaf);
+        graph.values_mut().for_each(|uses| drop(uses.remove(&leaf)));
+    }
+    graph
+}
+
+#[test]
+fn no_modules_form_a_cycle() {
+    let mut found = Vec::new();
+    for krate in entries(&crates()).iter().filter(|path| path.join("src").is_dir()) {
+        let modules = modules(&krate.join("src"));
+        let rooms: BTreeSet<&[String]> =
+            modules.iter().flat_map(|(module, _)| (0..module.len()).map(|depth| &module[..depth])).collect();
+        for room in rooms {
+            let cycle = cycle(graph(&modules, room));
+            if !cycle.is_empty() {
+                found.push(format!("{} {}: {cycle:#?}", krate.file_name().unwrap().display(), room.join("::")));
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn crates_depend_in_one_direction() {
+    let allowed: BTreeMap<&str, &[&str]> = BTreeMap::from([
+        ("windrow-model", &[] as &[&str]),
+        ("windrow-sql", &[]),
+        ("windrow-wire", &["windrow-model"]),
+        ("windrow-engine", &["windrow-model"]),
+        ("windrow-store", &["windrow-model", "windrow-sql"]),
+        ("windrow-jobfile", &["windrow-model"]),
+        ("windrow-mock", &["windrow-jobfile"]),
+        ("windrow-experiment", &["windrow-model", "windrow-jobfile"]),
+        ("windrow-operation", &["windrow-model", "windrow-jobfile"]),
+        ("windrow-ingest", &["windrow-model", "windrow-jobfile", "windrow-sql"]),
+    ]);
+    for krate in entries(&crates()) {
+        let name = krate.file_name().unwrap().to_str().unwrap().to_owned();
+        if name == "windrow" {
+            continue;
+        }
+        let allowed = allowed.get(name.as_str()).unwrap_or_else(|| panic!("{name} has no place in the layout"));
+        let manifest = read_to_string(krate.join("Cargo.toml")).unwrap();
+        let needs = manifest.split("[dependencies]").nth(1).unwrap().split("\n[").next().unwrap();
+        for line in needs.lines().filter(|line| line.starts_with("windrow-")) {
+            let used = line.split(['.', ' ']).next().unwrap();
+            assert!(allowed.contains(&used), "{name} must not depend on {used}");
+        }
+    }
+}
+
+#[test]
+fn use_cases_know_nothing_of_who_calls_them() {
+    let src = crates().join("windrow/src");
+    assert!(entries(&src).len() <= 10, "the program has at most ten rooms");
+    let graph = graph(&modules(&src), &[]);
+    for (room, forbidden) in
+        [("app", &["cli", "http", "grpc", "client"][..]), ("node", &["cli", "http", "grpc", "client"])]
+    {
+        for other in forbidden {
+            assert!(!graph[room].contains(*other), "{room} must not name {other}");
+        }
+    }
+    for file in sources(&src.join("app")) {
+        let code = code_of(&file);
+        let outer = ["axum::", "clap::", "clap("].into_iter().find(|name| code.contains(name));
+        assert_eq!(outer, None, "{} names what only translators may", file.display());
+    }
+}

@@ -1,0 +1,89 @@
+//! An operation's job file: reads its sections, finds its targets and freezes the definition.
+
+mod action;
+mod freeze;
+mod strategy;
+mod targets;
+
+use windrow_model::retry::RetryPolicy;
+
+use super::KIND;
+use super::handler;
+use super::spec::OperationSpec;
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::dataset::Library;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
+
+const FIELDS: &[&str] = &["targets", "action", "strategy"];
+/// B1.
+const CONCURRENCY: i64 = 32;
+/// B4: pending again at most twice, at once.
+const RETRIES: u32 = 2;
+
+pub fn load(
+    base: Base<'_>,
+    mut root: Section,
+    environment: &Environment,
+    _library: Option<&Library>,
+    problems: &mut Problems,
+) -> Option<LoadedJob> {
+    let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
+    let is_given = |field: &str| given.iter().any(|name| name == field);
+    let header = Header::take(&mut root, base.workspace, problems);
+    let targets = root.require("targets", "targets: { list: [orders, payments] }", problems);
+    let action = root.require("action", "action: { http: { apply: { method: PUT, url: … } } }", problems);
+    let strategy = root.take("strategy");
+    root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
+
+    let action = action.and_then(|section| action::read(section, base.folder, problems));
+    let strategy = strategy::read(strategy, base.folder, problems);
+    let (header, action, strategy, targets) = (header?, action?, strategy?, targets?);
+    // What follows may ask the world; not for a file that is wrong anyway.
+    if !problems.is_empty() {
+        return None;
+    }
+    let environment = &environment.of_workspace(&header.workspace);
+    let handler = match handler::build(&action.component, environment) {
+        Ok(handler) => handler,
+        Err(failure) => {
+            problems.add(action.span, failure.message, "correct it here");
+            return None;
+        }
+    };
+    let targets = targets::read(targets, base, environment, &*handler, problems)?;
+    let total = targets.len() as i64;
+    let settled = strategy.over(total, problems)?;
+    let policy = header.retry_policy();
+    let retry = match is_given("retry") {
+        true => policy,
+        false => RetryPolicy { max_retries: RETRIES, delays_ms: vec![0], ..policy },
+    };
+    let timeout_ms = if is_given("timeout") { header.timeout.ms } else { handler.timeout_ms() };
+    let worker = header.worker.clone();
+    let (action, health) = (action.component, strategy.health);
+    let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
+    let (spec, spec_hash) = spec.freeze();
+    let mut limits = header.limits();
+    if !is_given("concurrency") {
+        limits.concurrency = CONCURRENCY;
+    }
+    limits.max_failed = settled.max_failed;
+    Some(LoadedJob {
+        name: header.name,
+        description: header.description,
+        kind: KIND,
+        workspace: header.workspace,
+        labels: header.labels,
+        priority: header.priority,
+        limits,
+        rollout: Some(settled.rollout),
+        schedule: header.schedule,
+        worker: header.worker,
+        spec,
+        spec_hash,
+        rows: total as u64,
+        warnings: settled.warnings,
+    })
+}

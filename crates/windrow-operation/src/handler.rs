@@ -1,0 +1,184 @@
+//! The one place where types of targets are registered, and what a handler must be able to say and do.
+//!
+//! A handler is asked for the next call toward a goal, again and again, each time with a fresh look at
+//! the target. So a crash, a lost answer or a slow effect need no code of their own: who looks again
+//! knows what is left to do. Applying and undoing differ in nothing but the goal.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::Value;
+use windrow_model::step::ContentKey;
+use windrow_model::{ErrorClass, Failure};
+
+use super::spec::Component;
+use super::target::Target;
+use super::{kafka_connect, scripted};
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Section;
+
+#[async_trait]
+pub trait Handler: Send + Sync {
+    /// Names the target among all operations: two of them never change it at the same time.
+    fn lock(&self, target: &Target) -> String;
+    /// The target as far as this action can change it; `None` where it cannot be read.
+    async fn read(&self, target: &Target) -> Result<Option<Value>, Failure>;
+    /// What the action makes of it.
+    fn after(&self, target: &Target, before: &Value) -> Result<Value, Failure>;
+    /// What that changes, for a person.
+    fn changes(&self, _target: &Target, before: &Value, after: &Value) -> Vec<String> {
+        super::differences(before, after)
+    }
+    /// Whether the target would take it, before anything is changed.
+    async fn validate(&self, _target: &Target, _after: &Value) -> Result<(), Failure> {
+        Ok(())
+    }
+    /// Already done? What comes next? Decided from what is known, without asking anybody.
+    fn next(&self, journey: &Journey<'_>) -> Result<Next, Failure>;
+    async fn call(&self, target: &Target, call: &Call, key: &ContentKey) -> Result<Value, Trouble>;
+    /// What of a look is worth keeping: not what comes and goes by itself.
+    fn essence(&self, image: Value) -> Value {
+        image
+    }
+    /// The pre-image, once it can be read better than at first.
+    fn keep(&self, before: &Value, _now: &Value) -> Value {
+        before.clone()
+    }
+    /// Says why, where the action has no inverse.
+    fn irreversible(&self) -> Option<&'static str> {
+        None
+    }
+    /// What of an image shows that somebody else has changed the target.
+    fn fingerprint(&self, image: &Value) -> Value {
+        image.clone()
+    }
+    /// B4: how long one try may take.
+    fn timeout_ms(&self) -> i64 {
+        20_000
+    }
+    /// How long the goal must last to count.
+    fn steady_ms(&self) -> i64 {
+        0
+    }
+    /// All targets whose name matches, for `targets: { select: … }`.
+    async fn select(&self, _pattern: &str) -> Result<Vec<Target>, Failure> {
+        Err(Failure::new(ErrorClass::InvalidRequest, "this handler cannot list its targets"))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Apply,
+    Undo,
+}
+
+impl Way {
+    /// The kind of the steps that are made this way.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Way::Apply => "apply",
+            Way::Undo => "undo",
+        }
+    }
+}
+
+/// All a handler knows when it decides.
+pub struct Journey<'a> {
+    pub target: &'a Target,
+    pub way: Way,
+    pub before: &'a Value,
+    pub after: &'a Value,
+    /// `None` where the target cannot be read.
+    pub now: Option<&'a Value>,
+    /// Calls made this way so far, by whatever process.
+    pub made: &'a [Made],
+    /// The pre-image was taken again.
+    pub kept: bool,
+}
+
+impl<'a> Journey<'a> {
+    pub fn goal(&self) -> &'a Value {
+        match self.way {
+            Way::Apply => self.after,
+            Way::Undo => self.before,
+        }
+    }
+
+    pub fn made(&self, name: &str) -> bool {
+        self.made.iter().any(|made| made.name == name)
+    }
+}
+
+/// A call on record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Made {
+    pub name: String,
+    /// It was answered; otherwise nobody knows what came of it.
+    pub answered: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+#[must_use]
+pub enum Next {
+    Reached,
+    Call(Call),
+    /// Nothing to do but wait.
+    Wait(String),
+    /// Take the pre-image again, before the first change that cannot be read back from outside.
+    Keep,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub name: String,
+    pub input: Value,
+}
+
+impl Next {
+    pub fn call(name: &str, input: Value) -> Self {
+        Next::Call(Call { name: name.to_owned(), input })
+    }
+}
+
+/// What may become of a call that was not answered as hoped.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Trouble {
+    /// It did not happen, and may soon.
+    Busy(Failure),
+    /// It may have happened: to be read back, never to be repeated blindly.
+    Unknown(Failure),
+    /// It did not happen, and will not.
+    Failed(Failure),
+}
+
+type Build = fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>;
+
+/// A type of target.
+pub struct Kind {
+    pub name: &'static str,
+    /// Checks the section of a job file and freezes it. `None` when problems were found.
+    pub read: fn(Section, &Path, &mut Problems) -> Option<Value>,
+    pub build: Build,
+}
+
+pub const KINDS: &[Kind] = &[
+    Kind { name: "kafka-connect", read: kafka_connect::read, build: kafka_connect::build },
+    Kind { name: "http", read: scripted::read_http, build: scripted::build },
+    Kind { name: "command", read: scripted::read_command, build: scripted::build },
+];
+
+pub fn build(action: &Component, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == action.kind) else {
+        return Err(Failure::new(ErrorClass::InvalidRequest, format!("there is no action {:?}", action.kind)));
+    };
+    (kind.build)(action.config.clone(), environment)
+}
+
+pub fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
+    serde_json::from_value(config).map_err(|error| {
+        let message = format!("the frozen action does not fit this version: {error}; submit the job file again");
+        Failure::new(ErrorClass::InvalidRequest, message)
+    })
+}

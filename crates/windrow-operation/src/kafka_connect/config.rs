@@ -1,0 +1,115 @@
+//! The section `action.kafka-connect` of a job file.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::duration::Duration;
+use windrow_jobfile::job_file::Section;
+use windrow_jobfile::templated::Templated;
+
+windrow_model::vocabulary! {
+    /// What is done to a connector.
+    pub enum Do {
+        #[doc = "Resume it, and wait until all its tasks run."]
+        Start = "start",
+        #[doc = "Stop it, and wait until it has no tasks."]
+        Stop = "stop",
+        #[doc = "Pause it; its tasks stay allocated."]
+        Pause = "pause",
+        #[doc = "Restart it with its tasks. This has no inverse."]
+        Restart = "restart",
+        #[doc = "Set keys of its configuration (null removes one), validated first."]
+        ChangeConfig = "change_config",
+        #[doc = "Stop it, set its offsets, and let it go on."]
+        ResetOffsets = "reset_offsets",
+        #[doc = "Stop it, set the GTID set in its offsets keeping file and position, and let it go on."]
+        ResetGtid = "reset_gtid",
+        #[doc = "Set keys of its configuration, or with `to` move it to another cluster."]
+        SwitchAz = "switch_az",
+        #[doc = "Move it to another Connect cluster with its offsets; never do both run it."]
+        SwitchRunSystem = "switch_run_system",
+        #[doc = "Create it from the description of a legacy job."]
+        Migrate = "migrate",
+    }
+}
+
+impl Do {
+    /// B4.
+    pub fn timeout_ms(self) -> i64 {
+        match self {
+            Do::SwitchAz | Do::SwitchRunSystem => 30_000,
+            Do::ResetOffsets | Do::ResetGtid => 480_000,
+            Do::Start | Do::Stop | Do::Pause | Do::Restart | Do::ChangeConfig | Do::Migrate => 20_000,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub url: String,
+    #[serde(rename = "do")]
+    pub action: Do,
+    /// Keys of the configuration to set; null removes one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set: Option<Value>,
+    /// As `PATCH /connectors/{name}/offsets` takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offsets: Option<Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gtid: Option<String>,
+    /// Another Connect cluster.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<String>,
+    /// The whole configuration of a connector to be created.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Value>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// How long it must run without failing to count as done.
+    #[serde(default = "at_once")]
+    pub steady: Duration,
+}
+
+fn at_once() -> Duration {
+    Duration { ms: 0 }
+}
+
+pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option<Value> {
+    let config: Config = section.read(&[], problems)?;
+    let needs: &[(&str, bool, &str)] = &match config.action {
+        Do::ChangeConfig => [("set", config.set.is_some(), "set: { tasks.max: \"4\" }")],
+        Do::SwitchAz => {
+            [("set", config.set.is_some() || config.to.is_some(), "set: { database.hostname: … }, or to: URL")]
+        }
+        Do::SwitchRunSystem => [("to", config.to.is_some(), "to: http://other-cluster:8083")],
+        Do::ResetOffsets => [("offsets", config.offsets.is_some(), "offsets: [{ partition: { … }, offset: { … } }]")],
+        Do::ResetGtid => [("gtid", config.gtid.is_some(), "gtid: \"{{ target.gtid }}\"")],
+        Do::Migrate => [("config", config.config.is_some(), "config: { connector.class: …, … }")],
+        Do::Start | Do::Stop | Do::Pause | Do::Restart => [("do", true, "")],
+    };
+    for (field, given, example) in needs {
+        if !given {
+            let message = format!("`do: {}` needs `{}.{field}`", config.action, section.path);
+            problems.add(section.span_of("do"), message, format!("add it, for example: {example}"));
+        }
+    }
+    for url in [Some(&config.url), config.to.as_ref()].into_iter().flatten() {
+        if !windrow_jobfile::environment::has_reference(url)
+            && let Err(why) = windrow_jobfile::http_client::web_url(url)
+        {
+            problems.add(section.span_of("url"), why, "write the address of a Connect worker: http://worker:8083");
+        }
+    }
+    for (field, value) in [("set", &config.set), ("offsets", &config.offsets), ("config", &config.config)] {
+        if let Some(Err(error)) = value.as_ref().map(Templated::new) {
+            let message = format!("`{}.{field}`: {}", section.path, error.message);
+            problems.add(section.span_of(field), message, "templates see `target`: {{ target.name }}");
+        }
+    }
+    serde_json::to_value(config).ok()
+}

@@ -1,0 +1,325 @@
+//! The handler of Kafka Connect: which image each action looks at, and what comes next.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use minijinja::value::Serde;
+use serde_json::{Value, json};
+use windrow_model::step::ContentKey;
+use windrow_model::{ErrorClass, Failure};
+
+use super::config::{Config, Do};
+use super::connector::{PAUSED, Place, RUNNING, STOPPED, failed, lasting};
+use super::{moving, offsets};
+use crate::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
+use crate::target::Target;
+use crate::web::{Miss, Web};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::http_client::Request;
+use windrow_jobfile::known::Known;
+use windrow_jobfile::template::TemplateError;
+use windrow_jobfile::templated::Templated;
+
+/// Connect itself gives up after 90 s.
+const TIMEOUT: Duration = Duration::from_secs(95);
+
+struct Connect {
+    config: Config,
+    web: Web,
+}
+
+pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
+    let known = Known::of(&config, environment)?;
+    let config: Config = thaw(config)?;
+    let web = Web::new(&config.url, TIMEOUT, known)?;
+    Ok(Arc::new(Connect { config, web }))
+}
+
+impl Connect {
+    fn here(&self, target: &Target) -> Place {
+        let (url, name) = (self.config.url.clone(), target.name.clone());
+        Place { url, name, suffix: "", headers: self.config.headers.clone() }
+    }
+
+    fn there(&self, target: &Target) -> Option<Place> {
+        let (url, name) = (self.config.to.clone()?, target.name.clone());
+        Some(Place { url, name, suffix: " there", headers: self.config.headers.clone() })
+    }
+
+    fn reads_offsets(&self) -> bool {
+        matches!(self.config.action, Do::ResetOffsets | Do::ResetGtid | Do::SwitchRunSystem | Do::Migrate)
+            || self.config.to.is_some()
+    }
+
+    fn fill(&self, value: Option<&Value>, target: &Target) -> Result<Value, Failure> {
+        let seen = json!({ "target": target.value() });
+        let filled =
+            value.map(|value| Templated::new(value)?.render(&minijinja::Value::from(Serde(&seen)))).transpose();
+        Ok(filled.map_err(untemplated)?.unwrap_or_default())
+    }
+
+    fn next_of_offsets(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
+        let goal = journey.goal();
+        let state = lasting(&journey.before["state"]);
+        // Once it runs again its offsets move on by themselves.
+        let resumed = ["resume", "pause"].iter().any(|call| journey.made(call));
+        if !resumed && now["offsets"] != goal["offsets"] {
+            if let Some(next) = place.toward(now, STOPPED)? {
+                return Ok(next);
+            }
+            if journey.way == Way::Apply && !journey.kept {
+                return Ok(Next::Keep);
+            }
+            return Ok(place.patch_offsets(&now["offsets"], &goal["offsets"]));
+        }
+        Ok(place.toward(now, state)?.unwrap_or(Next::Reached))
+    }
+
+    fn next_of_migration(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
+        if journey.way == Way::Undo {
+            return match now {
+                Value::Null => Ok(Next::Reached),
+                now => Ok(match place.toward(now, STOPPED)? {
+                    Some(next) => next,
+                    None => place.call("delete", "DELETE", "", None),
+                }),
+            };
+        }
+        if now.is_null() {
+            return Ok(place.create(&journey.after["config"]));
+        }
+        if journey.made.is_empty() && !configured(now, &journey.after["config"]) {
+            let message = "a connector of that name exists already, with another configuration";
+            return Err(Failure::new(ErrorClass::InvalidRequest, message));
+        }
+        let goal = &journey.after["offsets"];
+        if goal.is_array() && !journey.made("resume") && now["offsets"] != *goal {
+            return Ok(match place.toward(now, STOPPED)? {
+                Some(next) => next,
+                None => place.patch_offsets(&now["offsets"], goal),
+            });
+        }
+        Ok(place.toward(now, RUNNING)?.unwrap_or(Next::Reached))
+    }
+
+    fn next_of_restart(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
+        if !journey.made.iter().any(|made| made.answered) {
+            return Ok(place.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=false", None));
+        }
+        Ok(place.toward(now, RUNNING)?.unwrap_or(Next::Reached))
+    }
+}
+
+/// Connect adds the connector's name to a configuration that has none.
+fn configured(now: &Value, wanted: &Value) -> bool {
+    let without_name = |config: &Value| {
+        let mut fields = config.as_object().cloned().unwrap_or_default();
+        fields.remove("name");
+        fields
+    };
+    without_name(&now["config"]) == without_name(wanted)
+}
+
+fn untemplated(error: TemplateError) -> Failure {
+    Failure::new(ErrorClass::InvalidRequest, format!("a template cannot be filled in: {}", error.message))
+}
+
+fn missing(target: &Target) -> Failure {
+    Failure::new(ErrorClass::InvalidRequest, format!("there is no connector {}", target.name))
+}
+
+#[async_trait]
+impl Handler for Connect {
+    fn lock(&self, target: &Target) -> String {
+        format!("connector {}", target.name)
+    }
+
+    async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
+        let here = self.here(target).read(&self.web, self.reads_offsets()).await?;
+        if let Some(there) = self.there(target) {
+            let there = there.read(&self.web, true).await?;
+            return Ok(Some(json!({ "here": here, "there": there })));
+        }
+        match (here, self.config.action) {
+            (None, Do::Migrate) => Ok(Some(Value::Null)),
+            (None, _) => Err(missing(target)),
+            (here, _) => Ok(here),
+        }
+    }
+
+    fn after(&self, target: &Target, before: &Value) -> Result<Value, Failure> {
+        let mut after = before.clone();
+        if self.config.to.is_some() {
+            after["there"] = json!({ "config": before["here"]["config"], "state": before["here"]["state"], "offsets": before["here"]["offsets"] });
+            after["here"]["state"] = json!(STOPPED);
+            return Ok(after);
+        }
+        match self.config.action {
+            Do::Start => after["state"] = json!(RUNNING),
+            Do::Stop => after["state"] = json!(STOPPED),
+            Do::Pause => after["state"] = json!(PAUSED),
+            Do::Restart | Do::SwitchRunSystem => {}
+            Do::ChangeConfig | Do::SwitchAz => {
+                let set = self.fill(self.config.set.as_ref(), target)?;
+                let mut config = before["config"].as_object().cloned().unwrap_or_default();
+                for (key, value) in set.as_object().into_iter().flatten() {
+                    match value {
+                        Value::Null => drop(config.remove(key)),
+                        Value::String(_) => drop(config.insert(key.clone(), value.clone())),
+                        // The API takes texts only.
+                        other => drop(config.insert(key.clone(), json!(other.to_string()))),
+                    }
+                }
+                after["config"] = Value::Object(config);
+            }
+            Do::ResetOffsets => {
+                let set = self.fill(self.config.offsets.as_ref(), target)?;
+                after["offsets"] = offsets::with(&before["offsets"], &set);
+            }
+            Do::ResetGtid => {
+                let gtid = self.fill(self.config.gtid.clone().map(Value::String).as_ref(), target)?;
+                after["offsets"] = offsets::with_gtid(&before["offsets"], gtid.as_str().unwrap_or_default());
+            }
+            Do::Migrate => {
+                let config = self.fill(self.config.config.as_ref(), target)?;
+                let offsets = self.fill(self.config.offsets.as_ref(), target)?;
+                after = json!({ "config": config, "state": RUNNING });
+                if offsets.is_array() {
+                    after["offsets"] = offsets::sorted(&offsets);
+                }
+            }
+        }
+        Ok(after)
+    }
+
+    async fn validate(&self, target: &Target, after: &Value) -> Result<(), Failure> {
+        let config = match self.config.action {
+            Do::ChangeConfig | Do::Migrate => &after["config"],
+            Do::SwitchAz if self.config.to.is_none() => &after["config"],
+            _ => return Ok(()),
+        };
+        let Some(class) = config["connector.class"].as_str().and_then(|class| class.rsplit('.').next()) else {
+            return Ok(());
+        };
+        let mut config = config.clone();
+        config["name"] = json!(target.name);
+        let url = format!("{}/connector-plugins/{class}/config/validate", self.config.url.trim_end_matches('/'));
+        let request = Request { headers: self.config.headers.clone(), ..Request::new("PUT", url, Some(config)) };
+        let answer = self.web.send(&request, None).await.map_err(Miss::failure)?;
+        if answer["error_count"].as_i64().unwrap_or(0) == 0 {
+            return Ok(());
+        }
+        let values = answer["configs"].as_array().into_iter().flatten().map(|config| &config["value"]);
+        let said = values.flat_map(|value| {
+            let errors = value["errors"].as_array().cloned().unwrap_or_default();
+            errors
+                .into_iter()
+                .map(|error| format!("{}: {}", value["name"].as_str().unwrap_or("?"), error.as_str().unwrap_or("?")))
+        });
+        let said = said.collect::<Vec<_>>().join("; ");
+        Err(Failure::new(ErrorClass::InvalidRequest, format!("the configuration is not valid: {said}")))
+    }
+
+    fn next(&self, journey: &Journey<'_>) -> Result<Next, Failure> {
+        let now = journey.now.unwrap_or(&Value::Null);
+        let place = self.here(journey.target);
+        if let Some(there) = self.there(journey.target) {
+            return moving::next(&place, &there, journey, now);
+        }
+        match self.config.action {
+            Do::Start if now["state"] == "FAILED" && !journey.made("restart") && journey.way == Way::Apply => {
+                Ok(place.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=true", None))
+            }
+            Do::Start | Do::Stop | Do::Pause => {
+                Ok(place.toward(now, lasting(&journey.goal()["state"]))?.unwrap_or(Next::Reached))
+            }
+            Do::Restart => self.next_of_restart(&place, journey, now),
+            Do::ChangeConfig | Do::SwitchAz | Do::SwitchRunSystem => {
+                if now["config"] != journey.goal()["config"] {
+                    return Ok(place.put_config(&journey.goal()["config"]));
+                }
+                if now["state"] == "FAILED" && journey.before["state"] != "FAILED" {
+                    return Err(failed(now));
+                }
+                if journey.before["state"] == "FAILED" {
+                    return Ok(Next::Reached);
+                }
+                Ok(place.toward(now, lasting(&journey.before["state"]))?.unwrap_or(Next::Reached))
+            }
+            Do::ResetOffsets | Do::ResetGtid => self.next_of_offsets(&place, journey, now),
+            Do::Migrate => self.next_of_migration(&place, journey, now),
+        }
+    }
+
+    async fn call(&self, _target: &Target, call: &Call, _key: &ContentKey) -> Result<Value, Trouble> {
+        let request: Request = thaw(call.input.clone()).map_err(Trouble::Failed)?;
+        self.web.send(&request, None).await.map_err(|miss| match miss {
+            Miss::Lost(failure) => Trouble::Unknown(failure),
+            // A rebalance is under way, or the connector exists by now: look again.
+            Miss::Refused { status: 409, failure } => Trouble::Busy(failure),
+            Miss::Unsent(failure) | Miss::Refused { failure, .. } => Trouble::Failed(failure),
+        })
+    }
+
+    /// Tasks start and end by themselves.
+    fn essence(&self, mut image: Value) -> Value {
+        fn strip(image: &mut Value) {
+            if let Some(fields) = image.as_object_mut() {
+                fields.remove("tasks");
+                fields.remove("trace");
+            }
+        }
+        strip(&mut image);
+        for place in ["here", "there"] {
+            image.get_mut(place).map(strip);
+        }
+        image
+    }
+
+    /// Offsets are exact only while it is stopped; its state is that of before.
+    fn keep(&self, before: &Value, now: &Value) -> Value {
+        let mut kept = before.clone();
+        if self.config.to.is_some() {
+            kept["here"]["offsets"] = now["here"]["offsets"].clone();
+        } else {
+            kept["offsets"] = now["offsets"].clone();
+        }
+        kept
+    }
+
+    fn irreversible(&self) -> Option<&'static str> {
+        (self.config.action == Do::Restart).then_some("a restart has no inverse")
+    }
+
+    /// Tasks come and go, and offsets move on, without anybody changing anything.
+    fn fingerprint(&self, image: &Value) -> Value {
+        fn thin(image: &Value) -> Value {
+            json!({ "config": image["config"], "state": lasting(&image["state"]) })
+        }
+        if self.config.to.is_some() {
+            return json!({ "here": thin(&image["here"]), "there": thin(&image["there"]) });
+        }
+        thin(image)
+    }
+
+    fn timeout_ms(&self) -> i64 {
+        self.config.action.timeout_ms()
+    }
+
+    fn steady_ms(&self) -> i64 {
+        self.config.steady.ms
+    }
+
+    async fn select(&self, pattern: &str) -> Result<Vec<Target>, Failure> {
+        let url = format!("{}/connectors", self.config.url.trim_end_matches('/'));
+        let request = Request { headers: self.config.headers.clone(), ..Request::new("GET", url, None) };
+        let names = self.web.send(&request, None).await.map_err(Miss::failure)?;
+        let pattern = regex::escape(pattern).replace(r"\*", ".*").replace(r"\?", ".");
+        let pattern = regex::Regex::new(&format!("^{pattern}$"))
+            .map_err(|error| Failure::new(ErrorClass::InvalidRequest, error.to_string()))?;
+        let mut names: Vec<&str> = names.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        names.sort_unstable();
+        Ok(names.into_iter().filter(|name| pattern.is_match(name)).map(Target::named).collect())
+    }
+}

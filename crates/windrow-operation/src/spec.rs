@@ -1,0 +1,44 @@
+//! An operation's frozen definition: the targets as they were found, the action, and what may follow.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use windrow_model::Json;
+use windrow_model::retry::RetryPolicy;
+
+use super::target::Target;
+use windrow_jobfile::canonical::canonical;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OperationSpec {
+    /// Frozen: whatever joins them later is no part of this operation.
+    pub targets: Vec<Target>,
+    pub action: Component,
+    /// What must hold before the next wave opens.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Value>,
+    pub timeout_ms: i64,
+    pub retry: RetryPolicy,
+    /// Only workers elsewhere that have this capability do its items.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worker: Option<String>,
+    /// A rollback does not mind that a target has changed since.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Component {
+    pub kind: String,
+    pub config: Value,
+}
+
+impl OperationSpec {
+    pub fn freeze(&self) -> (Json, String) {
+        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
+        let spec = Json::from_text(canonical(&value));
+        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
+        (spec, hash)
+    }
+}

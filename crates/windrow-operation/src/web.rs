@@ -1,0 +1,90 @@
+//! HTTP as handlers use it. What matters about a failed exchange is whether it can have had an effect.
+
+use std::time::Duration;
+
+use reqwest::Method;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use windrow_model::{ErrorClass, Failure};
+
+use windrow_jobfile::http_client::{self, Request, Secret, failure};
+use windrow_jobfile::known::Known;
+
+/// An exchange that brought no good answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Miss {
+    /// It never left.
+    Unsent(Failure),
+    /// It left, and what came of it is not known.
+    Lost(Failure),
+    /// The service said no.
+    Refused { status: u16, failure: Failure },
+}
+
+impl Miss {
+    pub fn failure(self) -> Failure {
+        match self {
+            Miss::Unsent(failure) | Miss::Lost(failure) | Miss::Refused { failure, .. } => failure,
+        }
+    }
+}
+
+pub struct Web {
+    client: reqwest::Client,
+    known: Known,
+    secret: Secret,
+}
+
+impl Web {
+    /// `base_url` decides whether a proxy is used.
+    pub fn new(base_url: &str, timeout: Duration, known: Known) -> Result<Self, Failure> {
+        Ok(Self { client: http_client::client(&known.fill(base_url), timeout)?, secret: known.secret(), known })
+    }
+
+    pub async fn send(&self, request: &Request, key: Option<&str>) -> Result<Value, Miss> {
+        let (url, headers) = self.fill(request, key).map_err(Miss::Unsent)?;
+        let secret = &self.secret;
+        let method: Method =
+            request.method.parse().map_err(|_| Miss::Unsent(wrong(format!("{:?} is not a method", request.method))))?;
+        let mut call = self.client.request(method, url.clone()).headers(headers);
+        if let Some(body) = &request.body {
+            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill_json(body).to_string());
+        }
+        let reply = match call.send().await {
+            Ok(reply) => reply,
+            Err(error) => {
+                let unsent = error.is_connect() || error.is_builder();
+                let failure = secret.redact_failure(failure::of_transport(error, &url));
+                return Err(if unsent { Miss::Unsent(failure) } else { Miss::Lost(failure) });
+            }
+        };
+        let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
+        let body = http_client::read_body(reply).await;
+        let body = body.map_err(|error| Miss::Lost(secret.redact_failure(failure::of_transport(error, &url))))?;
+        let body = secret.redact(body);
+        match status {
+            200..300 if body.trim().is_empty() => Ok(Value::Null),
+            200..300 => Ok(serde_json::from_str(&body).unwrap_or(Value::String(body))),
+            500.. => Err(Miss::Lost(failure::of_status(status, &headers, &body))),
+            _ => Err(Miss::Refused { status, failure: failure::of_status(status, &headers, &body) }),
+        }
+    }
+
+    fn fill(&self, request: &Request, key: Option<&str>) -> Result<(reqwest::Url, HeaderMap), Failure> {
+        let url = http_client::web_url(&self.known.fill(&request.url)).map_err(wrong)?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &request.headers {
+            let bad = || wrong(format!("the header {name} cannot be sent"));
+            let parsed: HeaderName = name.parse().map_err(|_| bad())?;
+            headers.insert(parsed, HeaderValue::from_str(&self.known.fill(value)).map_err(|_| bad())?);
+        }
+        if let Some(key) = key {
+            headers.entry("idempotency-key").or_insert(HeaderValue::from_str(key).expect("a key is plain text"));
+        }
+        Ok((url, headers))
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Failure {
+    Failure::new(ErrorClass::InvalidRequest, message)
+}

@@ -1,0 +1,104 @@
+//! What the verbs ask of a database, whichever it is: statements prepared once, cells in, cells out. It is
+//! rusqlite's way of speaking, so that a verb is a plain function over a connection and reads the same for
+//! all of them. A verb blocks; the threads it runs on belong to its adapter.
+
+mod address;
+mod cell;
+mod commit_meter;
+mod error;
+pub(crate) mod failure;
+mod hold;
+mod many;
+pub(crate) mod mysql;
+mod params;
+mod pool;
+pub(crate) mod postgres;
+mod row;
+mod schema_version;
+pub(crate) mod sqlite;
+mod statement;
+mod translate;
+
+pub(crate) use address::Address;
+pub(crate) use cell::{Cell, FromCell, ToCell, Value};
+pub(crate) use commit_meter::CommitMeter;
+pub(crate) use error::{Error, OptionalExtension, Result};
+#[cfg(test)]
+pub(crate) use hold::hold_many;
+pub(crate) use params::{Bound, Params, named_params, params, params_from_iter};
+pub(crate) use pool::{Connect, Lanes};
+pub(crate) use row::Row;
+pub(crate) use statement::Statement;
+pub(crate) use translate::{Dialect, Place, Translated, cross_joins, translate};
+
+pub(crate) enum Connection {
+    Sqlite(rusqlite::Connection),
+    Postgres(Box<postgres::Link>),
+    MySql(Box<mysql::Link>),
+}
+
+impl Connection {
+    pub fn prepare_cached(&self, sql: &str) -> Result<Statement<'_>> {
+        match self {
+            Connection::Sqlite(conn) => Ok(Statement::Sqlite(conn.prepare_cached(sql)?)),
+            Connection::Postgres(link) => Ok(Statement::Postgres(link, link.prepare(sql)?)),
+            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(sql)?)),
+        }
+    }
+
+    /// Inserts a row that the database numbers, and returns the number.
+    pub fn insert(&self, sql: &str, params: impl Params) -> Result<i64> {
+        match self {
+            Connection::Sqlite(conn) => {
+                self.prepare_cached(sql)?.execute(params)?;
+                Ok(conn.last_insert_rowid())
+            }
+            Connection::Postgres(_) => self.query_row(&format!("{sql} RETURNING id"), params, |row| row.get(0)),
+            Connection::MySql(link) => {
+                self.prepare_cached(sql)?.execute(params)?;
+                Ok(link.last_insert_id())
+            }
+        }
+    }
+
+    /// Whether others write at the same time.
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, Connection::Sqlite(_))
+    }
+
+    /// Whether a look can pass over rows that others hold, and over no others: MariaDB (10.11) also leaves out some that
+    /// nobody holds.
+    pub fn skips_locked(&self) -> bool {
+        matches!(self, Connection::Postgres(_))
+    }
+
+    /// Begins a transaction, ends it, undoes it.
+    pub fn perform(&self, sql: &str) -> Result<()> {
+        match self {
+            Connection::Sqlite(conn) => Ok(conn.execute_batch(sql)?),
+            Connection::Postgres(link) => link.batch(sql),
+            Connection::MySql(link) => link.batch(sql),
+        }
+    }
+
+    /// Statements sent over the network since this was last asked.
+    pub fn take_sent(&self) -> u64 {
+        match self {
+            Connection::Sqlite(_) => 0,
+            Connection::Postgres(link) => link.take_sent(),
+            Connection::MySql(link) => link.take_sent(),
+        }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        match self {
+            // The driver of MySQL learns it from the next statement.
+            Connection::Sqlite(_) | Connection::MySql(_) => false,
+            Connection::Postgres(link) => link.is_closed(),
+        }
+    }
+
+    pub fn query_row<T>(&self, sql: &str, params: impl Params, read: impl FnOnce(&Row) -> Result<T>) -> Result<T> {
+        self.prepare_cached(sql)?.query_row(params, read)
+    }
+}

@@ -1,0 +1,179 @@
+//! One connection to MySQL or MariaDB. Statements are translated and prepared once and kept.
+
+use std::cell::{Cell as Count, RefCell, RefMut};
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use mysql::prelude::Queryable;
+use mysql::{Conn, Params, Statement, Value};
+
+use crate::backend::mysql::cells;
+use crate::backend::mysql::set;
+use crate::backend::{Bound, Cell, Dialect, Error, Place, Result, Row, Translated, translate};
+
+/// Fewer than the driver keeps, so that none of these is closed behind our back.
+pub(super) const STATEMENTS: usize = 512;
+/// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
+const LARGEST: usize = 256;
+
+pub(crate) struct Link {
+    conn: RefCell<Conn>,
+    prepared: RefCell<HashMap<String, Arc<Prepared>>>,
+    sent: Count<u64>,
+}
+
+pub(crate) struct Prepared {
+    statement: Statement,
+    places: Vec<Place>,
+    /// It changes rows that are there already, which the server counts twice.
+    upserts: bool,
+}
+
+impl Link {
+    pub fn new(conn: Conn) -> Self {
+        Self { conn: RefCell::new(conn), prepared: RefCell::default(), sent: Count::default() }
+    }
+
+    /// Statements sent since this was last asked, what prepares them aside.
+    pub fn take_sent(&self) -> u64 {
+        self.sent.take()
+    }
+
+    fn sending(&self) -> RefMut<'_, Conn> {
+        self.sent.set(self.sent.get() + 1);
+        self.conn.borrow_mut()
+    }
+
+    /// Statements without values, one after the other.
+    pub fn batch(&self, sql: &str) -> Result<()> {
+        let mut conn = self.sending();
+        sql.split(";\n").filter(|sql| !sql.trim().is_empty()).try_for_each(|sql| Ok(conn.query_drop(sql)?))
+    }
+
+    pub fn prepare(&self, sql: &str) -> Result<Arc<Prepared>> {
+        self.keep(sql, || {
+            let Translated { sql, places } = translate(sql, Dialect::MySql);
+            (sql, places)
+        })
+    }
+
+    /// What is prepared under this name, made if it is not there.
+    fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<Place>)) -> Result<Arc<Prepared>> {
+        if let Some(known) = self.prepared.borrow().get(name) {
+            return Ok(Arc::clone(known));
+        }
+        let (text, places) = made();
+        let statement = self.conn.borrow_mut().prep(&text)?;
+        let prepared = Arc::new(Prepared { statement, places, upserts: text.contains(" ON DUPLICATE KEY UPDATE ") });
+        let mut known = self.prepared.borrow_mut();
+        if known.len() >= STATEMENTS {
+            known.clear();
+        }
+        known.insert(name.to_owned(), Arc::clone(&prepared));
+        Ok(prepared)
+    }
+
+    pub fn execute(&self, prepared: &Prepared, bound: Bound) -> Result<usize> {
+        let changed = self.run(prepared, prepared.values(bound)?)?;
+        Ok(if prepared.upserts { changed.min(1) } else { changed })
+    }
+
+    fn run(&self, prepared: &Prepared, values: Vec<Value>) -> Result<usize> {
+        let mut conn = self.sending();
+        Ok(conn.exec_iter(&prepared.statement, positional(values))?.affected_rows() as usize)
+    }
+
+    pub fn last_insert_id(&self) -> i64 {
+        self.conn.borrow().last_insert_id() as i64
+    }
+
+    pub fn walk<E: From<Error>>(
+        &self,
+        prepared: &Prepared,
+        bound: Bound,
+        mut each: impl FnMut(&Row) -> std::result::Result<ControlFlow<()>, E>,
+    ) -> std::result::Result<(), E> {
+        let values = prepared.values(bound)?;
+        let mut conn = self.sending();
+        let rows = conn.exec_iter(&prepared.statement, positional(values)).map_err(Error::from)?;
+        for row in rows {
+            if each(&Row::MySql(&row.map_err(Error::from)?))?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Link {
+    pub fn execute_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        if sql.starts_with("INSERT") {
+            return self.insert_many(sql, rows);
+        }
+        let kinds = set::kinds(rows);
+        let prepared = self.keep(&format!("{kinds:?} for many: {sql}"), || (set::change(sql, &kinds), Vec::new()))?;
+        set::portions(rows)
+            .try_fold(0, |changed, some| Ok(changed + self.run(&prepared, vec![Value::from(set::document(some))])?))
+    }
+
+    fn insert_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        set::portions(rows).try_fold(0, |changed, some| Ok(changed + self.insert_portion(sql, some)?))
+    }
+
+    fn insert_portion<const N: usize>(&self, sql: &str, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        let mut changed = 0;
+        while !rows.is_empty() {
+            let now;
+            (now, rows) = rows.split_at(1 << rows.len().min(LARGEST).ilog2());
+            let prepared = self.keep(&format!("{} of {sql}", now.len()), || set::insert(sql, now.len()))?;
+            let values: Result<Vec<Value>> =
+                now.iter().flat_map(|row| prepared.places.iter().map(|place| of_row(row, place))).collect();
+            let inserted = self.run(&prepared, values?)?;
+            changed += if prepared.upserts { now.len() } else { inserted };
+        }
+        Ok(changed)
+    }
+
+    pub fn query_many<const N: usize>(
+        &self,
+        sql: &str,
+        rows: &[[Cell<'_>; N]],
+        mut each: impl FnMut(usize, &Row) -> Result<()>,
+    ) -> Result<()> {
+        let kinds = set::kinds(rows);
+        let prepared = self.keep(&format!("{kinds:?} of many: {sql}"), || (set::question(sql, &kinds), Vec::new()))?;
+        let mut conn = self.sending();
+        for row in conn.exec_iter(&prepared.statement, (set::document(rows),))? {
+            let row = row?;
+            let (row, last) = (Row::MySql(&row), row.len() - 1);
+            each(row.get::<i64>(last)? as usize - 1, &row)?;
+        }
+        Ok(())
+    }
+}
+
+fn positional(values: Vec<Value>) -> Params {
+    if values.is_empty() { Params::Empty } else { Params::Positional(values) }
+}
+
+fn of_row(row: &[Cell], place: &Place) -> Result<Value> {
+    match place {
+        Place::Number(n) => cells::value(row.get(n - 1).copied().unwrap_or(Cell::Null)),
+        Place::Name(name) => Err(Error::Strange { column: 0, why: format!("a row has no {name}") }),
+    }
+}
+
+impl Prepared {
+    fn values(&self, bound: Bound) -> Result<Vec<Value>> {
+        let missing = |place: &Place| Error::Strange { column: 0, why: format!("nothing is bound to {place:?}") };
+        let value = |place: &Place| match (place, &bound) {
+            (Place::Number(n), Bound::Numbered(values)) => values.get(n - 1).map(|value| cells::value(value.cell())),
+            (Place::Name(name), Bound::Named(values)) => {
+                values.iter().find(|(known, _)| known == name).map(|(_, value)| cells::value(value.cell()))
+            }
+            _ => None,
+        };
+        self.places.iter().map(|place| value(place).unwrap_or_else(|| Err(missing(place)))).collect()
+    }
+}

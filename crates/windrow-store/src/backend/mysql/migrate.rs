@@ -1,0 +1,55 @@
+//! Numbered, forward-only migrations, under a lock of the connection. Nodes that start at the same time wait for the
+//! first of them. Tables are not made in a transaction here, so that a migration must bear being run again from its
+//! beginning.
+
+use windrow_model::store::{Result, StoreError};
+
+use crate::backend::Connection;
+use crate::backend::failure;
+use crate::backend::schema_version;
+
+const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
+
+/// One installation per database. The name of a lock is short and of the whole server.
+const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";
+const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', left(sha2(database(), 256), 40)))";
+
+pub(super) fn migrate(conn: &Connection) -> Result<()> {
+    Ok(under_lock(conn)?)
+}
+
+fn under_lock(conn: &Connection) -> failure::Result<()> {
+    let collation = collation(conn)?;
+    let taken: bool = conn.query_row(TAKE, (), |row| row.get(0))?;
+    if !taken {
+        return Err(StoreError::Unavailable("another node has been migrating it for ten minutes".into()).into());
+    }
+    let done = apply(conn, collation);
+    conn.perform(RELEASE)?;
+    done
+}
+
+/// The one that compares texts by their bytes and takes a blank at the end for what it is.
+fn collation(conn: &Connection) -> failure::Result<&'static str> {
+    let version: String = conn.query_row("SELECT version()", (), |row| row.get(0))?;
+    let (collation, needed) = match version.contains("MariaDB") {
+        true => ("utf8mb4_nopad_bin", (10, 6)),
+        false => ("utf8mb4_0900_bin", (8, 0)),
+    };
+    let mut numbers = version.split(['.', '-']).map_while(|part| part.parse::<u32>().ok());
+    let found = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if found < needed {
+        let needed = format!("its version is {version}; MariaDB 10.6 or MySQL 8.0 is the oldest that will do");
+        return Err(StoreError::Unavailable(needed).into());
+    }
+    Ok(collation)
+}
+
+fn apply(conn: &Connection, collation: &str) -> failure::Result<()> {
+    conn.perform(&format!("{} ENGINE = InnoDB", schema_version::TABLE))?;
+    for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
+        conn.perform(&sql.replace("utf8mb4_nopad_bin", collation))?;
+        schema_version::note(conn, no + 1)?;
+    }
+    Ok(())
+}

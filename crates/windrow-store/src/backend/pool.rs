@@ -1,0 +1,167 @@
+//! Threads that each own a connection and take whatever verb waits next. A verb is one transaction. This is the one
+//! place where a transaction is run again: when another was in its way, and once when the connection turns out
+//! to be gone before anything was committed.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+use windrow_model::store::{Result, StoreError};
+
+use crate::backend::CommitMeter;
+use crate::backend::failure::{self, Fault};
+use crate::backend::{self, Connection};
+
+/// How often a transaction that met another one is run again.
+const AGAIN: u32 = 30;
+const FIRST_PAUSE: Duration = Duration::from_millis(1);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+pub(crate) type Connect = dyn Fn() -> backend::Result<Connection> + Send + Sync;
+type Work = Box<dyn FnOnce(&mut Lane) + Send>;
+
+/// A few threads for one kind of work.
+pub(crate) struct Lanes {
+    queue: mpsc::Sender<Work>,
+}
+
+pub(crate) struct Lane {
+    connect: Arc<Connect>,
+    conn: Option<Connection>,
+    /// How its transactions begin.
+    begin: &'static str,
+    meter: Arc<CommitMeter>,
+}
+
+impl Lanes {
+    /// The threads end when this is dropped and what waits is done.
+    pub fn start(
+        name: &str,
+        lanes: usize,
+        begin: &'static str,
+        connect: &Arc<Connect>,
+        meter: &Arc<CommitMeter>,
+    ) -> Result<Self> {
+        let (queue, waiting) = mpsc::channel::<Work>();
+        let waiting = Arc::new(Mutex::new(waiting));
+        for _ in 0..lanes {
+            let waiting = Arc::clone(&waiting);
+            let mut lane = Lane { connect: Arc::clone(connect), conn: None, begin, meter: Arc::clone(meter) };
+            std::thread::Builder::new()
+                .name(name.to_owned())
+                .spawn(move || {
+                    while let Some(work) = next(&waiting) {
+                        work(&mut lane);
+                    }
+                })
+                .map_err(|error| StoreError::Unavailable(format!("cannot start a thread: {error}")))?;
+        }
+        Ok(Self { queue })
+    }
+
+    pub async fn run<T, F>(&self, verb: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    {
+        let gone = || StoreError::Unavailable("the threads of the database have ended".into());
+        let (reply, answer) = oneshot::channel();
+        let work: Work = Box::new(move |lane| {
+            let _ = reply.send(lane.run(&verb));
+        });
+        self.queue.send(work).map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?
+    }
+}
+
+fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
+    waiting.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}
+
+impl Lane {
+    fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
+        let (mut conflicts, mut pause, mut reconnected) = (0, FIRST_PAUSE, false);
+        loop {
+            let began = Instant::now();
+            match self.once(verb) {
+                Ok(done) => {
+                    self.meter.record(began.elapsed());
+                    return Ok(done);
+                }
+                Err(Failed::Before(Fault::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
+                    conflicts += 1;
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                Err(Failed::Before(Fault::Database(error))) if error.is_lost() && !reconnected => {
+                    tracing::warn!(%error, "the connection to the database is lost; trying again on another");
+                    reconnected = true;
+                }
+                Err(Failed::Before(fault)) => return Err(fault.into()),
+                Err(Failed::Committing(error)) => return Err(StoreError::Unavailable(error.to_string())),
+            }
+        }
+    }
+
+    fn once<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> std::result::Result<T, Failed> {
+        if self.conn.as_ref().is_none_or(Connection::is_closed) {
+            self.conn = None;
+            let conn = (self.connect)()?;
+            // Settings of the connection are no statements of a verb.
+            conn.take_sent();
+            self.conn = Some(conn);
+        }
+        let Some(conn) = &self.conn else { unreachable!("it was just made") };
+        let outcome = attempt(conn, self.begin, verb);
+        self.meter.sent(conn.take_sent());
+        // Whatever state a failed statement left it in: a new one costs little, a wrong one much.
+        let unsure = match &outcome {
+            Err(Failed::Before(Fault::Database(error))) => error.is_lost(),
+            Err(Failed::Committing(_)) => true,
+            _ => false,
+        };
+        if unsure {
+            self.conn = None;
+        }
+        outcome
+    }
+}
+
+enum Failed {
+    /// Nothing of it has happened.
+    Before(Fault),
+    /// It may or may not have happened.
+    Committing(backend::Error),
+}
+
+impl From<backend::Error> for Failed {
+    fn from(error: backend::Error) -> Self {
+        Failed::Before(error.into())
+    }
+}
+
+fn attempt<T>(
+    conn: &Connection,
+    begin: &str,
+    verb: &dyn Fn(&Connection) -> failure::Result<T>,
+) -> std::result::Result<T, Failed> {
+    conn.perform(begin)?;
+    // A bug in one verb must not take its thread down.
+    let done = catch_unwind(AssertUnwindSafe(|| verb(conn))).unwrap_or_else(|_| {
+        Err(StoreError::Corrupt("a verb of the store panicked; its change is undone".into()).into())
+    });
+    match done {
+        Ok(done) => match conn.perform("COMMIT") {
+            Ok(()) => Ok(done),
+            Err(error) if error.is_conflict() => Err(error.into()),
+            Err(error) => Err(Failed::Committing(error)),
+        },
+        Err(fault) => {
+            if let Err(error) = conn.perform("ROLLBACK") {
+                tracing::debug!(%error, "the transaction could not be undone, its connection is given up");
+            }
+            Err(Failed::Before(fault))
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! Numbered, forward-only migrations, under a lock that lasts as long as the transaction. Nodes that start at the
+//! same time wait for the first of them.
+
+use windrow_model::store::Result;
+
+use crate::backend::Connection;
+use crate::backend::failure;
+use crate::backend::schema_version;
+
+pub(super) const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_tables.sql"),
+    include_str!("migrations/0002_limits.sql"),
+    include_str!("migrations/0003_items_in_place.sql"),
+    include_str!("migrations/0004_room_for_tries.sql"),
+];
+
+/// Any number, the same for all nodes.
+const LOCK: i32 = 7769;
+
+pub(super) fn migrate(conn: &Connection, schema: &str) -> Result<()> {
+    conn.perform("BEGIN").map_err(failure::Fault::from)?;
+    let done = apply(conn, schema);
+    conn.perform(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).map_err(failure::Fault::from)?;
+    Ok(done?)
+}
+
+fn apply(conn: &Connection, schema: &str) -> failure::Result<()> {
+    conn.perform(&format!("SELECT pg_advisory_xact_lock({LOCK}, hashtext('{schema}'))"))?;
+    conn.perform(&format!("CREATE SCHEMA IF NOT EXISTS {schema}; {}", schema_version::TABLE))?;
+    for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
+        conn.perform(sql)?;
+        schema_version::note(conn, no + 1)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,71 @@
+//! Alerts: rows that are raised, cleared and in the end forgotten.
+
+use windrow_model::alert::Alert;
+use windrow_model::{AlertId, JobId, RunId, Time};
+
+use crate::backend::failure;
+use crate::backend::{self, Connection, Params, params};
+use crate::sql::cells::Cells;
+use crate::sql::codes::Sql;
+
+const COLUMNS: &str =
+    "id, rule, severity, subject, workspace, job_id, run_id, value, threshold, message, raised_at, cleared_at";
+pub(crate) static ACTIVE: Sql =
+    Sql::new(|| format!("SELECT {COLUMNS} FROM alerts WHERE cleared_at IS NULL AND id > ?1 ORDER BY id"));
+pub(crate) static RECENT: Sql =
+    Sql::new(|| format!("SELECT {COLUMNS} FROM alerts WHERE id < ?1 ORDER BY id DESC LIMIT ?2"));
+static RAISE: Sql = Sql::new(|| {
+    let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12";
+    format!("INSERT INTO alerts ({COLUMNS}) VALUES ({places}) ON CONFLICT (id) DO NOTHING")
+});
+
+pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<()> {
+    tx.prepare_cached(&RAISE)?.execute(params![
+        alert.id.0,
+        alert.rule,
+        alert.severity.as_str(),
+        alert.subject,
+        alert.workspace,
+        alert.job.map(|job| job.0),
+        alert.run.map(|run| run.0),
+        alert.value,
+        alert.threshold,
+        alert.message,
+        alert.raised_at.0,
+        alert.cleared_at.map(|at| at.0),
+    ])?;
+    Ok(())
+}
+
+pub(crate) fn clear(tx: &Connection, id: AlertId, now: Time) -> failure::Result<()> {
+    let sql = "UPDATE alerts SET cleared_at = ?2 WHERE id = ?1 AND cleared_at IS NULL";
+    Ok(tx.prepare_cached(sql)?.execute([id.0, now.0]).map(|_| ())?)
+}
+
+pub(crate) fn forget(tx: &Connection, keep: usize) -> failure::Result<i64> {
+    let sql = "DELETE FROM alerts WHERE cleared_at IS NOT NULL AND id <= \
+         (SELECT id FROM (SELECT id FROM alerts WHERE cleared_at IS NOT NULL ORDER BY id DESC LIMIT 1 OFFSET ?1) AS old)";
+    Ok(tx.prepare_cached(sql)?.execute([keep as i64])? as i64)
+}
+
+pub(crate) fn list(conn: &Connection, sql: &str, params: impl Params) -> failure::Result<Vec<Alert>> {
+    let mut stmt = conn.prepare_cached(sql)?;
+    let found = stmt.query_map(params, |row| {
+        let mut c = Cells::of(row);
+        Ok(Alert {
+            id: AlertId(c.get()?),
+            rule: c.get()?,
+            severity: c.word()?,
+            subject: c.get()?,
+            workspace: c.get()?,
+            job: c.get::<Option<i64>>()?.map(JobId),
+            run: c.get::<Option<i64>>()?.map(RunId),
+            value: c.get()?,
+            threshold: c.get()?,
+            message: c.get()?,
+            raised_at: c.time()?,
+            cleared_at: c.maybe_time()?,
+        })
+    })?;
+    Ok(found.collect::<backend::Result<_>>()?)
+}

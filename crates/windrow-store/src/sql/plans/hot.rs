@@ -1,0 +1,144 @@
+//! The statements of the hot path, and tables that have grown old: what is over is many times what is live. The
+//! databases are asked for their plans of these (`postgres/plans.rs`, `mysql/plans.rs`).
+
+use windrow_model::store::OVERDUE_MS;
+use windrow_model::{AttemptId, ItemId, StepId};
+
+use crate::backend::{Cell, Connection, Result, Value};
+use crate::sql::table::attempts;
+use crate::sql::table::runs;
+use crate::sql::table::scores;
+use crate::sql::table::steps;
+use crate::sql::verb::archive;
+use crate::sql::verb::cancel;
+use crate::sql::verb::claim;
+use crate::sql::verb::ending;
+use crate::sql::verb::reap;
+use crate::sql::verb::renew;
+use crate::sql::verb::sessions;
+use crate::sql::verb::unblock;
+
+const RUNS_OVER: i64 = 600;
+const ITEMS_OVER: i64 = 20;
+const LIVE_RUNS: i64 = 4;
+const ITEMS_LIVE: i64 = 120;
+/// A run that lives.
+pub(crate) const LIVE: i64 = RUNS_OVER + 2;
+const SESSION: i64 = 7;
+const NOW: i64 = 1_000_000;
+
+/// No plan of a hot statement may expect to look at more rows than this: one run has fewer that are live.
+pub(crate) const FEW: i64 = 600;
+
+pub(crate) struct Hot {
+    pub name: &'static str,
+    pub sql: String,
+    /// What is bound, in the order of its numbers.
+    pub values: Vec<Value>,
+    /// One of the indexes it uses; `PRIMARY` is the key of the table.
+    pub index: &'static str,
+    /// Whether a few rows may be sorted for it.
+    pub may_sort: bool,
+}
+
+fn hot(name: &'static str, sql: &str, values: &[i64], index: &'static str) -> Hot {
+    let values = values.iter().copied().map(Value::Integer).collect();
+    Hot { name, sql: sql.to_owned(), values, index, may_sort: false }
+}
+
+/// Statements about one row or a page.
+pub(crate) fn statements() -> Vec<Hot> {
+    let run = LIVE;
+    let attempt = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
+    let on_resource = |sql: &str, more: &[i64]| {
+        let resource = [Value::Text("printer".into())].into_iter();
+        (sql.to_owned(), resource.chain(more.iter().copied().map(Value::Integer)).collect::<Vec<_>>())
+    };
+    let (holder, of_holder) = on_resource(&claim::HOLDER, &[]);
+    let (blocked, of_blocked) = on_resource(&unblock::FIRST_BLOCKED, &[i64::MIN]);
+    let blocked_index = "attempts_blocked";
+    vec![
+        hot("run", &runs::BY_ID, &[run], "PRIMARY"),
+        hot("count running", &claim::COUNT_RUNNING, &[run, NOW - OVERDUE_MS], "attempts_"),
+        hot("next priority", &claim::NEXT_LEVEL, &[run, 0, 0], "attempts_queued"),
+        hot("claim", &claim::READY, &[run, 0, 5, NOW, i64::MIN, i64::MIN, 50], "attempts_queued"),
+        Hot { name: "holder", sql: holder, values: of_holder, index: "attempts_", may_sort: false },
+        Hot { name: "first blocked", sql: blocked, values: of_blocked, index: blocked_index, may_sort: false },
+        hot("renew", &renew::EXTEND, &[attempt.0, run, 1, NOW], "PRIMARY"),
+        hot("archive", &archive::LOGGED, &[run, i64::MIN, 50], "attempts_logged"),
+        Hot { may_sort: true, ..hot("reap", &reap::EXPIRED, &[i64::MIN, NOW, 50], "attempts_running") },
+        Hot { may_sort: true, ..hot("beat", sessions::HELD_RUNS, &[SESSION], "runs_") },
+        hot("bury", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
+        hot("cancel", &cancel::QUEUED, &[run, 50], "attempts_queued"),
+    ]
+}
+
+/// Changes that are made to many rows at once.
+pub(crate) fn changes() -> Vec<Hot> {
+    let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
+    let mut changes = vec![
+        hot("take", &claim::TAKE, &[id.0, 0, 1, SESSION, NOW, NOW], "PRIMARY"),
+        hot("hand in", &ending::HAND_IN, &[id.0, 1, 0, NOW, 0, 0, 0, 0, 0, 0], "PRIMARY"),
+        hot("result", &archive::RESULT_ONE, &[id.0], "PRIMARY"),
+        hot("finish a step", &steps::FINISH, &[StepId::new(id, 1).0, 0, 0, 0, 0, NOW], "PRIMARY"),
+        hot("expire", &sessions::EXPIRE, &[id.0, SESSION, NOW], "PRIMARY"),
+    ];
+    changes.extend(archive::SETTLE.iter().map(|sql| hot("settle", sql, &[id.item().0; 9], "PRIMARY")));
+    changes
+}
+
+/// Questions that are asked about many rows at once.
+pub(crate) fn questions() -> Vec<Hot> {
+    let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
+    vec![
+        hot("attempt", &attempts::READ, &[id.0], "PRIMARY"),
+        hot("item and input", claim::ITEM_AND_INPUT, &[id.item().0], "PRIMARY"),
+        hot("scores", scores::NOTES, &[id.0], "PRIMARY"),
+    ]
+}
+
+/// Many runs that are over and a few that live.
+pub(crate) fn fill(tx: &Connection) -> Result<()> {
+    let (mut runs, mut items, mut inputs, mut tries) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut scores = Vec::new();
+    let mut next_item = 0;
+    for run in 1..=RUNS_OVER + LIVE_RUNS {
+        let over = run <= RUNS_OVER;
+        let text = Cell::Text("x");
+        let (ended_at, owner) = if over { (Cell::Int(NOW), Cell::Null) } else { (Cell::Null, Cell::Int(SESSION)) };
+        runs.push([Cell::Int(run), text, Cell::Int(run), ended_at, owner]);
+        for n in 0..if over { ITEMS_OVER } else { ITEMS_LIVE } {
+            let id = ItemId(next_item);
+            next_item += 1;
+            // Queued, blocked, running and logged ones of those that live.
+            let state = if over { 4 } else { n % 4 };
+            let resource = if state == 1 { Cell::Text("printer") } else { Cell::Null };
+            items.push([id.0, run, run, n].map(Cell::Int));
+            inputs.push([Cell::Int(id.0), Cell::Text("{}")]);
+            let [attempt, run, state] = [AttemptId::new(id, 1).0, run, state].map(Cell::Int);
+            let [priority, wave, due_at] = [1 + n % 9, n % 3, NOW - n].map(Cell::Int);
+            tries.push([attempt, run, state, priority, wave, due_at, owner, resource]);
+            scores.push([attempt, text]);
+        }
+    }
+    tx.execute_many(
+        "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, \
+         max_losses, fresh, planned, created_at, ended_at, coordinator) \
+         VALUES (?1, ?1, ?2, 1, ?2, ?2, ?2, 5, ?3, ?2, 50, 3, 0, 1, 0, ?4, ?5)",
+        &runs,
+    )?;
+    let keys: Vec<[u8; 16]> = (0..next_item).map(|id| u128::from(id as u64).to_le_bytes()).collect();
+    let items: Vec<[Cell; 5]> =
+        items.iter().zip(&keys).map(|([id, job, run, n], key)| [*id, *job, *run, *n, Cell::Blob(key)]).collect();
+    let sql = "INSERT INTO items (id, job_id, run_id, ordinal, key, state, tries) VALUES (?1, ?2, ?3, ?4, ?5, 0, 1)";
+    tx.execute_many(sql, &items)?;
+    tx.execute_many("INSERT INTO inputs (item_id, body) VALUES (?1, ?2)", &inputs)?;
+    tx.execute_many(
+        "INSERT INTO attempts (id, run_id, state, priority, wave, due_at, owner, resource) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        &tries,
+    )?;
+    let sql = "INSERT INTO scores (attempt_id, part, turn, name, verdict, reason) VALUES (?1, 0, 0, ?2, 0, ?2)";
+    tx.execute_many(sql, &scores)?;
+    Ok(())
+}

@@ -1,0 +1,52 @@
+//! Two runs row by row. The findings of both are sorted by evaluator and row (on disk where they are
+//! many), so that what is kept in memory is one row and the sums.
+
+use std::ops::ControlFlow;
+
+use windrow_model::compare::{Comparison, Finding, Pairing, Side};
+use windrow_model::step::Verdict;
+use windrow_model::{ItemId, RunId};
+
+use crate::backend::failure::Result;
+use crate::backend::{self, Connection, params};
+use crate::sql::cells::Cells;
+use crate::sql::codes::{Sql, code};
+use crate::sql::read::results::handed_in;
+use crate::sql::table::runs;
+use crate::sql::table::scores::{OWN_COLUMN, Part};
+
+pub(crate) static BOTH: Sql = Sql::new(|| {
+    let side = |side: Side, job: &str, run: &str| {
+        format!(
+            "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
+             i.ordinal, s.verdict, s.value FROM {} CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} \
+             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {OWN_COLUMN}",
+            side as i64,
+            handed_in().replace("?2", run),
+            Part::Whole as i64,
+            code(Verdict::Pass),
+            code(Verdict::Fail),
+        )
+    };
+    format!(
+        "{} UNION ALL {} ORDER BY name, row_key, side, item, turn",
+        side(Side::Before, "?1", "?2"),
+        side(Side::After, "?3", "?4")
+    )
+});
+
+pub(crate) fn compare(conn: &Connection, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+    let (before, after) = (runs::run(conn, before)?, runs::run(conn, after)?);
+    let mut pairing = Pairing::new(limit);
+    let mut stmt = conn.prepare_cached(&BOTH)?;
+    stmt.walk(params![before.job.0, before.id.0, after.job.0, after.id.0], |row| {
+        let mut c = Cells::of(row);
+        let (evaluator, row_key) = (c.text()?, c.key()?);
+        let side = if c.get::<i64>()? == Side::Before as i64 { Side::Before } else { Side::After };
+        let (item, _turn) = (ItemId(c.get()?), c.get::<i64>()?);
+        let (ordinal, verdict, value) = (c.get()?, c.coded()?, c.get()?);
+        pairing.add(Finding { evaluator, row: row_key, side, item, ordinal, verdict, value });
+        Ok::<_, backend::Error>(ControlFlow::Continue(()))
+    })?;
+    Ok(pairing.finish())
+}

@@ -1,0 +1,118 @@
+//! Rows of items: pages of the snapshot, and everything known about one.
+
+use windrow_model::record::{Item, ItemDetail};
+use windrow_model::state::ItemState;
+use windrow_model::store::{ItemFilter, StoreError};
+use windrow_model::{AttemptId, ItemId, JobId, RunId};
+
+use crate::backend::failure::Result;
+use crate::backend::{self, Cell, Connection, Row, params};
+use crate::sql::cells::Cells;
+use crate::sql::codes::{Sql, attempts_per_item, code, in_states};
+use crate::sql::table::attempts;
+use crate::sql::table::scores;
+use crate::sql::table::steps;
+
+/// The condition of the index `items_not_good`: naming it lets SQLite use that index.
+pub(crate) fn not_good() -> String {
+    format!("state > {}", code(ItemState::Succeeded))
+}
+
+pub(crate) fn is_not_good(state: ItemState) -> bool {
+    code(state) > code(ItemState::Succeeded)
+}
+
+fn select(condition: &str) -> String {
+    format!(
+        "SELECT i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.wave, i.state, i.tries, a.state, i.archived, i.error_class, \
+         i.error_message, i.latency_ms, i.tokens_in, i.tokens_out, i.cost_nanos, i.finished_at \
+         FROM items i CROSS JOIN attempts a ON a.id = i.id * {} + i.tries WHERE {condition}",
+        attempts_per_item()
+    )
+}
+
+static BY_ID: Sql = Sql::new(|| select("i.id = ?1"));
+
+pub(crate) fn page_sql(filter: &ItemFilter) -> String {
+    let mut condition = String::from("i.job_id = ?1 AND i.id > ?2");
+    if let Some(state) = filter.state {
+        if is_not_good(state) {
+            condition += &format!(" AND i.{}", not_good());
+        }
+        condition += &format!(" AND i.{}", in_states(&[state]));
+    }
+    condition += " AND (i.run_id = ?3 OR ?3 IS NULL) ORDER BY i.id LIMIT ?4";
+    select(&condition)
+}
+
+pub(crate) fn items(conn: &Connection, filter: &ItemFilter) -> Result<Vec<Item>> {
+    let after = filter.after.map_or(-1, |after| after.0);
+    let run = filter.run.map(|run| run.0);
+    let mut stmt = conn.prepare_cached(&page_sql(filter))?;
+    let found = stmt.query_map(params![filter.job.0, after, run, filter.limit as i64], from_row)?;
+    Ok(found.collect::<backend::Result<_>>()?)
+}
+
+/// The snapshot of each, in the order of the ids.
+pub(crate) fn rows(conn: &Connection, ids: &[ItemId]) -> Result<Vec<Item>> {
+    one_each(conn, &BY_ID, ids, from_row)
+}
+
+/// Everything about each, in the order of the ids.
+pub(crate) fn details(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {
+    let mut details = outlines(conn, ids)?;
+    let ranges = ids.iter().map(|id| id.attempts()).map(|(first, last)| [first.first_step().0, last.last_step().0]);
+    let ranges: Vec<[Cell; 2]> = ranges.map(|range| range.map(Cell::Int)).collect();
+    conn.query_many(&steps::HISTORY, &ranges, |n, row| {
+        details[n].steps.push(steps::from_row(row)?);
+        Ok(())
+    })?;
+    Ok(details)
+}
+
+/// The same without the steps.
+pub(crate) fn outlines(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {
+    let inputs = one_each(conn, "SELECT body FROM inputs WHERE item_id = ?1", ids, |row| Cells::of(row).json())?;
+    let (scores, attempts) = (scores::of_items(conn, ids)?, attempts::of_items(conn, ids)?);
+    let known = inputs.into_iter().zip(scores).zip(attempts);
+    let found = rows(conn, ids)?.into_iter().zip(known);
+    let detail = |(item, ((input, scores), attempts))| ItemDetail { item, input, scores, attempts, steps: Vec::new() };
+    Ok(found.map(detail).collect())
+}
+
+fn one_each<T>(
+    conn: &Connection,
+    sql: &str,
+    ids: &[ItemId],
+    read: impl Fn(&Row) -> backend::Result<T>,
+) -> Result<Vec<T>> {
+    let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
+    let asked: Vec<[Cell; 1]> = ids.iter().map(|id| [Cell::Int(id.0)]).collect();
+    conn.query_many(sql, &asked, |n, row| {
+        found[n] = Some(read(row)?);
+        Ok(())
+    })?;
+    let missing = |id: &ItemId| StoreError::NotFound { what: "item", id: id.to_string() };
+    found.into_iter().zip(ids).map(|(one, id)| Ok(one.ok_or_else(|| missing(id))?)).collect()
+}
+
+fn from_row(row: &Row) -> backend::Result<Item> {
+    let mut c = Cells::of(row);
+    Ok(Item {
+        id: ItemId(c.get()?),
+        job: JobId(c.get()?),
+        run: RunId(c.get()?),
+        ordinal: c.get()?,
+        key: c.key()?,
+        group: c.maybe_key()?,
+        wave: c.get()?,
+        state: c.coded()?,
+        tries: c.get()?,
+        attempt_state: c.coded()?,
+        archived: c.get::<Option<i64>>()?.map(AttemptId),
+        error: c.error()?,
+        latency_ms: c.get()?,
+        usage: c.usage()?,
+        finished_at: c.maybe_time()?,
+    })
+}

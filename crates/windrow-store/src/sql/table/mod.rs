@@ -1,0 +1,10 @@
+//! The tables and how their rows are read: shared by verbs and reads.
+
+pub(crate) mod attempts;
+pub(crate) mod items;
+pub(crate) mod jobs;
+pub(crate) mod journal;
+pub(crate) mod runs;
+pub(crate) mod scores;
+pub(crate) mod shared;
+pub(crate) mod steps;

@@ -1,0 +1,170 @@
+//! Archive: what was handed in becomes the snapshot. Snapshot, attempt, counters and outbox event
+//! change together, a page at a time.
+
+use std::sync::LazyLock;
+
+use windrow_model::counters::Counters;
+use windrow_model::event::{ArchivedItem, ErrorNote};
+use windrow_model::record::{LogLevel, Run};
+use windrow_model::state::{ATTEMPT, AttemptEvent, ITEM, ItemEvent, Outcome};
+use windrow_model::step::Usage;
+use windrow_model::store::{Archived, NewLog, StoreError};
+use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
+
+use crate::backend::failure::{Result, expect_rows};
+use crate::backend::{self, Cell, Connection, params};
+use crate::sql::cells::Cells;
+use crate::sql::codes::{Sql, code, goal, goal_code, guard};
+use crate::sql::table::journal::{self, Note};
+use crate::sql::table::runs;
+use crate::sql::table::scores::{self, Part};
+use crate::sql::verb::lookout::{Lookout, Queue};
+use crate::sql::verb::rollout;
+
+pub(crate) static LOGGED: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Archive);
+    format!(
+        "SELECT id, outcome, error_class, error_message, latency_ms, tokens_in, tokens_out, cost_nanos \
+         FROM attempts INDEXED BY attempts_logged WHERE run_id = ?1 AND {guard} AND id >= ?2 ORDER BY id LIMIT ?3"
+    )
+});
+/// The page is the head of the list, so its last id bounds it.
+pub(crate) static RESULT: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
+    format!("UPDATE attempts SET state = {goal} WHERE run_id = ?1 AND {guard} AND id <= ?2")
+});
+pub(crate) static RESULT_ONE: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
+    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+});
+/// One statement per event, since each has its own guard.
+pub(crate) static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let settle = |event: &ItemEvent| {
+        format!(
+            "UPDATE items SET state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, \
+             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {}",
+            goal_code(&ITEM, *event),
+            Part::Whole as i64,
+            guard(&ITEM, *event)
+        )
+    };
+    ItemEvent::ALL.iter().map(settle).collect()
+});
+
+struct Logged {
+    id: AttemptId,
+    outcome: Outcome,
+    error: Option<(ErrorClass, String)>,
+    latency_ms: i64,
+    usage: Usage,
+}
+
+pub(crate) fn archive(tx: &Connection, lookout: &Lookout, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+    let run = runs::foresee(tx, ticket)?;
+    let page = logged(tx, lookout, &run, limit)?;
+    let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
+    let changed = match tx.is_shared() {
+        // Others may have handed in meanwhile, also with a lower number.
+        true => {
+            tx.execute_many(&RESULT_ONE, &page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect::<Vec<_>>())?
+        }
+        false => tx.prepare_cached(&RESULT)?.execute([run.id.0, last.id.0])?,
+    };
+    if tx.is_shared() && changed < page.len() {
+        // A coordinator that is being replaced was here.
+        return Err(backend::Error::Overtaken.into());
+    }
+    expect_rows(changed, page.len(), "archived attempts")?;
+    let settled = settle(tx, &page, now)?;
+    let run = runs::check_ticket(tx, ticket)?;
+    let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };
+    settled.iter().for_each(|item| moved.add(item.state, 1));
+    let failed = page.iter().filter(|attempt| attempt.outcome == Outcome::Failed);
+    let failures: Vec<NewLog> = failed.filter_map(|attempt| failure_of(&run, attempt)).collect();
+    journal::log_all(tx, &failures, now)?;
+    runs::move_counters(tx, run.id, &moved)?;
+    journal::emit_archived(tx, &run, &moved, &settled, now)?;
+    if run.rollout.is_some() || run.limits.max_failed.is_some() {
+        rollout::after_archiving(tx, run.id, now)?;
+    }
+    Ok(Archived { items: page.len() as i64, more: page.len() == limit })
+}
+
+fn logged(tx: &Connection, lookout: &Lookout, run: &Run, limit: usize) -> Result<Vec<Logged>> {
+    let look = lookout.look(Queue::HandedIn { run: run.id });
+    let from = look.from.as_ref().map_or(i64::MIN, |heads| heads[0].1.0);
+    let mut stmt = tx.prepare_cached(&LOGGED)?;
+    let found = stmt.query_map(params![run.id.0, from, limit as i64], |row| {
+        let mut c = Cells::of(row);
+        Ok(Logged {
+            id: AttemptId(c.get()?),
+            outcome: c.coded()?,
+            error: c.error()?,
+            latency_ms: c.get()?,
+            usage: c.usage()?,
+        })
+    })?;
+    let found = found.collect::<backend::Result<Vec<Logged>>>()?;
+    look.found(found.first().map(|first| (0, (first.id.0, 0))).into_iter().collect());
+    Ok(found)
+}
+
+fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedItem>> {
+    let mut settled = Vec::with_capacity(page.len());
+    let mut rows: Vec<Vec<[Cell; 9]>> = vec![Vec::new(); ItemEvent::ALL.len()];
+    for attempt in page {
+        let strange = || StoreError::Corrupt(format!("attempt {} was handed in as {}", attempt.id, attempt.outcome));
+        let event = ItemEvent::of(attempt.outcome).ok_or_else(strange)?;
+        rows[code(event) as usize].push(snapshot(attempt, now));
+        settled.push(ArchivedItem {
+            id: attempt.id.item(),
+            ordinal: 0,
+            state: goal(&ITEM, event),
+            latency_ms: Some(attempt.latency_ms),
+            usage: attempt.usage,
+            error: attempt.error.as_ref().map(ErrorNote::of),
+            scores: Vec::new(),
+        });
+    }
+    for (sql, rows) in SETTLE.iter().zip(&rows) {
+        expect_rows(tx.execute_many(sql, rows)?, rows.len(), "settled items")?;
+    }
+    find_ordinals(tx, &mut settled)?;
+    let attempts: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect();
+    tx.query_many(scores::NOTES, &attempts, |n, row| {
+        settled[n].scores.push(scores::note_from(row)?);
+        Ok(())
+    })?;
+    Ok(settled)
+}
+
+/// Which row of its source each item is of, for whoever hears of it.
+pub(crate) fn find_ordinals(tx: &Connection, settled: &mut [ArchivedItem]) -> Result<()> {
+    let items: Vec<[Cell; 1]> = settled.iter().map(|item| [Cell::Int(item.id.0)]).collect();
+    Ok(tx.query_many("SELECT ordinal FROM items WHERE id = ?1", &items, |n, row| {
+        settled[n].ordinal = row.get(0)?;
+        Ok(())
+    })?)
+}
+
+fn snapshot(attempt: &Logged, now: Time) -> [Cell<'_>; 9] {
+    let error = attempt.error.as_ref();
+    [
+        Cell::Int(attempt.id.item().0),
+        Cell::Int(attempt.id.0),
+        error.map_or(Cell::Null, |(class, _)| Cell::Int(code(*class))),
+        error.map_or(Cell::Null, |(_, message)| Cell::Text(message)),
+        Cell::Int(attempt.latency_ms),
+        Cell::Int(attempt.usage.tokens_in),
+        Cell::Int(attempt.usage.tokens_out),
+        Cell::Int(attempt.usage.cost_nanos),
+        Cell::Int(now.0),
+    ]
+}
+
+fn failure_of(run: &Run, attempt: &Logged) -> Option<NewLog> {
+    let (class, message) = attempt.error.as_ref()?;
+    let (item, message) = (Some(attempt.id.item()), format!("{class}: {message}"));
+    let (job, run) = (run.job, run.id);
+    Some(Note { job, run, item, level: LogLevel::Error, event: "item_failed", message }.into())
+}

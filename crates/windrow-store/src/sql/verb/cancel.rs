@@ -1,0 +1,73 @@
+//! Cancel: the waiting items of a stopping run, a bounded number at a time.
+
+use windrow_model::counters::Counters;
+use windrow_model::event::ArchivedItem;
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ITEM, ItemEvent, Outcome};
+use windrow_model::step::Usage;
+use windrow_model::{AttemptId, RunId, Ticket, Time};
+
+use crate::backend::failure::{Result, expect_rows};
+use crate::backend::{self, Cell, Connection, params};
+use crate::sql::codes::{Sql, code, goal, goal_code, guard, in_states};
+use crate::sql::table::journal;
+use crate::sql::table::runs;
+use crate::sql::verb::archive;
+
+/// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
+pub(crate) static QUEUED: Sql = Sql::new(|| {
+    let queued = in_states(&[AttemptState::Queued]);
+    format!(
+        "SELECT id FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2"
+    )
+});
+/// What somebody is about to claim is left to him; he will find that the run dispatches nothing any more.
+pub(crate) static SKIP_TO_QUEUED: Sql = Sql::new(|| format!("{} FOR UPDATE SKIP LOCKED", &**QUEUED));
+/// A look at everything blocked, in any run: that is seldom much, and seldom asked.
+static BLOCKED: Sql = Sql::new(|| {
+    let blocked = in_states(&[AttemptState::Blocked]);
+    format!("SELECT id FROM attempts WHERE run_id = ?1 AND {blocked} ORDER BY resource, id LIMIT ?2")
+});
+static CANCEL: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Cancel), guard(&ATTEMPT, AttemptEvent::Cancel));
+    let outcome = code(Outcome::Cancelled);
+    format!("UPDATE attempts SET state = {goal}, outcome = {outcome}, ended_at = ?2 WHERE id = ?1 AND {guard}")
+});
+static CANCEL_ITEM: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ITEM, ItemEvent::Cancel), guard(&ITEM, ItemEvent::Cancel));
+    format!("UPDATE items SET state = {goal}, finished_at = ?2 WHERE id = ?1 AND {guard}")
+});
+
+pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+    let run = runs::check_ticket(tx, ticket)?;
+    if !run.state.is_stopping() {
+        return Ok(0);
+    }
+    let mut page = waiting(tx, if tx.skips_locked() { &SKIP_TO_QUEUED } else { &QUEUED }, run.id, limit)?;
+    page.extend(waiting(tx, &BLOCKED, run.id, limit - page.len())?);
+    let tries: Vec<_> = page.iter().map(|attempt| [attempt.0, now.0].map(Cell::Int)).collect();
+    let items: Vec<_> = page.iter().map(|attempt| [attempt.item().0, now.0].map(Cell::Int)).collect();
+    expect_rows(tx.execute_many(&CANCEL, &tries)?, page.len(), "cancelled attempts")?;
+    expect_rows(tx.execute_many(&CANCEL_ITEM, &items)?, page.len(), "cancelled items")?;
+    let cancelled = |attempt: &AttemptId| ArchivedItem {
+        id: attempt.item(),
+        ordinal: 0,
+        state: goal(&ITEM, ItemEvent::Cancel),
+        latency_ms: None,
+        usage: Usage::default(),
+        error: None,
+        scores: Vec::new(),
+    };
+    let mut settled: Vec<ArchivedItem> = page.iter().map(cancelled).collect();
+    archive::find_ordinals(tx, &mut settled)?;
+    let n = page.len() as i64;
+    let moved = Counters { queued: -n, cancelled: n, ..Default::default() };
+    runs::move_counters(tx, run.id, &moved)?;
+    journal::emit_archived(tx, &run, &moved, &settled, now)?;
+    Ok(n)
+}
+
+fn waiting(tx: &Connection, sql: &str, run: RunId, limit: usize) -> Result<Vec<AttemptId>> {
+    let mut stmt = tx.prepare_cached(sql)?;
+    let found = stmt.query_map(params![run.0, limit as i64], |row| row.get(0).map(AttemptId))?;
+    Ok(found.collect::<backend::Result<_>>()?)
+}

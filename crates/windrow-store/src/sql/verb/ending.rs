@@ -1,0 +1,227 @@
+//! How an attempt ends: handed in, released for another try, given back, lost or abandoned. Every
+//! ending closes its open steps and frees its resource.
+
+use windrow_model::event::{PartialItem, ScoreNote};
+use windrow_model::ids::MAX_TRIES;
+use windrow_model::record::LogLevel;
+use windrow_model::state::{ATTEMPT, AttemptEvent, Outcome};
+use windrow_model::step::{Score, Usage};
+use windrow_model::store::{Ending, NewLog};
+use windrow_model::{ErrorClass, Failure, Time};
+
+use crate::backend::failure::{Result, expect_rows};
+use crate::backend::{Cell, Connection, params};
+use crate::sql::codes::{Sql, code, goal_code, guard};
+use crate::sql::table::attempts::{self, Thin, Tries};
+use crate::sql::table::journal::{self, Note};
+use crate::sql::table::scores::{self, Part};
+use crate::sql::table::steps;
+use crate::sql::verb::report::Batch;
+use crate::sql::verb::unblock;
+
+fn log_sql(event: AttemptEvent) -> String {
+    format!(
+        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6, \
+         latency_ms = ?7, tokens_in = ?8, tokens_out = ?9, cost_nanos = ?10 \
+         WHERE id = ?1 AND fence = ?2 AND {}",
+        goal_code(&ATTEMPT, event),
+        guard(&ATTEMPT, event)
+    )
+}
+
+fn over_sql(event: AttemptEvent) -> String {
+    format!(
+        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6 \
+         WHERE id = ?1 AND fence = ?2 AND {}",
+        goal_code(&ATTEMPT, event),
+        guard(&ATTEMPT, event)
+    )
+}
+
+pub(crate) static HAND_IN: Sql = Sql::new(|| log_sql(AttemptEvent::HandIn));
+static ABANDON: Sql = Sql::new(|| log_sql(AttemptEvent::Abandon));
+static RELEASE: Sql = Sql::new(|| over_sql(AttemptEvent::Retry));
+static LOSE: Sql = Sql::new(|| over_sql(AttemptEvent::Lose));
+static GIVE_BACK: Sql = Sql::new(|| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Release), guard(&ATTEMPT, AttemptEvent::Release));
+    format!("UPDATE attempts SET state = {goal}, owner = NULL, due_at = ?3 WHERE id = ?1 AND fence = ?2 AND {guard}")
+});
+static PARTIAL: Sql = Sql::new(|| {
+    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
+    format!("UPDATE attempts SET partial = 1 WHERE id = ?1 AND fence = ?2 AND {guard}")
+});
+pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Ending) -> Result<()> {
+    match ending {
+        Ending::None => Ok(()),
+        Ending::Partial { scores } => show_part(batch, attempt, scores),
+        Ending::HandIn { outcome, scores, usage, latency_ms, failure } => {
+            let error = failure.as_ref().map(|failure| (failure.class, failure.message.as_str()));
+            let (outcome, usage, latency_ms) = (*outcome, *usage, *latency_ms);
+            hand_in(batch, attempt, &HandedIn { outcome, scores, usage, latency_ms, error })
+        }
+        Ending::Retry { failure, .. } if attempt.id.no() >= MAX_TRIES => {
+            hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
+        }
+        Ending::Retry { failure, not_before } => release(batch, attempt, failure, *not_before),
+        Ending::Release => give_back(batch, attempt),
+    }
+}
+
+/// Endings of a batch, sent as sets when it is flushed. Until then `Batch::known` has their attempts as they will be.
+#[derive(Default)]
+pub(crate) struct Gathered<'a> {
+    released: Vec<[Cell<'a>; 6]>,
+    lost: Vec<[Cell<'a>; 6]>,
+    abandoned: Vec<(Thin, String)>,
+    given_back: Vec<[Cell<'a>; 3]>,
+    next: Vec<(Thin, Tries, Time)>,
+    warnings: Vec<NewLog>,
+    freed: Vec<String>,
+}
+
+impl Gathered<'_> {
+    pub fn send(&mut self, tx: &Connection, now: Time) -> Result<()> {
+        let Self { released, lost, abandoned, given_back, next, warnings, freed } = std::mem::take(self);
+        let failed = abandoned.iter().map(|(last, why)| (last, HandedIn::failed((ErrorClass::Lost, why))));
+        let abandoned: Vec<[Cell; 10]> = failed.map(|(last, failed)| logged_row(now, last, &failed)).collect();
+        expect_rows(tx.execute_many(&RELEASE, &released)?, released.len(), "released attempts")?;
+        expect_rows(tx.execute_many(&LOSE, &lost)?, lost.len(), "lost attempts")?;
+        expect_rows(tx.execute_many(&ABANDON, &abandoned)?, abandoned.len(), "abandoned attempts")?;
+        expect_rows(tx.execute_many(&GIVE_BACK, &given_back)?, given_back.len(), "attempts given back")?;
+        let queued: Vec<[Cell; 9]> =
+            next.iter().map(|(last, tries, due_at)| last.next(*tries, *due_at).row()).collect();
+        let tried = |last: &Thin| [last.id.item().0, last.id.no().into(), (last.id.no() + 1).into()].map(Cell::Int);
+        let tried: Vec<[Cell; 3]> = next.iter().map(|(last, ..)| tried(last)).collect();
+        expect_rows(tx.execute_many(&attempts::QUEUE, &queued)?, queued.len(), "next tries")?;
+        let sql = "UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2";
+        expect_rows(tx.execute_many(sql, &tried)?, tried.len(), "tries of items")?;
+        journal::log_all(tx, &warnings, now)?;
+        unblock::free(tx, &freed)
+    }
+}
+
+/// What an attempt is logged with until it is archived.
+struct HandedIn<'a> {
+    outcome: Outcome,
+    scores: &'a [Score],
+    usage: Usage,
+    latency_ms: i64,
+    error: Option<(ErrorClass, &'a str)>,
+}
+
+impl<'a> HandedIn<'a> {
+    fn failed(error: (ErrorClass, &'a str)) -> Self {
+        Self { outcome: Outcome::Failed, scores: &[], usage: Usage::default(), latency_ms: 0, error: Some(error) }
+    }
+}
+
+fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) -> Result<()> {
+    let row = logged_row(batch.now, attempt, result);
+    match &mut batch.deferred {
+        Some(deferred) => {
+            deferred.handed_in.push(row);
+            batch.ended(attempt, AttemptEvent::HandIn, Some(result.outcome));
+        }
+        None => expect_rows(batch.hand_in.on(batch.tx)?.execute(row)?, 1, "attempt handed in")?,
+    }
+    scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
+    if batch.mode_of(attempt.run)?.keeps_columns() && result.outcome == Outcome::Succeeded {
+        batch.flush()?;
+        scores::carry_over(batch.tx, attempt.id)?;
+    }
+    let_go(batch, attempt)
+}
+
+/// Its worker disappeared once too often.
+pub(crate) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+    let losses = attempt.tries.losses + 1;
+    batch.endings.abandoned.push((attempt.clone(), format!("its worker disappeared {losses} times")));
+    let_go(batch, attempt)
+}
+
+fn logged_row<'a>(now: Time, attempt: &Thin, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
+    [
+        Cell::Int(attempt.id.0),
+        Cell::Int(attempt.fence),
+        Cell::Int(code(result.outcome)),
+        Cell::Int(now.0),
+        result.error.map_or(Cell::Null, |(class, _)| Cell::Int(code(class))),
+        result.error.map_or(Cell::Null, |(_, message)| Cell::Text(message)),
+        Cell::Int(result.latency_ms),
+        Cell::Int(result.usage.tokens_in),
+        Cell::Int(result.usage.tokens_out),
+        Cell::Int(result.usage.cost_nanos),
+    ]
+}
+
+/// The worker goes on; the snapshot shows what there is.
+fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) -> Result<()> {
+    let tx = batch.tx;
+    batch.flush()?;
+    let changed = tx.prepare_cached(&PARTIAL)?.execute(params![attempt.id.0, attempt.fence])?;
+    expect_rows(changed, 1, "partial attempt")?;
+    let changed = tx
+        .prepare_cached("UPDATE items SET archived = ?2, archived_part = ?3 WHERE id = ?1")?
+        .execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
+    expect_rows(changed, 1, "snapshot of an item")?;
+    scores::forget(tx, attempt.id, Part::Partial)?;
+    batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(scores) })?;
+    scores::keep(batch, attempt.id, Part::Partial, scores)
+}
+
+fn release<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, failure: &'tx Failure, not_before: Time) -> Result<()> {
+    let row = over_row(batch.now, attempt, Outcome::Retried, (failure.class, &failure.message));
+    batch.endings.released.push(row);
+    batch.ended(attempt, AttemptEvent::Retry, Some(Outcome::Retried));
+    let mut tries = attempt.tries;
+    match failure.class {
+        ErrorClass::RateLimited => tries.throttled += 1,
+        _ => tries.retries += 1,
+    }
+    try_again(batch, attempt, tries, not_before)?;
+    warn(batch, attempt, "item_retry", failure.to_string())
+}
+
+/// Its worker disappeared; the next try starts at once.
+pub(crate) fn lose(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+    const WHY: &str = "its worker disappeared";
+    batch.endings.lost.push(over_row(batch.now, attempt, Outcome::Lost, (ErrorClass::Lost, WHY)));
+    let tries = Tries { losses: attempt.tries.losses + 1, ..attempt.tries };
+    try_again(batch, attempt, tries, batch.now)?;
+    warn(batch, attempt, "item_lost", WHY.to_owned())
+}
+
+fn over_row<'a>(now: Time, attempt: &Thin, outcome: Outcome, error: (ErrorClass, &'a str)) -> [Cell<'a>; 6] {
+    let [id, fence, outcome, now] = [attempt.id.0, attempt.fence, code(outcome), now.0].map(Cell::Int);
+    [id, fence, outcome, now, Cell::Int(code(error.0)), Cell::Text(error.1)]
+}
+
+fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Result<()> {
+    batch.endings.next.push((last.clone(), tries, due_at));
+    let moved = batch.moved(last.run)?;
+    moved.running -= 1;
+    moved.queued += 1;
+    moved.retries += 1;
+    let_go(batch, last)
+}
+
+fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+    batch.endings.given_back.push([attempt.id.0, attempt.fence, batch.now.0].map(Cell::Int));
+    batch.ended(attempt, AttemptEvent::Release, attempt.outcome);
+    let moved = batch.moved(attempt.run)?;
+    moved.running -= 1;
+    moved.queued += 1;
+    let_go(batch, attempt)
+}
+
+/// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
+fn let_go(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+    batch.endings.freed.extend(attempt.resource.clone());
+    steps::mark_unknown(batch, attempt.id)
+}
+
+fn warn(batch: &mut Batch, attempt: &Thin, event: &str, message: String) -> Result<()> {
+    let (job, run, item) = (batch.job_of(attempt.run)?, attempt.run, Some(attempt.id.item()));
+    batch.endings.warnings.push(Note { job, run, item, level: LogLevel::Warn, event, message }.into());
+    Ok(())
+}

@@ -1,0 +1,24 @@
+//! The verbs that move jobs, runs, items and attempts: what an engine calls.
+
+pub(crate) mod admit;
+pub(crate) mod amend;
+pub(crate) mod archive;
+pub(crate) mod cancel;
+pub(crate) mod claim;
+pub(crate) mod close;
+pub(crate) mod deferred;
+pub(crate) mod ending;
+pub(crate) mod gathered;
+pub(crate) mod lookout;
+pub(crate) mod plan;
+pub(crate) mod reap;
+pub(crate) mod renew;
+pub(crate) mod report;
+pub(crate) mod request_transition;
+pub(crate) mod requeue;
+pub(crate) mod rollout;
+pub(crate) mod schedules;
+pub(crate) mod sessions;
+pub(crate) mod submit;
+pub(crate) mod unblock;
+pub(crate) mod waits;

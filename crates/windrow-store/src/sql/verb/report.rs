@@ -1,0 +1,267 @@
+//! Report: a worker's steps and its last word, under its lease. A stale worker changes nothing; a
+//! report whose answer was lost is recognised.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+
+use windrow_model::counters::Counters;
+use windrow_model::event::{self, PartialItem};
+use windrow_model::record::RunLimits;
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
+use windrow_model::step::Usage;
+use windrow_model::store::{Ending, Receipt, Report, StepWrite};
+use windrow_model::{AttemptId, JobId, Json, RunId, Time};
+
+use crate::backend::failure::Result;
+use crate::backend::{Connection, Statement};
+use crate::sql::cells::Cells;
+use crate::sql::codes::goal;
+use crate::sql::table::attempts::{self, Thin};
+use crate::sql::table::journal;
+use crate::sql::table::runs;
+use crate::sql::table::scores;
+use crate::sql::table::steps;
+use crate::sql::verb::deferred::Deferred;
+use crate::sql::verb::ending;
+use crate::sql::verb::request_transition;
+
+/// What a batch of reports learns of its runs and does to their counters, written once at the end;
+/// and the statements nearly every report needs, fetched once.
+pub(crate) struct Batch<'tx> {
+    pub tx: &'tx Connection,
+    pub now: Time,
+    pub read: Kept<'tx>,
+    pub begin_step: Kept<'tx>,
+    pub finish_step: Kept<'tx>,
+    pub open_steps: Kept<'tx>,
+    pub hand_in: Kept<'tx>,
+    pub keep_score: Kept<'tx>,
+    /// Writes that go out together; `None` where each is made at once.
+    pub deferred: Option<Deferred<'tx>>,
+    pub endings: ending::Gathered<'tx>,
+    /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
+    pub known: HashMap<AttemptId, Thin>,
+    runs: BTreeMap<RunId, RunFacts>,
+}
+
+/// A statement taken from the connection's cache when first needed, and kept until the batch is done.
+pub(crate) struct Kept<'tx> {
+    sql: &'static str,
+    stmt: Option<Statement<'tx>>,
+}
+
+impl<'tx> Kept<'tx> {
+    fn new(sql: &'static str) -> Self {
+        Self { sql, stmt: None }
+    }
+
+    pub fn on(&mut self, tx: &'tx Connection) -> Result<&mut Statement<'tx>> {
+        match &mut self.stmt {
+            Some(stmt) => Ok(stmt),
+            empty => Ok(empty.insert(tx.prepare_cached(self.sql)?)),
+        }
+    }
+}
+
+struct RunFacts {
+    job: JobId,
+    mode: Mode,
+    state: RunState,
+    limits: RunLimits,
+    /// Before this batch and by it.
+    spent: Usage,
+    spent_now: Usage,
+    /// Steps of it were reported.
+    heard: bool,
+    moved: Counters,
+    /// Items at work that showed something.
+    shown: Vec<PartialItem>,
+}
+
+impl RunFacts {
+    fn exhausted(&self) -> Option<String> {
+        self.limits.exhausted_by(&self.spent)
+    }
+}
+
+pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
+    let mut batch = Batch::open(tx, now);
+    if tx.is_shared() {
+        batch.hold(reports)?;
+    }
+    let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
+    batch.close()?;
+    Ok(receipts)
+}
+
+impl<'tx> Batch<'tx> {
+    pub fn open(tx: &'tx Connection, now: Time) -> Self {
+        Self {
+            tx,
+            now,
+            read: Kept::new(&attempts::READ),
+            begin_step: Kept::new(&steps::INSERT),
+            finish_step: Kept::new(&steps::FINISH),
+            open_steps: Kept::new(&steps::OPEN),
+            hand_in: Kept::new(&ending::HAND_IN),
+            keep_score: Kept::new(scores::KEEP),
+            deferred: None,
+            endings: ending::Gathered::default(),
+            known: HashMap::new(),
+            runs: BTreeMap::new(),
+        }
+    }
+
+    /// Locks the attempts of the reports and reads what is known of them.
+    fn hold(&mut self, reports: &[Report]) -> Result<()> {
+        self.known = attempts::held(self.tx, reports.iter().map(|report| report.lease.attempt))?;
+        self.deferred = Some(Deferred::read(self.tx, &self.known, reports)?);
+        Ok(())
+    }
+
+    pub fn close(mut self) -> Result<()> {
+        self.flush()?;
+        for (run, facts) in &self.runs {
+            runs::move_counters(self.tx, *run, &facts.moved)?;
+            if facts.spent_now != Usage::default() {
+                runs::spend(self.tx, *run, &facts.spent_now)?;
+            }
+            let shown: Vec<Json> = event::partial(&facts.shown).collect();
+            journal::emit_all(self.tx, (facts.job, *run), event::ITEMS_PARTIAL, &shown, self.now)?;
+            // What is in flight finishes its call; nothing else begins.
+            if let (true, Some(reason), Ok(_)) =
+                (facts.heard, facts.exhausted(), RUN.next(facts.state, RunEvent::Pause))
+            {
+                request_transition::request_transition(
+                    self.tx,
+                    *run,
+                    RunEvent::Pause,
+                    "system".to_owned(),
+                    Some(reason),
+                    self.now,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes what was put off.
+    pub fn flush(&mut self) -> Result<()> {
+        if let Some(deferred) = &mut self.deferred {
+            deferred.flush(self.tx)?;
+        }
+        self.endings.send(self.tx, self.now)
+    }
+
+    /// Another report may be about the attempt before its ending is written.
+    pub fn ended(&mut self, attempt: &Thin, event: AttemptEvent, outcome: Option<Outcome>) {
+        self.known.insert(attempt.id, Thin { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
+    }
+
+    fn attempt(&mut self, id: AttemptId) -> Result<Option<Thin>> {
+        match self.known.get(&id) {
+            Some(thin) => Ok(Some(thin.clone())),
+            None => attempts::thin(self.read.on(self.tx)?, id),
+        }
+    }
+
+    fn receive(&mut self, report: &'tx Report) -> Result<Receipt> {
+        let Report { lease, steps, ending } = report;
+        let Some(attempt) = self.attempt(lease.attempt)? else { return Ok(Receipt::Stale) };
+        if !attempt.is_of(*lease) {
+            return Ok(Receipt::Stale);
+        }
+        if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
+            return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
+        }
+        if !steps.is_empty() {
+            self.facts(lease.run)?.heard = true;
+        }
+        let begins = |write: &&StepWrite| matches!(write, StepWrite::Begin { .. });
+        let stop = steps.iter().any(|write| begins(&write)) && {
+            let facts = self.facts(lease.run)?;
+            facts.state.stops_items() || facts.exhausted().is_some()
+        };
+        // What was finished is kept either way; it has been paid for.
+        for write in steps.iter().filter(|write| !stop || !begins(write)) {
+            steps::write(self, &attempt, write)?;
+        }
+        if stop {
+            return Ok(Receipt::Stop);
+        }
+        ending::end(self, &attempt, ending)?;
+        Ok(Receipt::Accepted)
+    }
+
+    /// Told at the end of the batch.
+    pub fn show(&mut self, run: RunId, item: PartialItem) -> Result<()> {
+        self.facts(run)?.shown.push(item);
+        Ok(())
+    }
+
+    pub fn job_of(&mut self, run: RunId) -> Result<JobId> {
+        Ok(self.facts(run)?.job)
+    }
+
+    pub fn limits_of(&mut self, run: RunId) -> Result<&RunLimits> {
+        Ok(&self.facts(run)?.limits)
+    }
+
+    pub fn mode_of(&mut self, run: RunId) -> Result<Mode> {
+        Ok(self.facts(run)?.mode)
+    }
+
+    pub fn spend(&mut self, run: RunId, used: Usage) -> Result<()> {
+        if used != Usage::default() {
+            let facts = self.facts(run)?;
+            facts.spent += used;
+            facts.spent_now += used;
+        }
+        Ok(())
+    }
+
+    /// The run's counters, as this batch moves them.
+    pub fn moved(&mut self, run: RunId) -> Result<&mut Counters> {
+        Ok(&mut self.facts(run)?.moved)
+    }
+
+    fn facts(&mut self, run: RunId) -> Result<&mut RunFacts> {
+        match self.runs.entry(run) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(unknown) => {
+                let mut stmt = self.tx.prepare_cached(
+                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, max_failed, \
+                     spent_tokens_in, spent_tokens_out, spent_cost_nanos FROM runs WHERE id = ?1",
+                )?;
+                let facts = stmt.query_row([run.0], |row| {
+                    let mut c = Cells::of(row);
+                    Ok(RunFacts {
+                        job: JobId(c.get()?),
+                        mode: c.word()?,
+                        state: c.word()?,
+                        limits: runs::limits(&mut c)?,
+                        spent: c.usage()?,
+                        spent_now: Usage::default(),
+                        heard: false,
+                        moved: Counters::default(),
+                        shown: Vec::new(),
+                    })
+                })?;
+                Ok(unknown.insert(facts))
+            }
+        }
+    }
+}
+
+/// The answer to the first delivery was lost, and this is the second.
+fn ended_so(attempt: &Thin, ending: &Ending) -> bool {
+    use AttemptState::*;
+    match ending {
+        Ending::HandIn { outcome, .. } => {
+            matches!(attempt.state, Logged | Resulted) && attempt.outcome == Some(*outcome)
+        }
+        Ending::Retry { .. } => attempt.state == Resulted && attempt.outcome == Some(Outcome::Retried),
+        Ending::Release => attempt.state == Queued,
+        Ending::None | Ending::Partial { .. } => false,
+    }
+}

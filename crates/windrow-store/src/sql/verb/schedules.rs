@@ -1,0 +1,43 @@
+//! Jobs that start by themselves: when, and which are due.
+
+use windrow_model::record::{Job, LogLevel, Schedule};
+use windrow_model::state::JobState;
+use windrow_model::store::NewLog;
+use windrow_model::{JobId, Time};
+
+use crate::backend::failure::{Result, expect_rows};
+use crate::backend::{self, Connection, params};
+use crate::sql::cells::Cells;
+use crate::sql::codes::Sql;
+use crate::sql::table::jobs;
+use crate::sql::table::journal;
+
+pub(crate) static DUE: Sql = Sql::new(|| {
+    format!(
+        "SELECT {} FROM jobs j WHERE j.next_at <= ?1 AND j.state = '{}' ORDER BY j.next_at LIMIT ?2",
+        jobs::COLUMNS,
+        JobState::Idle
+    )
+});
+
+pub(crate) fn due_jobs(conn: &Connection, limit: usize, now: Time) -> Result<Vec<Job>> {
+    let mut stmt = conn.prepare_cached(&DUE)?;
+    let found = stmt.query_map(params![now.0, limit as i64], |row| jobs::from_cells(&mut Cells::of(row)))?;
+    Ok(found.collect::<backend::Result<_>>()?)
+}
+
+pub(crate) fn schedule(tx: &Connection, id: JobId, schedule: Option<Schedule>, actor: String, now: Time) -> Result<()> {
+    tx.lock("jobs", [id.0])?;
+    jobs::job(tx, id)?;
+    let (cron, next_at) = schedule.map_or((None, None), |schedule| (Some(schedule.cron), schedule.next_at));
+    let changed = tx
+        .prepare_cached("UPDATE jobs SET schedule = ?2, next_at = ?3, updated_at = ?4 WHERE id = ?1")?
+        .execute(params![id.0, cron, next_at.map(|at| at.0), now.0])?;
+    expect_rows(changed, 1, "schedule of a job")?;
+    let (event, message) = match cron {
+        Some(cron) => ("scheduled", cron),
+        None => ("unscheduled", String::new()),
+    };
+    let (level, event) = (LogLevel::Info, event.to_owned());
+    journal::log(tx, &NewLog { job: id, run: None, item: None, level, event, actor, message }, now)
+}

@@ -1,0 +1,493 @@
+//! The store in an SQL database: carries each call to the thread or connection that runs it. The verbs are in `sql/`,
+//! the databases in `backend/`.
+
+mod access;
+mod alerts;
+mod audit;
+mod datasets;
+mod limits;
+mod secrets;
+#[cfg(test)]
+mod tests;
+mod webhooks;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::bell::Bell;
+use windrow_model::compare::Comparison;
+use windrow_model::counters::Counters;
+use windrow_model::health::{HealthSnapshot, HealthThresholds};
+use windrow_model::item_query::{ItemPage, ItemQuery};
+use windrow_model::limit::Wait;
+use windrow_model::record::{
+    BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
+};
+use windrow_model::state::RunEvent;
+use windrow_model::step::ContentKey;
+use windrow_model::store::*;
+use windrow_model::why::RunDiagnosis;
+use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+
+use crate::backend::failure;
+use crate::backend::sqlite::{self, Footing, Readers, Writer};
+use crate::backend::{Address, CommitMeter, Connect, Connection, Lanes};
+use crate::meters::Meters;
+use crate::sql::admin::{clean_up, delete_job};
+use crate::sql::read::old_transaction::{self, OldTransaction};
+use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
+use crate::sql::table::{items, jobs, journal, runs, shared, steps};
+use crate::sql::verb::lookout::Lookout;
+use crate::sql::verb::{
+    admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
+    schedules, sessions, submit, waits,
+};
+
+/// Connections to a server, per node.
+const WRITERS: usize = 6;
+const READERS: usize = 4;
+
+/// A store in an SQL database. Dropping the embedded one finishes what is waiting, copies the write-ahead
+/// log back and closes the file.
+pub struct SqlStore {
+    place: Place,
+    meters: Meters,
+    bell: Option<Arc<dyn Bell>>,
+    lookout: Arc<Lookout>,
+}
+
+/// Where its verbs run.
+enum Place {
+    /// One thread writes a file, a few connections read it. The writer goes last and leaves no log behind.
+    File { readers: Readers, writer: Writer },
+    /// Connections to a server, some that write and some that read, so that neither waits for the other.
+    Server { writers: Lanes, readers: Lanes, meter: Arc<CommitMeter>, reading: Arc<CommitMeter> },
+}
+
+impl SqlStore {
+    /// Opens an SQLite file, creating it and its folder if need be, and brings its schema up to date.
+    pub fn open(path: &Path) -> Result<Self> {
+        let writer = Writer::start(sqlite::open_writer(path)?)?;
+        Ok(Self {
+            place: Place::File { writer, readers: Readers::new(path.to_owned()) },
+            meters: Meters::default(),
+            bell: None,
+            // What is gone is gone at once.
+            lookout: Arc::new(Lookout::marking_after(Duration::MAX)),
+        })
+    }
+
+    /// Reaches a server by its URL (`postgres://…`, `mysql://…`) and brings its schema up to date.
+    pub async fn connect(url: &str) -> Result<Self> {
+        let address = Address::parse(url)?;
+        let migrating = address.clone();
+        tokio::task::spawn_blocking(move || migrating.make_ready())
+            .await
+            .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
+        let meter = Arc::new(CommitMeter::default());
+        let writing = address.clone();
+        let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
+        let writers = Lanes::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let (begin, bell, reading) = (address.begin_reading(), address.bell()?, Arc::default());
+        let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
+        let readers = Lanes::start("windrow-reads", READERS, begin, &connect, &reading)?;
+        let place = Place::Server { writers, readers, meter, reading };
+        Ok(Self { place, meters: Meters::default(), bell, lookout: Arc::default() })
+    }
+
+    /// With a bell, where the database has none of its own.
+    pub fn with_bell(self, bell: Arc<dyn Bell>) -> Self {
+        Self { bell: Some(self.bell.unwrap_or(bell)), ..self }
+    }
+
+    /// With another idea of how long a look at a queue may take before it leaves a mark (`lookout.rs`).
+    pub fn with_patience(self, long: Duration) -> Self {
+        Self { lookout: Arc::new(Lookout::marking_after(long)), ..self }
+    }
+
+    /// Where nodes tell each other of what they did; `None` where there is one node, or no way to tell.
+    pub fn bell(&self) -> Option<Arc<dyn Bell>> {
+        self.bell.clone()
+    }
+
+    /// Transactions so far; far fewer than verbs when many arrive at once.
+    pub fn commits(&self) -> u64 {
+        match &self.place {
+            Place::File { writer, .. } => writer.commits(),
+            Place::Server { meter, .. } => meter.commits(),
+        }
+    }
+
+    /// Statements sent to a server so far, with those that begin and end transactions. None are sent to a file.
+    pub fn statements(&self) -> u64 {
+        match &self.place {
+            Place::File { .. } => 0,
+            Place::Server { meter, reading, .. } => meter.statements() + reading.statements(),
+        }
+    }
+
+    /// The transaction that somebody has kept open for longest, as far as we may see.
+    pub async fn oldest_transaction(&self) -> Result<Option<OldTransaction>> {
+        self.read("oldest_transaction", old_transaction::oldest).await
+    }
+
+    fn slowest_commit_ms(&self) -> i64 {
+        match &self.place {
+            Place::File { writer, .. } => writer.slowest_ms(),
+            Place::Server { meter, .. } => meter.slowest_ms(),
+        }
+    }
+
+    pub(crate) async fn write<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Savepoint, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        }
+    }
+
+    /// For what other nodes should look at.
+    async fn write_and_tell<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let done = self.write(name, verb).await?;
+        self.ring();
+        Ok(done)
+    }
+
+    fn ring(&self) {
+        if let Some(bell) = &self.bell {
+            bell.ring();
+        }
+    }
+
+    /// For the verbs of the hot path.
+    async fn write_hot<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        verb: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { writer, .. } => self.meters.timed(name, writer.write(Footing::Group, verb)).await,
+            Place::Server { writers, .. } => self.meters.timed(name, writers.run(verb)).await,
+        }
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, readers.read(query)).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+
+    /// For numbers over every row.
+    async fn walk<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, readers.walk(query)).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+
+    /// For look-ups by key and single pages of an index.
+    async fn glance<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> failure::Result<T> + Send + 'static,
+    ) -> Result<T> {
+        match &self.place {
+            Place::File { readers, .. } => self.meters.timed(name, async { readers.glance(query) }).await,
+            Place::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
+        }
+    }
+}
+
+#[async_trait]
+impl Queue for SqlStore {
+    async fn open_session(&self, session: Session) -> Result<()> {
+        self.write("open_session", move |tx| sessions::open_session(tx, &session)).await
+    }
+
+    async fn beat(&self, session: SessionId, lease_ms: i64, now: Time) -> Result<Beat> {
+        self.write("beat", move |tx| sessions::beat(tx, session, lease_ms, now)).await
+    }
+
+    async fn drain(&self, session: SessionId) -> Result<()> {
+        self.write_and_tell("drain", move |tx| sessions::drain(tx, session)).await
+    }
+
+    async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>> {
+        self.read("runs_elsewhere", move |conn| sessions::runs_elsewhere(conn, session, &scope, now)).await
+    }
+
+    async fn expire_session(&self, session: SessionId, now: Time) -> Result<()> {
+        self.write_and_tell("bury", move |tx| sessions::expire_session(tx, session, now)).await
+    }
+
+    async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
+        self.write("note_waits", move |tx| waits::note_waits(tx, session, &waits)).await
+    }
+
+    async fn sessions(&self) -> Result<Vec<Session>> {
+        self.read("sessions", sessions::sessions).await
+    }
+
+    async fn submit(&self, submission: Submission, now: Time) -> Result<Submitted> {
+        self.write_and_tell("submit", move |tx| submit::submit(tx, &submission, now)).await
+    }
+
+    async fn admit(&self, admission: Admission, now: Time) -> Result<Vec<Held>> {
+        self.write("admit", move |tx| admit::admit(tx, &admission, now)).await
+    }
+
+    async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
+        self.write_and_tell("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
+    }
+
+    async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
+        self.write_and_tell("replan_items", move |tx| requeue::replan_items(tx, ticket, &selection, limit, now)).await
+    }
+
+    async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
+        self.write_and_tell("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
+    }
+
+    async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {
+        let lookout = Arc::clone(&self.lookout);
+        self.write_hot("claim", move |tx| claim::claim(tx, &lookout, &claim, now)).await
+    }
+
+    async fn history(&self, attempt: AttemptId) -> Result<Vec<Step>> {
+        self.glance("history", move |conn| steps::history(conn, attempt)).await
+    }
+
+    async fn shared_step(&self, run: RunId, key: ContentKey) -> Result<Option<Step>> {
+        self.glance("shared_step", move |conn| shared::shared_step(conn, run, key)).await
+    }
+
+    async fn renew(&self, leases: Vec<Lease>, lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {
+        self.write_hot("renew", move |tx| renew::renew(tx, &leases, lease_ms, now)).await
+    }
+
+    async fn report(&self, reports: Arc<[Report]>, now: Time) -> Result<Vec<Receipt>> {
+        let done = self.write_hot("report", move |tx| report::report(tx, &reports, now)).await?;
+        self.ring();
+        Ok(done)
+    }
+
+    async fn archive(&self, ticket: Ticket, limit: usize, now: Time) -> Result<Archived> {
+        let lookout = Arc::clone(&self.lookout);
+        let done = self.write_hot("archive", move |tx| archive::archive(tx, &lookout, ticket, limit, now)).await?;
+        self.ring();
+        Ok(done)
+    }
+
+    async fn reap(&self, limit: usize, now: Time) -> Result<Reaped> {
+        let lookout = Arc::clone(&self.lookout);
+        self.write("reap", move |tx| reap::reap(tx, &lookout, limit, now)).await
+    }
+
+    async fn cancel_items(&self, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
+        self.write("cancel_items", move |tx| cancel::cancel_items(tx, ticket, limit, now)).await
+    }
+
+    async fn open_wave(&self, ticket: Ticket, wave: i64, now: Time) -> Result<Run> {
+        self.write_and_tell("open_wave", move |tx| rollout::open_wave(tx, ticket, wave, now)).await
+    }
+
+    async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run> {
+        let reason = reason.to_owned();
+        self.write_and_tell("halt", move |tx| rollout::halt(tx, ticket, reason.clone(), now)).await
+    }
+
+    async fn yield_run(&self, ticket: Ticket, _now: Time) -> Result<()> {
+        self.write_and_tell("yield_run", move |tx| sessions::yield_run(tx, ticket)).await
+    }
+
+    async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
+        self.write_and_tell("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
+    }
+
+    async fn request_transition(
+        &self,
+        run: RunId,
+        event: RunEvent,
+        actor: &str,
+        reason: Option<&str>,
+        now: Time,
+    ) -> Result<Run> {
+        let (actor, reason) = (actor.to_owned(), reason.map(str::to_owned));
+        self.write_and_tell("request_transition", move |tx| {
+            request_transition::request_transition(tx, run, event, actor.clone(), reason.clone(), now)
+        })
+        .await
+    }
+
+    async fn approve(&self, run: RunId, wave: i64, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write_and_tell("approve", move |tx| rollout::approve(tx, run, wave, actor.clone(), now)).await
+    }
+
+    async fn amend(&self, run: RunId, limits: RunLimits, actor: &str, now: Time) -> Result<Run> {
+        let actor = actor.to_owned();
+        self.write_and_tell("amend", move |tx| amend::amend(tx, run, limits, actor.clone(), now)).await
+    }
+
+    async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {
+        let actor = actor.to_owned();
+        self.write_and_tell("schedule", move |tx| schedules::schedule(tx, job, schedule.clone(), actor.clone(), now))
+            .await
+    }
+
+    async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()> {
+        self.write("log", move |tx| journal::log_all(tx, &entries, now)).await
+    }
+
+    async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
+        self.glance("outbox", move |conn| journal::outbox(conn, after, limit)).await
+    }
+
+    async fn outbox_reach(&self) -> Result<OutboxReach> {
+        self.glance("outbox_reach", journal::reach).await
+    }
+
+    async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
+    }
+
+    async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+    }
+
+    async fn delete_job(&self, job: JobId) -> Result<()> {
+        self.write("delete_job", move |tx| delete_job::delete_job(tx, job)).await
+    }
+
+    async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
+    }
+
+    async fn job(&self, id: JobId) -> Result<Job> {
+        self.glance("job", move |conn| jobs::job(conn, id)).await
+    }
+
+    async fn due_jobs(&self, limit: usize, now: Time) -> Result<Vec<Job>> {
+        self.read("due_jobs", move |conn| schedules::due_jobs(conn, limit, now)).await
+    }
+
+    async fn run(&self, id: RunId) -> Result<Run> {
+        self.glance("run", move |conn| runs::run(conn, id)).await
+    }
+
+    async fn spec(&self, hash: &str) -> Result<Json> {
+        let hash = hash.to_owned();
+        self.glance("spec", move |conn| jobs::spec(conn, &hash)).await
+    }
+
+    async fn outline(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("outline", move |conn| Ok(items::outlines(conn, &[id])?.remove(0))).await
+    }
+
+    async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>> {
+        self.glance("newest_steps", move |conn| steps::newest(conn, attempt, limit)).await
+    }
+
+    async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
+        self.walk("aggregates", move |conn| aggregates::aggregates(conn, run)).await
+    }
+
+    async fn recount(&self, run: RunId) -> Result<Counters> {
+        self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+}
+
+#[async_trait]
+impl Reads for SqlStore {
+    async fn find_job(&self, workspace: &str, name: &str) -> Result<Option<Job>> {
+        let (workspace, name) = (workspace.to_owned(), name.to_owned());
+        self.glance("find_job", move |conn| jobs::find_job(conn, &workspace, &name)).await
+    }
+
+    async fn jobs(&self, filter: JobFilter) -> Result<Vec<(Job, Run)>> {
+        match filter.is_every_job() {
+            true => self.glance("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+            false => self.read("jobs", move |conn| jobs::jobs(conn, &filter)).await,
+        }
+    }
+
+    async fn runs(&self, job: JobId) -> Result<Vec<Run>> {
+        self.glance("runs", move |conn| runs::runs(conn, job)).await
+    }
+
+    async fn items(&self, filter: ItemFilter) -> Result<Vec<Item>> {
+        self.read("items", move |conn| items::items(conn, &filter)).await
+    }
+
+    async fn search_items(&self, query: ItemQuery) -> Result<ItemPage> {
+        match query.condition.is_some() || query.sort.is_some() {
+            true => self.read("search_items", move |conn| item_search::search_items(conn, &query)).await,
+            false => self.glance("search_items", move |conn| item_search::search_items(conn, &query)).await,
+        }
+    }
+
+    async fn item(&self, id: ItemId) -> Result<ItemDetail> {
+        self.glance("item", move |conn| Ok(items::details(conn, &[id])?.remove(0))).await
+    }
+
+    async fn details(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        self.read("details", move |conn| items::details(conn, &ids)).await
+    }
+
+    async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>> {
+        self.read("outlines", move |conn| items::outlines(conn, &ids)).await
+    }
+
+    async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
+        self.glance("logs", move |conn| journal::logs(conn, job, after, limit)).await
+    }
+
+    async fn stats(&self, extent: Extent) -> Result<Stats> {
+        self.walk("stats", move |conn| stats::stats(conn, &extent)).await
+    }
+
+    async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
+        self.walk("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
+    async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
+        self.read("results", move |conn| results::results(conn, run, after, limit)).await
+    }
+
+    async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
+        self.read("worst", move |conn| results::worst(conn, run, limit)).await
+    }
+
+    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+        self.read("compare", move |conn| compare::compare(conn, before, after, limit)).await
+    }
+
+    async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
+        self.read("diagnose", move |conn| diagnose::diagnose(conn, run, now)).await
+    }
+
+    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        let read = move |conn: &Connection| health::health(conn, workspace.as_deref(), &patience, now);
+        let vitals = self.read("health", read).await?;
+        Ok(HealthSnapshot { slowest_commit_ms: self.slowest_commit_ms(), ..vitals })
+    }
+}

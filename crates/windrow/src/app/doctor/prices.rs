@@ -1,0 +1,34 @@
+//! How old the bundled table of prices is, and whether the file that goes before it can be read.
+
+use windrow_jobfile::Environment;
+use windrow_jobfile::prices::{DATED, PriceList, Prices};
+
+use crate::app::doctor::Check;
+use crate::app::doctor::Patient;
+
+const NAME: &str = "prices";
+const MONTHS: i64 = 12;
+
+pub fn check(patient: &Patient<'_>) -> Check {
+    let environment: Environment = patient.options.environment();
+    if let Err(wrong) = Prices::new(PriceList::new(), &environment) {
+        return Check::failure(NAME, wrong, "correct the file, or name another with --prices FILE");
+    }
+    let today = windrow_wire::Timestamp::from(patient.now).to_string();
+    let age = month(&today).zip(month(DATED)).map_or(0, |(now, then)| now - then);
+    let own = patient.options.prices.as_ref().map(|path| format!("{} and ", path.display())).unwrap_or_default();
+    let finding = format!("{own}our table of {DATED}");
+    match age > MONTHS && patient.options.prices.is_none() {
+        true => Check::warning(
+            NAME,
+            format!("{finding}, {age} months old: costs may be wrong"),
+            "use a newer windrow, or name a file of prices with --prices FILE",
+        ),
+        false => Check::ok(NAME, finding),
+    }
+}
+
+/// `2025-11…` as a number of months.
+fn month(date: &str) -> Option<i64> {
+    Some(date.get(..4)?.parse::<i64>().ok()? * 12 + date.get(5..7)?.parse::<i64>().ok()?)
+}

@@ -1,0 +1,88 @@
+//! A database that nodes share: whether it answers and is one that this program understands, and which nodes live.
+
+use windrow_model::Time;
+
+use crate::app::App;
+use crate::app::doctor::Check;
+use crate::app::doctor::Patient;
+use crate::app::doctor::clock;
+use crate::app::doctor::inside_of;
+use crate::app::doctor::master_key;
+
+const NAME: &str = "database";
+/// A node beats every few seconds.
+const SILENT_MS: i64 = 60_000;
+/// Ours last milliseconds.
+const OLD_S: i64 = 300;
+
+pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
+    let app = match App::open(patient.options).await {
+        Ok(app) => app,
+        Err(error) => {
+            let remedy = "check host, user, password and TLS of --database; the user must be allowed to make a schema (PostgreSQL) \
+                 or the tables of the database (MySQL, MariaDB)";
+            return vec![Check::failure(NAME, format!("{}: {}", place(url), error.one_line()), remedy)];
+        }
+    };
+    let mut checks = vec![Check::ok(NAME, format!("{} answers, its schema is up to date", place(url)))];
+    match app.store.sessions().await {
+        Ok(sessions) => {
+            let silent = sessions.iter().filter(|session| session.beat_at < Time(patient.now.0 - SILENT_MS)).count();
+            let newest = sessions.iter().map(|session| session.beat_at).max();
+            checks.push(clock::check(patient, newest));
+            checks.push(match silent {
+                0 => Check::ok("nodes", format!("{} at work", sessions.len())),
+                n => Check::warning(
+                    "nodes",
+                    format!("{n} of {} have been silent for a minute", sessions.len()),
+                    "nothing to do if they were killed: others have taken their work; else look at their logs",
+                ),
+            });
+        }
+        Err(error) => checks.push(Check::failure("nodes", error.to_string(), "see to the database first")),
+    }
+    checks.extend(transactions(&app).await);
+    match app.secret_keys().await {
+        Ok(keys) => checks.push(master_key::check(patient, &keys)),
+        Err(error) => checks.push(Check::failure("secrets", error.one_line(), "see to the database first")),
+    }
+    checks.extend(inside_of(&app, patient).await);
+    checks
+}
+
+/// Nothing that was changed since the oldest one began can be cleaned away.
+async fn transactions(app: &App) -> Option<Check> {
+    const NAME: &str = "transactions";
+    Some(match app.oldest_transaction().await? {
+        Ok(Some(old)) if old.open_s >= OLD_S => Check::warning(
+            NAME,
+            format!(
+                "{} has kept one open for {} minutes: what was changed since cannot be cleaned away, and all gets slower",
+                old.whose,
+                old.open_s / 60
+            ),
+            format!("end it in the program that began it, or by `{}`", old.remedy),
+        ),
+        Ok(_) => Check::ok(NAME, "none is old"),
+        Err(error) => Check::ok(NAME, format!("cannot be seen by this user: {error}")),
+    })
+}
+
+/// Without user and password.
+fn place(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let rest = rest.split('?').next().unwrap_or(rest);
+    format!("{scheme}://{}", rest.rsplit_once('@').map_or(rest, |(_, place)| place))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::place;
+
+    #[test]
+    fn nobody_reads_the_password() {
+        assert_eq!(place("postgres://ann:p@ss@db:5432/w?sslmode=require"), "postgres://db:5432/w");
+        assert_eq!(place("postgres://db/w"), "postgres://db/w");
+        assert_eq!(place("mysql://ann:hush@db/w?sslmode=disable"), "mysql://db/w");
+    }
+}

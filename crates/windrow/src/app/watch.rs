@@ -1,0 +1,163 @@
+//! Looks at the server every few seconds: gauges are set, rules are judged, and what changed is stored,
+//! logged and sent on. Those who ask between two looks share one of their own.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use windrow_engine::Engine;
+use windrow_model::alert::Alert;
+use windrow_model::hook::Announcement;
+use windrow_model::record::LogLevel;
+use windrow_model::store::{NewLog, StoreError};
+use windrow_model::{Json, Time};
+use windrow_wire::AlertView;
+
+use crate::app::App;
+use crate::node::observe::Exposition;
+use crate::node::observe::Reading;
+use crate::node::observe::Thresholds;
+use crate::node::observe::alert::{Change, Machine, Pace, signals};
+use crate::node::observe::gauges;
+use crate::node::recent::Recent;
+
+/// Alerts that are over and still shown.
+const KEPT: usize = 1000;
+
+pub struct Watch {
+    thresholds: Thresholds,
+    exposition: Exposition,
+    every: Duration,
+    started_at: Time,
+    alerts: Mutex<Alerts>,
+    readings: Recent<Option<String>, Reading>,
+}
+
+struct Alerts {
+    machine: Machine,
+    pace: Pace,
+    /// What the store has not taken yet, oldest first.
+    unstored: Vec<Change>,
+}
+
+impl Watch {
+    pub async fn begin(
+        app: &App,
+        thresholds: Thresholds,
+        every: Duration,
+        exposition: Exposition,
+    ) -> Result<Self, StoreError> {
+        let machine = Machine::resume(app.alerts.active_alerts().await?);
+        let alerts = Alerts { machine, pace: Pace::default(), unstored: Vec::new() };
+        Ok(Self {
+            thresholds,
+            exposition,
+            every,
+            started_at: app.now(),
+            alerts: Mutex::new(alerts),
+            readings: Recent::default(),
+        })
+    }
+
+    pub fn thresholds(&self) -> &Thresholds {
+        &self.thresholds
+    }
+
+    /// How everything is about now, in one workspace or in all.
+    pub async fn look(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Arc<Reading> {
+        let look = async {
+            let reading = self.look_anew(app, engine, workspace.clone()).await;
+            // A database that did not answer is asked again by the next one.
+            if reading.vitals.is_ok() { Ok(reading) } else { Err(Arc::new(reading)) }
+        };
+        self.readings.get(workspace.clone(), look).await.unwrap_or_else(|failed| failed)
+    }
+
+    async fn look_anew(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Reading {
+        let folder = app.folder().to_owned();
+        let patience = self.thresholds.patience;
+        Reading::take(&*app.store, folder, app.now(), workspace, engine.load(), patience, self.started_at).await
+    }
+
+    /// The metrics as they are now.
+    pub async fn expose(&self, app: &App, engine: &Engine) -> String {
+        gauges::show(&*self.look(app, engine, None).await);
+        self.exposition.text()
+    }
+
+    /// Alerts that are raised now.
+    pub fn active(&self) -> Vec<Alert> {
+        self.alerts().machine.active().cloned().collect()
+    }
+
+    /// Runs as long as the server.
+    pub async fn go_on(&self, app: &App, engine: &Engine) -> std::convert::Infallible {
+        loop {
+            let reading = self.look_anew(app, engine, None).await;
+            gauges::show(&reading);
+            self.judge(app, &reading).await;
+            self.exposition.gather();
+            tokio::time::sleep(self.every).await;
+        }
+    }
+
+    async fn judge(&self, app: &App, reading: &Reading) {
+        let changes = {
+            let mut alerts = self.alerts();
+            let Alerts { machine, pace, unstored } = &mut *alerts;
+            pace.note(reading);
+            let seen = signals(reading, pace);
+            let changes = machine.see(&seen, &self.thresholds, reading.now, || fastrand::u64(..));
+            changes.iter().for_each(tell);
+            gauges::show_alerts(|rule| machine.active().filter(|alert| alert.rule == rule.as_str()).count());
+            unstored.extend(changes);
+            std::mem::take(unstored)
+        };
+        let mut changes = changes.into_iter();
+        while let Some(change) = changes.next() {
+            if let Err(error) = store(app, &change).await {
+                tracing::warn!(%error, "an alert was not stored; trying again");
+                self.alerts().unstored.splice(0..0, std::iter::once(change).chain(changes));
+                return;
+            }
+        }
+    }
+
+    fn alerts(&self) -> MutexGuard<'_, Alerts> {
+        self.alerts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn tell(change: &Change) {
+    match change {
+        Change::Raised(Alert { rule, severity, message, run, .. }) => {
+            let run = run.map(tracing::field::display);
+            tracing::warn!(rule, %severity, run, message, "alert raised");
+        }
+        Change::Cleared(Alert { rule, message, run, .. }) => {
+            let run = run.map(tracing::field::display);
+            tracing::info!(rule, run, message, "alert cleared");
+        }
+    }
+}
+
+/// Into the table of alerts, to webhooks, and into the log of the job it is about (T7).
+async fn store(app: &App, change: &Change) -> Result<(), StoreError> {
+    let (alert, level, topic, event, now) = match change {
+        Change::Raised(alert) => {
+            app.alerts.raise_alert(alert.clone()).await?;
+            (alert, LogLevel::Warn, "alert.raised", "alert_raised", alert.raised_at)
+        }
+        Change::Cleared(alert) => {
+            let now = alert.cleared_at.unwrap_or(alert.raised_at);
+            app.alerts.clear_alert(alert.id, now).await?;
+            app.alerts.forget_alerts(KEPT).await?;
+            (alert, LogLevel::Info, "alert.cleared", "alert_cleared", now)
+        }
+    };
+    let (workspace, data) = (alert.workspace.clone(), Json::of(&AlertView::from(alert)));
+    app.hooks.announce(Announcement { topic: topic.into(), workspace, data }, now).await?;
+    let Some(job) = alert.job else { return Ok(()) };
+    let message = format!("{}: {}", alert.rule, alert.message);
+    let entry = NewLog { job, run: alert.run, item: None, level, event: event.into(), actor: "system".into(), message };
+    app.store.log(vec![entry], now).await
+}
