@@ -1,14 +1,14 @@
-//! Step 8: what workers handed in becomes the snapshot. Found by scanning the store, never by a
-//! message: a worker and its coordinator may die independently (E2).
+//! Step 8: handed-in attempts become the snapshot. They are found by scanning the store, not by a message: a worker and
+//! its coordinator may die independently (E2).
 
 use std::sync::Arc;
 
 use windrow_model::store::{Archived, StoreError};
 
-use crate::node::{Course, Node};
+use crate::node::{Node, OwnedRun};
 
-pub async fn archive(node: &Arc<Node>, course: &Arc<Course>) -> Result<Archived, StoreError> {
-    let archived = node.store.archive(course.ticket, node.settings.batch, node.now()).await?;
-    node.meters.archived(&archived);
+pub async fn archive(node: &Arc<Node>, owned_run: &Arc<OwnedRun>) -> Result<Archived, StoreError> {
+    let archived = node.store.archive(owned_run.ticket, node.settings.batch, node.now()).await?;
+    node.workers.meters.archived(&archived);
     Ok(archived)
 }

@@ -1,4 +1,4 @@
-//! T10: what is over for long enough is deleted, a little at a time, never live work.
+//! Retention (T10): deletes jobs that finished long enough ago, in batches.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,10 @@ pub async fn clean_up(node: Arc<Node>, retention: Retention) {
         match node.store.clean_up(retention, PAGE, node.now()).await {
             Ok(0) => {}
             Ok(deleted) => {
-                tracing::info!(deleted, "cleaned up");
+                tracing::info!(deleted, "deleted finished jobs");
                 continue;
             }
-            Err(error) => tracing::warn!(%error, "could not clean up; trying again later"),
+            Err(error) => tracing::warn!(%error, "failed to delete finished jobs, retrying later"),
         }
         tokio::time::sleep(Duration::from_millis(node.settings.clean_up_ms)).await;
     }

@@ -1,5 +1,5 @@
-//! The hard limit of one item, by a stopwatch that stands still while the item waits for leave to make
-//! a call (design rule 3: time in a queue never counts).
+//! The timeout of one item, by a stopwatch that pauses while the item waits for a rate limit: time in a queue never
+//! counts.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -16,12 +16,12 @@ pub struct Stopwatch {
 #[derive(Default)]
 struct Waits {
     over: Duration,
-    /// How many wait now, and since when; several steps of one item may wait at the same time.
+    /// How many steps of the item wait, and since when.
     now: u32,
     since: Option<Instant>,
 }
 
-/// The stopwatch stands still as long as this lives.
+/// The stopwatch is paused until this is dropped.
 pub struct Paused<'a>(&'a Stopwatch);
 
 impl Stopwatch {
@@ -33,7 +33,7 @@ impl Stopwatch {
         Paused(self)
     }
 
-    /// Returns when so much time has passed since `started`, pauses not counted.
+    /// Returns when `limit` has passed since `started`, pauses not counted.
     pub async fn reaches(&self, limit: Duration, started: Instant) {
         loop {
             let changed = self.changed.notified();

@@ -1,4 +1,4 @@
-//! The handle on a running engine: start it, wake it, wait for a run, end it gracefully or at once.
+//! The handle on a running engine: start it, wake it, wait for a run, drain it or stop it at once.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +15,13 @@ use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
-use crate::crew::{Crew, CrewParts};
 use crate::load::Load;
-use crate::node::{Node, NodeParts};
+use crate::node::Node;
 use crate::settings::Settings;
 use crate::worker_backend::StoreBackend;
-use crate::{clean_up, limiter, reap, relay, remote, schedule, watchdog};
+use crate::worker_context::WorkerPoolParts;
+use crate::worker_pool::WorkerPool;
+use crate::{clean_up, limiter, mark_silent, reap, relay, schedule, waits, watchdog};
 
 /// What an engine is built from.
 pub struct Parts {
@@ -28,20 +29,20 @@ pub struct Parts {
     pub workloads: Vec<Arc<dyn Workload>>,
     pub clock: Arc<dyn Clock>,
     pub seed: u64,
-    /// This life of this process; leases are in its name.
+    /// Owns the leases of this process.
     pub session: Session,
-    /// Wake-ups by other nodes.
+    /// Wake-ups from other nodes.
     pub bell: Option<Arc<dyn Bell>>,
-    /// Who is told of every item at work, step by step.
+    /// Receives a span for every item and step.
     pub tracer: Option<Arc<dyn Tracer>>,
-    /// Where the store is shared with other nodes.
+    /// Rate limits shared with other nodes.
     pub shared_limits: Option<Arc<dyn SharedLimits>>,
 }
 
-/// Dropping it is a crash: everything stops where it is, and the store remembers.
+/// Dropping it acts like a crash: everything stops where it is, and another engine resumes from the store.
 pub struct Engine {
     pub(crate) node: Arc<Node>,
-    crew: Crew,
+    workers: WorkerPool,
     tasks: Mutex<JoinSet<()>>,
 }
 
@@ -51,7 +52,7 @@ impl Engine {
         let id = session.id;
         store.open_session(session).await?;
         let backend = StoreBackend { store: store.clone(), session: id, lease_ms: settings.lease_ms };
-        let crew = Crew::start(CrewParts {
+        let workers = WorkerPool::start(WorkerPoolParts {
             backend: Arc::new(backend),
             clock,
             seed,
@@ -61,18 +62,17 @@ impl Engine {
             tracer,
             shared_limits: shared_limits.map(|limits| limiter::Shared::new(limits, id, settings.lease_ms)),
         });
-        let bench = crew.bench().clone();
-        let node = Arc::new(Node::new(NodeParts { bench, store, settings, session: id, workloads }));
+        let node = Arc::new(Node::new(workers.context().clone(), store, settings, id, workloads));
         let mut tasks = JoinSet::new();
         if node.settings.coordinates {
             tasks.spawn(reap::reap(node.clone()));
-            tasks.spawn(remote::bury_silent(node.clone()));
+            tasks.spawn(mark_silent::mark_silent(node.clone()));
         }
         if let Some(bell) = bell {
             tasks.spawn(listen(bell, node.clone()));
         }
         tasks.spawn(relay::relay(node.clone()));
-        tasks.spawn(limiter::note(crew.bench().clone(), node.clone()));
+        tasks.spawn(waits::report(node.workers.clone(), node.clone()));
         tasks.spawn(watchdog::watch(node.clone()));
         if node.settings.schedules {
             tasks.spawn(schedule::start_due(node.clone()));
@@ -80,24 +80,24 @@ impl Engine {
         if let Some(retention) = node.settings.retention {
             tasks.spawn(clean_up::clean_up(node.clone(), retention));
         }
-        Ok(Self { node, crew, tasks: Mutex::new(tasks) })
+        Ok(Self { node, workers, tasks: Mutex::new(tasks) })
     }
 
     pub fn session(&self) -> SessionId {
         self.node.session
     }
 
-    /// Something changed (a submission, an intent): look at once instead of at the next poll (B2).
+    /// Makes the engine poll at once, e.g. after a submission (B2).
     pub fn wake(&self) {
-        self.node.look_at_once();
+        self.node.poll_now();
     }
 
-    /// How long a lease lasts without a sign of life.
+    /// How long a lease lasts without a heartbeat.
     pub fn lease_ms(&self) -> i64 {
         self.node.settings.lease_ms
     }
 
-    /// How often a worker elsewhere should give one.
+    /// Heartbeat interval of remote workers.
     pub fn beat_ms(&self) -> i64 {
         self.node.settings.beat_ms() as i64
     }
@@ -106,74 +106,71 @@ impl Engine {
         self.node.events.subscribe()
     }
 
-    /// Somebody asked this node to finish what it has and leave.
-    pub fn is_sent_away(&self) -> bool {
-        self.node.sent_away.load(Ordering::Relaxed)
+    /// A person asked this node to drain.
+    pub fn is_drain_requested(&self) -> bool {
+        self.node.drain_requested.load(Ordering::Relaxed)
     }
 
-    /// Why this engine can do nothing more, if so; a new one can.
+    /// The unrecoverable error, if there was one; a new engine can continue.
     pub fn fatal(&self) -> Option<StoreError> {
-        self.node.fatal().cloned()
+        self.node.workers.fatal().cloned()
     }
 
     /// Items claimed by this engine and not yet handed in.
     pub fn in_flight(&self) -> usize {
-        self.crew.in_flight()
+        self.workers.in_flight()
     }
 
-    /// How much of what it has this engine uses now.
     pub fn load(&self) -> Load {
         Load::of(&self.node)
     }
 
-    /// What items here have been waiting for before their next call, per run and resource.
+    /// What items wait for before their next call, per run and resource.
     pub fn waits(&self) -> Vec<Wait> {
-        self.node.limiter.waits(self.node.now())
+        self.node.workers.limiter.waits(self.node.now())
     }
 
-    /// What is not as it should be with limits that nodes share, though the work goes on.
+    /// A problem with shared rate limits that does not stop the work.
     pub fn trouble(&self) -> Option<String> {
-        self.node.limiter.trouble()
+        self.node.workers.limiter.trouble()
     }
 
-    /// Waits until the run has ended, here or elsewhere. An error when this engine can do nothing more
-    /// for it.
+    /// Waits until the run has ended, on whichever node. An error when this engine stopped before.
     pub async fn settled(&self, run: RunId) -> Result<Run, StoreError> {
         loop {
-            let ended = self.node.ended.notified();
+            let ended = self.node.workers.ended.notified();
             match self.node.store.run(run).await {
                 Ok(run) if run.state.is_final() => return Ok(run),
                 Err(error) if !error.is_transient() => return Err(error),
                 _ => {}
             }
-            if let Some(error) = self.node.fatal() {
+            if let Some(error) = self.node.workers.fatal() {
                 return Err(error.clone());
             }
             let _ = tokio::time::timeout(Duration::from_millis(self.node.settings.poll_ms), ended).await;
         }
     }
 
-    /// Graceful stop (B13): nothing new starts, what runs finishes and is archived, then the runs
-    /// are left for the next engine.
+    /// Graceful stop (B13): nothing new starts, running items finish and are archived, then the runs are released.
     pub async fn drain(&self) {
-        self.crew.drain(|| self.node.claims.load(Ordering::SeqCst) > 0).await;
+        self.workers.drain(|| self.node.claims.load(Ordering::SeqCst) > 0).await;
         self.archive_all().await;
         self.end().await;
     }
 
-    /// Stops at once: work under way is dropped, its items go back untried.
+    /// Stops at once: running items are dropped and released.
     pub async fn stop(&self) {
-        self.crew.stop().await;
+        self.workers.stop().await;
         self.end().await;
     }
 
-    /// What was handed in last may not have been seen by the dispatcher any more.
+    /// The dispatcher may not have seen the last attempts that were handed in.
     async fn archive_all(&self) {
         let node = &self.node;
         let Ok(beat) = node.store.beat(node.session, node.settings.lease_ms, node.now()).await else { return };
         for held in beat.held {
             while let Ok(archived) = node.store.archive(held.ticket, node.settings.batch, node.now()).await {
-                node.meters.archived(&archived);
+                node.workers.meters.archived(&archived);
                 if !archived.more {
                     break;
                 }
@@ -183,18 +180,18 @@ impl Engine {
 
     async fn end(&self) {
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
-        self.crew.end();
+        self.workers.end();
         if let Err(error) = self.node.store.expire_session(self.node.session, self.node.now()).await {
-            tracing::warn!(%error, "could not say goodbye; the leases will expire");
+            tracing::warn!(%error, "failed to deregister; leases will expire");
         }
     }
 }
 
-/// Another node did something: there may be runs, items, intents or events.
+/// Another node changed something: there may be runs, items, transitions or events.
 async fn listen(bell: Arc<dyn Bell>, node: Arc<Node>) {
     loop {
         bell.heard().await;
-        node.look_at_once();
-        node.told.notify_one();
+        node.poll_now();
+        node.outbox_changed.notify_one();
     }
 }

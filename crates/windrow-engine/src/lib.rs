@@ -1,8 +1,8 @@
-//! The walk of one item, in the order the modules are listed: a run is submitted, admitted, planned
-//! page by page; items are claimed with a lease, run behind a shield, handed in, archived; the run
-//! is closed. Everything it knows is in the store: kill it anywhere and another engine goes on.
+//! The walk of one item, in the order the modules are listed: a run is submitted, admitted, planned page by page; items
+//! are claimed with a lease, executed, handed in, archived; the run is closed. All state is in the store: another
+//! engine resumes where a killed one stopped.
 //!
-//! It must not know any database or any workload, only the two ports of `windrow-model`.
+//! The engine knows no database and no workload, only their ports in `windrow-model`.
 
 mod submit;
 
@@ -36,31 +36,37 @@ mod wave;
 
 mod remote;
 
-mod bench;
+mod attempt_control;
 mod clean_up;
 mod clock;
-mod crew;
 mod deadline;
 mod engine;
 mod heartbeat;
 mod inflight;
 mod load;
+mod mark_silent;
 mod meters;
 mod node;
-mod pool;
+mod programs;
+mod reporter;
 mod settings;
 mod spans;
+mod task_queue;
+mod tick;
+mod waits;
 mod watchdog;
 mod worker_backend;
+mod worker_context;
+mod worker_pool;
 
-pub use bench::Order;
 pub use clock::SystemClock;
-pub use crew::{Crew, CrewParts};
 pub use engine::{Engine, Parts};
 pub use limiter::Shared as SharedLimiter;
 pub use load::Load;
 pub use meters::METRICS;
-pub use remote::{Begun, Offer, Refused, Said, Word};
+pub use remote::{LeasedItem, ReportError, ReportedEnding, StepDecision, WorkerReport};
 pub use schedule::request as scheduled_request;
 pub use settings::Settings;
 pub use submit::{Request, submit};
+pub use worker_context::{Assignment, WorkerPoolParts};
+pub use worker_pool::WorkerPool;

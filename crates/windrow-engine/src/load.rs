@@ -1,4 +1,4 @@
-//! How much of its places an engine uses at a moment (B12).
+//! How many of its worker slots an engine uses (B12).
 
 use std::sync::atomic::Ordering;
 
@@ -7,9 +7,9 @@ use crate::node::Node;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Load {
     pub workers: usize,
-    /// Workers that have an item.
+    /// Workers that execute an item.
     pub busy: usize,
-    /// Claimed items that wait for a worker, and how many may.
+    /// Claimed items that wait for a worker, and their maximum.
     pub queued: usize,
     pub queue: usize,
     /// The newest event that was relayed.
@@ -18,17 +18,17 @@ pub struct Load {
 
 impl Load {
     pub fn of(node: &Node) -> Self {
-        let queued = node.pool.queued();
+        let queued = node.workers.queue.len();
         Self {
             workers: node.settings.workers,
-            busy: node.inflight().len().saturating_sub(queued).min(node.settings.workers),
+            busy: node.workers.inflight().len().saturating_sub(queued).min(node.settings.workers),
             queued,
             queue: node.settings.queue,
             relayed: node.relayed.load(Ordering::Relaxed),
         }
     }
 
-    /// Whether an item that is claimed now would have to wait for another one to end.
+    /// Whether an item claimed now would wait for a worker.
     pub fn is_full(&self) -> bool {
         self.busy >= self.workers
     }

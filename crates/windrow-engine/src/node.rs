@@ -1,7 +1,6 @@
-//! What all parts of one engine share: the bench of its workers, and what it needs to coordinate runs.
+//! What all parts of one engine share: the context of its workers, and what it needs to coordinate runs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,125 +8,112 @@ use tokio::sync::{Notify, broadcast};
 use windrow_model::record::{Job, OutboxEvent, Run};
 use windrow_model::store::Queue;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{RunId, SessionId, Ticket};
+use windrow_model::{RunId, SessionId, Ticket, Time};
 
-use crate::bench::Bench;
 use crate::settings::Settings;
+use crate::worker_context::WorkerContext;
 
-/// A run whose items can be done here, whoever coordinates it.
-pub struct Work {
+/// A run whose items this node can execute, whichever node coordinates it.
+pub struct ActiveRun {
     pub run: Run,
     pub job: Arc<Job>,
     pub program: Arc<dyn Program>,
 }
 
-/// A run that this node coordinates.
-pub struct Course {
-    pub ticket: Ticket,
-    pub work: Arc<Work>,
-}
-
-impl Course {
-    /// The same, as its run stands now.
-    pub fn stands_like(&self, run: Run) -> Arc<Self> {
-        Arc::new(Self { ticket: self.ticket, work: self.work.stands_like(run) })
-    }
-}
-
-impl Work {
-    pub fn stands_like(&self, run: Run) -> Arc<Self> {
+impl ActiveRun {
+    /// The same run, with its row as last read.
+    pub fn with_run(&self, run: Run) -> Arc<Self> {
         Arc::new(Self { run, job: self.job.clone(), program: self.program.clone() })
     }
 }
 
-impl Deref for Course {
-    type Target = Work;
+/// A run that this node coordinates.
+pub struct OwnedRun {
+    pub ticket: Ticket,
+    pub active: Arc<ActiveRun>,
+}
 
-    fn deref(&self) -> &Work {
-        &self.work
+impl OwnedRun {
+    pub fn with_run(&self, run: Run) -> Arc<Self> {
+        Arc::new(Self { ticket: self.ticket, active: self.active.with_run(run) })
     }
 }
 
-pub type Board = BTreeMap<RunId, Arc<Work>>;
+pub type ActiveRuns = BTreeMap<RunId, Arc<ActiveRun>>;
 
 pub struct Node {
-    bench: Arc<Bench>,
+    pub workers: Arc<WorkerContext>,
     pub store: Arc<dyn Queue>,
     pub settings: Settings,
     pub session: SessionId,
     pub workloads: BTreeMap<&'static str, Arc<dyn Workload>>,
-    /// Somebody asked to look for new runs at once.
-    pub look: AtomicBool,
+    /// The next round looks for new runs, whether or not the poll interval has passed.
+    pub poll_requested: AtomicBool,
     pub events: broadcast::Sender<Arc<OutboxEvent>>,
-    /// Claims being made at this moment.
+    /// Claims in progress.
     pub claims: AtomicUsize,
-    /// Runs whose health is being checked.
+    /// Runs with a health check in progress.
     pub checking: Mutex<BTreeSet<RunId>>,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
     /// The newest event that was relayed.
     pub relayed: AtomicI64,
-    /// The runs that can be worked on here, as the dispatcher saw them last.
-    board: Mutex<Arc<Board>>,
-    /// Somebody wants this node to leave.
-    pub sent_away: AtomicBool,
-    /// Another node did something that may have left events.
-    pub told: Notify,
-    /// There may be something new for workers elsewhere.
-    pub offered: Notify,
-}
-
-pub struct NodeParts {
-    pub bench: Arc<Bench>,
-    pub store: Arc<dyn Queue>,
-    pub settings: Settings,
-    pub session: SessionId,
-    pub workloads: Vec<Arc<dyn Workload>>,
-}
-
-/// A node has workers like anybody else, and coordinates runs beside.
-impl Deref for Node {
-    type Target = Arc<Bench>;
-
-    fn deref(&self) -> &Arc<Bench> {
-        &self.bench
-    }
+    /// As of the dispatcher's last round.
+    active_runs: Mutex<Arc<ActiveRuns>>,
+    pub drain_requested: AtomicBool,
+    /// Another node may have written events.
+    pub outbox_changed: Notify,
+    /// Remote workers may find new items.
+    pub runs_published: Notify,
 }
 
 impl Node {
-    pub fn new(parts: NodeParts) -> Self {
-        let NodeParts { bench, store, settings, session, workloads } = parts;
+    pub fn new(
+        workers: Arc<WorkerContext>,
+        store: Arc<dyn Queue>,
+        settings: Settings,
+        session: SessionId,
+        workloads: Vec<Arc<dyn Workload>>,
+    ) -> Self {
         Self {
-            bench,
+            workers,
             store,
             settings,
             session,
             workloads: workloads.into_iter().map(|workload| (workload.kind(), workload)).collect(),
-            look: AtomicBool::new(false),
+            poll_requested: AtomicBool::new(false),
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
             checking: Mutex::default(),
             rounds: AtomicU64::new(0),
             relayed: AtomicI64::new(0),
-            board: Mutex::default(),
-            sent_away: AtomicBool::new(false),
-            told: Notify::new(),
-            offered: Notify::new(),
+            active_runs: Mutex::default(),
+            drain_requested: AtomicBool::new(false),
+            outbox_changed: Notify::new(),
+            runs_published: Notify::new(),
         }
     }
 
-    /// Somebody knows of a run nobody coordinates yet.
-    pub fn look_at_once(&self) {
-        self.look.store(true, Ordering::Relaxed);
-        self.wake.notify_one();
+    pub fn now(&self) -> Time {
+        self.workers.now()
     }
 
-    pub fn board(&self) -> Arc<Board> {
-        self.board.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn is_draining(&self) -> bool {
+        self.workers.is_draining()
     }
 
-    pub fn publish(&self, board: Board) {
-        *self.board.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(board);
-        self.offered.notify_waiters();
+    /// Wakes the dispatcher to look for new runs at once.
+    pub fn poll_now(&self) {
+        self.poll_requested.store(true, Ordering::Relaxed);
+        self.workers.wake.notify_one();
+    }
+
+    pub fn active_runs(&self) -> Arc<ActiveRuns> {
+        self.active_runs.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn publish(&self, active_runs: ActiveRuns) {
+        *self.active_runs.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(active_runs);
+        self.runs_published.notify_waiters();
     }
 }

@@ -1,5 +1,5 @@
-//! Step 3: the source is read page by page; a page and the cursor behind it are stored together, so
-//! a restart in the middle plans nothing twice (E8).
+//! Step 3: the source is read page by page. A page and its cursor are stored together, so a restart plans no page
+//! twice (E8).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,31 +9,31 @@ use windrow_model::retry::{Decision, Tried};
 use windrow_model::store::{PlanPage, Selection, StoreError};
 use windrow_model::workload::SourcePage;
 
-use crate::coordinate::fail_run;
-use crate::node::{Course, Node};
+use crate::node::{Node, OwnedRun};
+use crate::programs::fail_run;
 
-/// Plans the run to the end of its source, or until it is paused, stopped or taken over.
-pub async fn plan(node: Arc<Node>, course: Arc<Course>) {
-    let run = course.run.id;
+/// Plans the run to the end of its source, or until it is paused, stopped or owned by another coordinator.
+pub async fn plan(node: Arc<Node>, owned_run: Arc<OwnedRun>) {
+    let run = owned_run.active.run.id;
     while !node.is_draining() {
-        match plan_page(&node, &course).await {
-            Ok(Progress::More) => node.wake.notify_one(),
+        match plan_page(&node, &owned_run).await {
+            Ok(Progress::More) => node.workers.wake.notify_one(),
             Ok(Progress::Over) => break,
             Err(StoreError::Stale { .. }) => return,
             Err(error) if error.is_transient() => {
-                tracing::warn!(%run, %error, "could not plan a page; trying again");
+                tracing::warn!(%run, %error, "failed to plan a page, retrying");
                 tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
             }
             Err(error) => {
-                let failure = Failure::new(ErrorClass::Handler, format!("the run cannot be planned: {error}"));
-                if let Err(error) = fail_run(&node, course.run.id, &failure).await {
-                    tracing::warn!(%run, %error, "the run could not be failed");
+                let failure = Failure::new(ErrorClass::Handler, format!("failed to plan the run: {error}"));
+                if let Err(error) = fail_run(&node, owned_run.active.run.id, &failure).await {
+                    tracing::warn!(%run, %error, "failed to mark the run as failed");
                 }
                 break;
             }
         }
     }
-    node.wake.notify_one();
+    node.workers.wake.notify_one();
 }
 
 enum Progress {
@@ -41,17 +41,17 @@ enum Progress {
     Over,
 }
 
-async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, StoreError> {
-    let run = node.store.run(course.run.id).await?;
+async fn plan_page(node: &Arc<Node>, owned_run: &Arc<OwnedRun>) -> Result<Progress, StoreError> {
+    let run = node.store.run(owned_run.active.run.id).await?;
     if run.planned || !run.state.dispatches() {
         return Ok(Progress::Over);
     }
-    let ticket = course.ticket;
+    let ticket = owned_run.ticket;
     let planned = if run.mode.reads_source() {
-        let page = match read_page(node, course, run.cursor.as_ref()).await {
+        let page = match read_page(node, owned_run, run.cursor.as_ref()).await {
             Ok(page) => page,
             Err(failure) => {
-                fail_run(node, course.run.id, &failure).await?;
+                fail_run(node, owned_run.active.run.id, &failure).await?;
                 return Ok(Progress::Over);
             }
         };
@@ -61,20 +61,24 @@ async fn plan_page(node: &Arc<Node>, course: &Arc<Course>) -> Result<Progress, S
         let selection = run.selection.unwrap_or_else(|| Selection::of(run.mode));
         node.store.replan_items(ticket, selection, node.settings.page, node.now()).await?
     };
-    node.meters.planned(&planned);
+    node.workers.meters.planned(&planned);
     Ok(if planned.done { Progress::Over } else { Progress::More })
 }
 
-/// A source may have its moments; it gets as many chances as an item.
-async fn read_page(node: &Node, course: &Course, cursor: Option<&windrow_model::Json>) -> Result<SourcePage, Failure> {
-    let policy = course.program.retry_policy();
+/// Reading a page is retried under the same policy as an item.
+async fn read_page(
+    node: &Node,
+    owned_run: &OwnedRun,
+    cursor: Option<&windrow_model::Json>,
+) -> Result<SourcePage, Failure> {
+    let policy = owned_run.active.program.retry_policy();
     let mut tried = Tried::default();
     loop {
-        let failure = match course.program.page(cursor, node.settings.page).await {
+        let failure = match owned_run.active.program.page(cursor, node.settings.page).await {
             Ok(page) => return Ok(page),
             Err(failure) => failure,
         };
-        match policy.decide(&failure, tried, node.chance()) {
+        match policy.decide(&failure, tried, node.workers.chance()) {
             Decision::Retry { delay_ms } => tokio::time::sleep(Duration::from_millis(delay_ms as u64)).await,
             Decision::Fail | Decision::StopRun => return Err(failure),
         }

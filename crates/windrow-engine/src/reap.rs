@@ -1,5 +1,4 @@
-//! A lost lease enters here and joins the queue again: whose worker disappeared is tried again, or
-//! given up when that happened too often (E12).
+//! Items whose lease has expired are queued again, or fail when they lost too many workers (E12).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,13 +9,13 @@ pub async fn reap(node: Arc<Node>) {
     loop {
         match node.store.reap(node.settings.batch, node.now()).await {
             Ok(reaped) if reaped.lost + reaped.abandoned > 0 => {
-                node.meters.reaped(&reaped);
-                tracing::info!(lost = reaped.lost, abandoned = reaped.abandoned, "leases had expired");
-                node.wake.notify_one();
+                node.workers.meters.reaped(&reaped);
+                tracing::info!(lost = reaped.lost, abandoned = reaped.abandoned, "rescued items with expired leases");
+                node.workers.wake.notify_one();
                 continue;
             }
             Ok(_) => {}
-            Err(error) => tracing::warn!(%error, "could not look for expired leases; trying again"),
+            Err(error) => tracing::warn!(%error, "failed to look for expired leases, retrying"),
         }
         tokio::time::sleep(Duration::from_millis(node.settings.beat_ms())).await;
     }

@@ -1,5 +1,5 @@
-//! Step 9: events of the outbox go out to whoever listens. The outbox is the truth; a listener that
-//! falls behind misses broadcasts but can read the store from the last event it saw.
+//! Step 9: events of the outbox are broadcast to subscribers. The outbox is the truth: a subscriber that falls behind
+//! misses broadcasts and reads the store from the last event it saw.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use windrow_model::store::Result;
 
 use crate::node::Node;
 
-/// How many events stay readable behind the newest one relayed, and how much of them.
+/// How many relayed events are kept, by number and by size.
 const KEPT: i64 = 10_000;
 const KEPT_BYTES: usize = 64 << 20;
-/// Forgetting is a write, so it is done in strides.
+/// Deleting is a write, so it is done in batches.
 const STRIDE: i64 = KEPT / 10;
 const PAGE: usize = 64;
 
@@ -24,18 +24,18 @@ pub async fn relay(node: Arc<Node>) {
         match step(&node, &mut relay).await {
             Ok(true) => continue,
             Ok(false) => {}
-            Err(error) => tracing::warn!(%error, "could not read the outbox; trying again"),
+            Err(error) => tracing::warn!(%error, "failed to read the outbox, retrying"),
         }
         let poll = Duration::from_millis(node.settings.poll_ms);
-        let _ = tokio::time::timeout(poll, node.told.notified()).await;
+        let _ = tokio::time::timeout(poll, node.outbox_changed.notified()).await;
     }
 }
 
-/// Whether there was something.
+/// Whether there were events.
 async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
     let relay = match relay {
         Some(relay) => relay,
-        // What happened before this engine began was relayed by another, or is read from the store.
+        // Earlier events were relayed by another engine, or are read from the store.
         unknown => {
             let reach = node.store.outbox_reach().await?;
             unknown.insert(Relay { seen: reach.newest, forgotten: reach.forgotten, kept: VecDeque::new(), bytes: 0 })
@@ -46,7 +46,7 @@ async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
     for event in events {
         relay.note(&event);
         node.relayed.store(event.id, Ordering::Relaxed);
-        // An error only says that nobody listens.
+        // An error means that there is no subscriber.
         let _ = node.events.send(Arc::new(event));
     }
     node.relayed.store(relay.seen, Ordering::Relaxed);
@@ -60,7 +60,7 @@ async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
 struct Relay {
     seen: i64,
     forgotten: i64,
-    /// Of what was relayed here and is kept: id and size.
+    /// Id and size of the relayed events that are kept.
     kept: VecDeque<(i64, usize)>,
     bytes: usize,
 }
@@ -73,7 +73,7 @@ impl Relay {
         self.kept.push_back((event.id, size));
     }
 
-    /// The last event that need not be kept, once there are enough of them.
+    /// The last event to delete, once a batch of them can go.
     fn superfluous(&self) -> Option<i64> {
         let mut up_to = self.seen - KEPT;
         let mut bytes = self.bytes;

@@ -1,5 +1,5 @@
-//! Step 5 and 6: one item at work, behind a shield. Whatever the workload does (return, fail, panic,
-//! hang, lose its lease) becomes one ending and one report.
+//! Steps 5 and 6: one worker executes one item. Whatever the workload does (return, fail, panic, hang, lose its lease)
+//! becomes one ending and one report.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -14,41 +14,42 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Claimed, Ending, StoreError};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
-use crate::bench::{Bench, Order, Task};
-use crate::journal::{Flag, ItemJournal, Past};
+use crate::attempt_control::AttemptControl;
+use crate::journal::{ItemJournal, Past};
 use crate::spans::ItemTrace;
+use crate::worker_context::{Assignment, Task, WorkerContext};
 
-/// One worker: takes items from the pool, one at a time, for the engine's whole life.
-pub async fn work(bench: Arc<Bench>) {
+/// One worker: executes queued items, one at a time, until the engine ends.
+pub async fn work(context: Arc<WorkerContext>) {
     loop {
-        let task = bench.pool.take().await;
-        run_item(&bench, task).await;
-        bench.freed.notify_waiters();
-        bench.wake.notify_one();
+        let task = context.queue.pop().await;
+        run_item(&context, task).await;
+        context.freed.notify_waiters();
+        context.wake.notify_one();
     }
 }
 
-/// What became of the work, before it is decided what that means.
-enum Verdict {
+/// How the workload ended, before the retry policy decides.
+enum Execution {
     Done(Done),
     Failed(Failure),
-    /// The run is ending: give the item back, it will be cancelled.
+    /// The run is ending: release the item, it will be cancelled.
     Stopped,
-    /// The lease is somebody else's: say nothing.
+    /// Another worker has the lease: report nothing.
     Lost,
 }
 
-impl Verdict {
+impl Execution {
     fn error(&self) -> Option<ErrorClass> {
         match self {
-            Verdict::Failed(failure) => Some(failure.class),
-            Verdict::Done(_) | Verdict::Stopped | Verdict::Lost => None,
+            Execution::Failed(failure) => Some(failure.class),
+            Execution::Done(_) | Execution::Stopped | Execution::Lost => None,
         }
     }
 }
 
-/// How a try ended, in one word for whoever counts and traces.
-fn word_of(ending: &Ending) -> &'static str {
+/// The label of an attempt's end in metrics and traces.
+fn label_of(ending: &Ending) -> &'static str {
     match ending {
         Ending::HandIn { outcome, .. } => outcome.as_str(),
         Ending::Retry { .. } => Outcome::Retried.as_str(),
@@ -56,91 +57,92 @@ fn word_of(ending: &Ending) -> &'static str {
     }
 }
 
-fn over(
-    bench: &Bench,
-    order: &Order,
+fn record_end(
+    context: &WorkerContext,
+    assignment: &Assignment,
     began: Instant,
     trace: Option<Arc<ItemTrace>>,
     outcome: &'static str,
     error: Option<ErrorClass>,
 ) {
-    bench.meters.item_took(order.program.kind(), outcome, began.elapsed().as_secs_f64());
+    context.meters.item_took(assignment.program.kind(), outcome, began.elapsed().as_secs_f64());
     trace.inspect(|trace| trace.end(outcome, error));
 }
 
-async fn run_item(bench: &Bench, task: Task) {
-    let Task { order, registered } = task;
-    let (claimed, program, flag) = (&order.claimed, &order.program, &registered.flag);
-    let (began, trace) = (Instant::now(), ItemTrace::begin(bench, &order));
-    let verdict = if flag.is_stopping() {
-        Verdict::Stopped
+async fn run_item(context: &WorkerContext, task: Task) {
+    let Task { assignment, registered } = task;
+    let (claimed, program, control) = (&assignment.claimed, &assignment.program, &registered.control);
+    let (began, trace) = (Instant::now(), ItemTrace::begin(context, &assignment));
+    let execution = if control.is_stopping() {
+        Execution::Stopped
     } else {
-        match journal(bench, &order, flag, trace.clone()).await {
+        match journal(context, &assignment, control, trace.clone()).await {
             Ok(journal) => {
-                let item = work_item(&order);
+                let item = work_item(&assignment);
                 let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
                 let shielded = AssertUnwindSafe(program.execute(&item, &journal)).catch_unwind();
                 tokio::select! {
                     biased;
-                    () = flag.lost() => Verdict::Lost,
+                    () = control.lost() => Execution::Lost,
                     result = shielded => match result {
-                        Ok(Ok(done)) => Verdict::Done(done),
-                        Ok(Err(Halt::Failed(failure))) => Verdict::Failed(failure),
-                        Ok(Err(Halt::Stopped(_))) if flag.is_lost() => Verdict::Lost,
-                        Ok(Err(Halt::Stopped(_))) => Verdict::Stopped,
-                        Err(panic) => Verdict::Failed(Failure::new(ErrorClass::Handler, panic_message(&*panic))),
+                        Ok(Ok(done)) => Execution::Done(done),
+                        Ok(Err(Halt::Failed(failure))) => Execution::Failed(failure),
+                        Ok(Err(Halt::Stopped(_))) if control.is_lost() => Execution::Lost,
+                        Ok(Err(Halt::Stopped(_))) => Execution::Stopped,
+                        Err(panic) => Execution::Failed(Failure::new(ErrorClass::Handler, panic_message(&*panic))),
                     },
-                    () = flag.stopwatch.reaches(timeout, Instant::now()) => Verdict::Failed(timed_out(timeout)),
+                    () = control.stopwatch.reaches(timeout, Instant::now()) => Execution::Failed(timed_out(timeout)),
                 }
             }
-            Err(failure) => Verdict::Failed(failure),
+            Err(failure) => Execution::Failed(failure),
         }
     };
     let policy = program.retry_policy();
-    let error = verdict.error();
-    let ending = match verdict {
-        Verdict::Lost => {
-            over(bench, &order, began, trace, "lost", error);
+    let error = execution.error();
+    let ending = match execution {
+        Execution::Lost => {
+            record_end(context, &assignment, began, trace, "lost", error);
             return;
         }
-        Verdict::Stopped => Ending::Release,
-        Verdict::Done(done) => hand_in_done(done),
-        Verdict::Failed(failure) => match policy.decide(&failure, tried(claimed), bench.chance()) {
-            Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: bench.now() + delay_ms },
+        Execution::Stopped => Ending::Release,
+        Execution::Done(done) => hand_in_done(done),
+        Execution::Failed(failure) => match policy.decide(&failure, tried(claimed), context.chance()) {
+            Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: context.now() + delay_ms },
             Decision::Fail => hand_in_failed(failure),
             Decision::StopRun => {
-                stop_run(bench, claimed, &failure).await;
+                stop_run(context, claimed, &failure).await;
                 hand_in_failed(failure)
             }
         },
     };
-    over(bench, &order, began, trace, word_of(&ending), error);
-    // A stale receipt means that the item was taken over: whoever has it now reports it.
-    let _ = bench.reporter.report(flag, Vec::new(), ending).await;
+    record_end(context, &assignment, began, trace, label_of(&ending), error);
+    // A stale receipt means that another worker has the item and reports it.
+    let _ = context.reporter.report(control, Vec::new(), ending).await;
 }
 
 async fn journal(
-    bench: &Bench,
-    order: &Order,
-    flag: &Arc<Flag>,
+    context: &WorkerContext,
+    assignment: &Assignment,
+    control: &Arc<AttemptControl>,
     trace: Option<Arc<ItemTrace>>,
 ) -> Result<ItemJournal, Failure> {
-    let past = past(bench, order).await;
-    let past = past.map_err(|error| Failure::new(ErrorClass::Network, format!("reading earlier steps: {error}")))?;
-    Ok(ItemJournal::new(flag.clone(), bench, order, past, trace))
+    let past = past(context, assignment).await;
+    let past =
+        past.map_err(|error| Failure::new(ErrorClass::Network, format!("failed to read earlier steps: {error}")))?;
+    Ok(ItemJournal::new(control.clone(), context, assignment, past, trace))
 }
 
-async fn past(bench: &Bench, order: &Order) -> Result<Past, StoreError> {
-    let (claimed, lease) = (&order.claimed, order.claimed.lease);
+async fn past(context: &WorkerContext, assignment: &Assignment) -> Result<Past, StoreError> {
+    let (claimed, lease) = (&assignment.claimed, assignment.claimed.lease);
     if !claimed.has_history {
         return Ok(Past::default());
     }
-    if !order.program.looks_back() {
-        let newest = bench.backend.newest_step(lease).await?;
+    if !assignment.program.looks_back() {
+        let newest = context.backend.newest_step(lease).await?;
         return Ok(Past { next: newest.map_or(0, |step| step.id.no() + 1), ..Past::default() });
     }
-    let history = bench.backend.history(lease).await?;
-    Ok(Past::of(history, lease.attempt, if order.fresh { first_try(claimed) } else { 0 }))
+    let history = context.backend.history(lease).await?;
+    Ok(Past::of(history, lease.attempt, if assignment.fresh { first_try(claimed) } else { 0 }))
 }
 
 /// Number of the run's first attempt at the item.
@@ -152,8 +154,8 @@ fn tried(claimed: &Claimed) -> Tried {
     Tried { retries: claimed.retries, throttled: claimed.throttled }
 }
 
-fn work_item(order: &Order) -> WorkItem {
-    let (claimed, mode) = (&order.claimed, order.mode);
+fn work_item(assignment: &Assignment) -> WorkItem {
+    let (claimed, mode) = (&assignment.claimed, assignment.mode);
     WorkItem {
         run: claimed.lease.run,
         attempt: claimed.lease.attempt,
@@ -164,7 +166,7 @@ fn work_item(order: &Order) -> WorkItem {
         first_try: first_try(claimed),
         rescore: mode == Mode::Rescore,
         retry_from: (mode == Mode::FailRetry).then(|| first_try(claimed)),
-        fresh: order.fresh,
+        fresh: assignment.fresh,
         rollback: mode == Mode::Rollback,
     }
 }
@@ -185,20 +187,20 @@ pub fn hand_in_failed(failure: Failure) -> Ending {
     }
 }
 
-/// Every other item would fail the same way.
-async fn stop_run(bench: &Bench, claimed: &Claimed, failure: &Failure) {
-    if let Err(error) = bench.backend.stop_run(claimed.lease, &stopped_by(failure), bench.now()).await {
-        tracing::warn!(run = %claimed.lease.run, %error, "could not stop the run");
+/// Every other item would fail for the same reason.
+async fn stop_run(context: &WorkerContext, claimed: &Claimed, failure: &Failure) {
+    if let Err(error) = context.backend.stop_run(claimed.lease, &stopped_by(failure), context.now()).await {
+        tracing::warn!(run = %claimed.lease.run, %error, "failed to stop the run");
     }
 }
 
-/// Why a run ends whose policy says so.
+/// The reason of a run that its retry policy stopped.
 pub fn stopped_by(failure: &Failure) -> String {
     format!("stopped by policy after {failure}")
 }
 
 fn timed_out(timeout: Duration) -> Failure {
-    Failure::new(ErrorClass::Timeout, format!("not done within {:.1} s", timeout.as_secs_f64()))
+    Failure::new(ErrorClass::Timeout, format!("timed out after {:.1} s", timeout.as_secs_f64()))
 }
 
 fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {

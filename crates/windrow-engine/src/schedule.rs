@@ -1,5 +1,5 @@
-//! Jobs that start by themselves (E10): the end of one run sets the next, and whoever looks first when
-//! its time has come submits it. Two that look at once submit it once, by its idempotency key.
+//! Scheduled jobs (E10): the end of one run sets the time of the next, and the first node that finds it due submits it.
+//! When two nodes find it at once, the idempotency key makes it one run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::submit::{Request, submit};
 const PAGE: usize = 20;
 const ACTOR: &str = "schedule";
 
-/// When a job starts next, if it does by itself, after this run of it.
+/// The next start of a scheduled job after this run.
 pub fn next_of(job: &Job, run: &Run, now: Time) -> Option<Time> {
     let timetable: Timetable = job.schedule.as_ref()?.cron.parse().ok()?;
     timetable.next_of_run(time_of(job, run), now)
@@ -26,7 +26,7 @@ fn key(job: &Job, at: Time) -> String {
     format!("schedule {} {}", job.id, at.0)
 }
 
-/// The time a run was started for, if the schedule did.
+/// The scheduled time of a run that the schedule started.
 fn time_of(job: &Job, run: &Run) -> Option<Time> {
     let at = run.idempotency_key.as_deref()?.strip_prefix("schedule ")?.split_once(' ')?.1.parse().ok().map(Time)?;
     (run.idempotency_key.as_deref() == Some(&key(job, at))).then_some(at)
@@ -38,18 +38,17 @@ pub async fn start_due(node: Arc<Node>) {
             Ok(jobs) => {
                 for job in jobs {
                     if let Err(error) = start(&node, &job).await {
-                        tracing::warn!(job = %job.name, %error, "could not start a scheduled job; trying again");
+                        tracing::warn!(job = %job.name, %error, "failed to start a scheduled job, retrying");
                     }
                 }
             }
-            Err(error) => tracing::warn!(%error, "could not look for scheduled jobs; trying again"),
+            Err(error) => tracing::warn!(%error, "failed to poll for scheduled jobs, retrying"),
         }
         tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
     }
 }
 
-/// What there is to do now, under the definition of its last run. Whoever asks
-/// for the same job and time gets the same run.
+/// A scheduled run with the definition of the last one. The same job and time give the same run.
 pub async fn request(store: &dyn Queue, job: &Job, at: Time, actor: String) -> Result<Request, StoreError> {
     let last = store.run(job.latest_run).await?;
     let mut request = Request::of_run(store, job, &last, Mode::scheduled(&job.kind), actor).await?;
@@ -66,13 +65,13 @@ async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
         return node.store.schedule(job.id, Some(next), ACTOR, node.now()).await;
     }
     let request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
-    let chance = (node.chance() * u32::MAX as f64) as u64;
+    let chance = (node.workers.chance() * u32::MAX as f64) as u64;
     match submit(&*node.store, request, chance, node.now()).await {
         Ok(_) => {
-            node.look_at_once();
+            node.poll_now();
             Ok(())
         }
-        // Somebody started it by hand meanwhile; its end sets the next.
+        // A person started it in the meantime; the end of that run sets the next.
         Err(StoreError::RunningExisted { .. }) => Ok(()),
         Err(error) => {
             let message = format!("the scheduled start failed: {error}");

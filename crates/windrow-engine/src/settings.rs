@@ -1,38 +1,37 @@
-//! Limits and rhythms of one engine. The defaults are those of the requirements.
+//! Limits and intervals of one engine. The defaults are those of the requirements.
 
 use windrow_model::store::{Quota, Retention, Scope};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
     pub scope: Scope,
-    /// Whether runs are coordinated here, jobs started that are due, and lost leases found.
+    /// Whether this engine coordinates runs, starts scheduled jobs and reaps expired leases.
     pub coordinates: bool,
-    /// Whether items are done here of runs that other nodes coordinate.
-    pub lends_a_hand: bool,
-    /// Runs coordinated at the same time (T5).
+    /// Whether this engine executes items of runs that other nodes coordinate.
+    pub helps_other_nodes: bool,
+    /// Maximum number of runs coordinated at the same time (T5).
     pub jobs: usize,
     pub quota: Quota,
-    /// Items at work at the same time on this node (B1).
-    /// None: all items are done by workers elsewhere.
+    /// Worker slots (B1); 0 leaves all items to remote workers.
     pub workers: usize,
-    /// Claimed items waiting for a worker, at most (B1).
+    /// Maximum number of claimed items that wait for a worker (B1).
     pub queue: usize,
-    /// How long a lease lasts without a sign of life.
+    /// How long a lease lasts without a heartbeat.
     pub lease_ms: i64,
-    /// The net under the wake-ups: how long an idle engine waits before it looks again.
+    /// How often an idle engine polls, because wake-ups are best effort.
     pub poll_ms: u64,
-    /// Rows read and planned in one go.
+    /// Rows read and planned per transaction.
     pub page: usize,
-    /// Attempts archived or cancelled in one go.
+    /// Attempts archived or cancelled per transaction.
     pub batch: usize,
-    /// A dispatcher that has not come round for this long is restarted (B11).
+    /// A dispatcher without a round for this long is replaced (B11).
     pub stuck_ms: u64,
-    /// How often the watchdog looks, and the clean-up.
+    /// Intervals of the watchdog and of retention.
     pub watch_ms: u64,
     pub clean_up_ms: u64,
-    /// Whether jobs that are due by their schedule are started here (E10).
+    /// Whether this engine starts scheduled jobs (E10).
     pub schedules: bool,
-    /// `None`: nothing is ever deleted.
+    /// `None`: finished jobs are kept.
     pub retention: Option<Retention>,
 }
 
@@ -41,7 +40,7 @@ impl Default for Settings {
         Self {
             scope: Scope { only: None, regions: Vec::new() },
             coordinates: true,
-            lends_a_hand: false,
+            helps_other_nodes: false,
             jobs: 5,
             quota: Quota::default(),
             workers: 32,
@@ -60,12 +59,12 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Signs of life come three to a lease, so that two may get lost.
+    /// Three heartbeats per lease, so that two may be lost.
     pub fn beat_ms(&self) -> u64 {
         (self.lease_ms / 3).max(1) as u64
     }
 
-    /// Claimed ahead of the workers: one round, so that a freed worker need not wait for a claim.
+    /// Items claimed ahead of the workers, so that a free worker does not wait for a claim.
     pub fn ahead(&self) -> usize {
         self.workers.min(self.queue)
     }

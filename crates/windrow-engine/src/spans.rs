@@ -1,5 +1,5 @@
-//! The trace of an item at work: a span for the attempt, one below it for every step that was made. Made
-//! only for items that somebody samples; to all others it costs nothing.
+//! The trace of an attempt: a span for the attempt, and a child span for every step. Only for sampled items; others
+//! cost nothing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,7 @@ use windrow_model::step::{StepIntent, StepResult};
 use windrow_model::trace::{Attribute, CallSpan, Span, SpanId, TraceId, Tracer, Value, traceparent};
 use windrow_model::{ErrorClass, JobId, Json, Lease, StepId, Time};
 
-use crate::bench::{Bench, Order};
+use crate::worker_context::{Assignment, WorkerContext};
 
 pub struct ItemTrace {
     tracer: Arc<dyn Tracer>,
@@ -24,9 +24,9 @@ pub struct ItemTrace {
 }
 
 impl ItemTrace {
-    pub fn begin(bench: &Bench, order: &Order) -> Option<Arc<Self>> {
-        let tracer = bench.tracer.as_ref()?;
-        let lease = order.claimed.lease;
+    pub fn begin(context: &WorkerContext, assignment: &Assignment) -> Option<Arc<Self>> {
+        let tracer = context.tracer.as_ref()?;
+        let lease = assignment.claimed.lease;
         let id = TraceId::of(lease.run, lease.attempt.item());
         tracer.samples(id).then(|| {
             Arc::new(Self {
@@ -34,9 +34,9 @@ impl ItemTrace {
                 id,
                 span: SpanId::of_attempt(lease.attempt, lease.fence),
                 lease,
-                job: order.job,
-                kind: order.program.kind(),
-                started_at: bench.now(),
+                job: assignment.job,
+                kind: assignment.program.kind(),
+                started_at: context.now(),
                 began: Instant::now(),
             })
         })
@@ -104,7 +104,7 @@ impl StepSpan {
         self.end_after(result, self.began.elapsed(), true);
     }
 
-    /// A step that was made before anybody was told; how long it took is not known.
+    /// A step recorded after it was made; its duration is unknown.
     pub fn end_at_once(&self, result: &StepResult) {
         self.end_after(result, Duration::ZERO, false);
     }
@@ -150,7 +150,7 @@ impl StepSpan {
         });
     }
 
-    /// As the conventions ask: `chat gpt-5`. Other steps by their own words.
+    /// By OpenTelemetry's GenAI conventions (`chat gpt-5`), else the action and name of the step.
     fn title(&self, attributes: &[Attribute]) -> String {
         let text = |wanted: &str| {
             attributes.iter().find_map(|(name, value)| match value {

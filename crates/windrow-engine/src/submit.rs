@@ -1,4 +1,4 @@
-//! Step 1 and 2: a request becomes a job and a run, in one transaction, or is refused.
+//! Steps 1 and 2: a request becomes a job and a run, in one transaction, or is rejected.
 
 use windrow_model::priority::Priority;
 use windrow_model::record::{Job, Labels, Run, RunLimits};
@@ -7,7 +7,7 @@ use windrow_model::state::Mode;
 use windrow_model::store::{Queue, Result, Selection, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
 
-/// What somebody asks for; the ids are minted here.
+/// A submission without its ids.
 #[derive(Debug, Clone)]
 pub struct Request {
     pub workspace: String,
@@ -39,7 +39,7 @@ impl Request {
             spec: store.spec(&run.spec_hash).await?,
             spec_hash: run.spec_hash.clone(),
             priority: run.priority,
-            // A rollback goes at once and to the end: what it takes back was let go before.
+            // A rollback has no waves and no failure cap: it restores what the rollout has changed.
             limits: RunLimits { max_failed: run.limits.max_failed.filter(|_| mode != Mode::Rollback), ..run.limits },
             rollout: run.rollout.clone().filter(|_| mode != Mode::Rollback),
             fresh: false,
@@ -55,7 +55,7 @@ pub async fn submit(store: &dyn Queue, request: Request, chance: u64, now: Time)
     store.submit(submission(request, chance, now), now).await
 }
 
-/// `chance` makes the ids unique among those minted in the same millisecond.
+/// `chance` makes the ids unique among those of the same millisecond.
 pub fn submission(request: Request, chance: u64, now: Time) -> Submission {
     let Request { workspace, name, kind, labels, mode, spec, spec_hash, priority, limits, fresh, .. } = request;
     Submission {

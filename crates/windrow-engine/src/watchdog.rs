@@ -1,5 +1,5 @@
-//! B11: a dispatcher that does not come round any more, or lets the queue grow scan after scan, is
-//! replaced. It holds nothing that the store does not, so no task is lost.
+//! B11: replaces a dispatcher that is stuck or whose queue grows scan after scan. All its state is in the store, so
+//! nothing is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -9,8 +9,9 @@ use tokio::task::JoinSet;
 
 use crate::coordinate::dispatch;
 use crate::node::Node;
+use crate::settings::Settings;
 
-/// Scans in a row with a longer queue than before.
+/// Consecutive scans with a longer queue.
 const GROWING: u32 = 10;
 
 /// Runs the dispatcher and watches it.
@@ -21,8 +22,8 @@ pub async fn watch(node: Arc<Node>) {
         dispatcher.spawn(dispatch(node.clone()));
         let reason = observe(&node, &mut dispatcher).await;
         tracing::error!(reason, "restarting the dispatcher");
-        node.meters.restarts.increment(1);
-        // Not at once: what broke it may still be there.
+        node.workers.meters.restarts.increment(1);
+        // After a pause: the cause may persist.
         tokio::time::sleep(Duration::from_millis(node.settings.poll_ms)).await;
     }
 }
@@ -36,7 +37,7 @@ async fn observe(node: &Node, dispatcher: &mut JoinSet<()>) -> &'static str {
             return "it panicked";
         }
         let rounds = node.rounds.load(Ordering::Relaxed);
-        if let Some(reason) = symptoms.see(rounds, node.pool.queued(), &node.settings) {
+        if let Some(reason) = symptoms.see(rounds, node.workers.queue.len(), &node.settings) {
             return reason;
         }
     }
@@ -51,7 +52,7 @@ struct Symptoms {
 }
 
 impl Symptoms {
-    fn see(&mut self, rounds: u64, queued: usize, settings: &crate::Settings) -> Option<&'static str> {
+    fn see(&mut self, rounds: u64, queued: usize, settings: &Settings) -> Option<&'static str> {
         self.still_ms = if rounds == self.rounds { self.still_ms + settings.watch_ms } else { 0 };
         self.growing = if queued > self.queued { self.growing + 1 } else { 0 };
         (self.rounds, self.queued) = (rounds, queued);
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_dispatcher_that_stands_still_is_noticed() {
-        let settings = crate::Settings { watch_ms: 1_000, stuck_ms: 3_000, ..Default::default() };
+        let settings = Settings { watch_ms: 1_000, stuck_ms: 3_000, ..Default::default() };
         let mut symptoms = Symptoms::default();
         assert_eq!(symptoms.see(7, 0, &settings), None);
         assert_eq!(symptoms.see(7, 0, &settings), None);
@@ -81,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_grows_ten_scans_in_a_row_is_noticed() {
-        let settings = crate::Settings::default();
+        let settings = Settings::default();
         let mut symptoms = Symptoms::default();
         let seen: Vec<_> = (1..=10).map(|n| symptoms.see(n as u64, n, &settings)).collect();
         assert_eq!(seen[..9], [None; 9]);

@@ -1,6 +1,5 @@
-//! Between claims: the next wave is opened once what the rollout asks for is so, and a run that has
-//! failed as often as it may is ended. Everything waited for stands in the store; a health check that
-//! was under way when its process died is made again.
+//! Opens the next wave once the rollout's conditions are met, and halts a run that reached its failure cap. All state is
+//! in the store; a health check whose process died is repeated.
 
 use std::sync::{Arc, PoisonError};
 
@@ -8,48 +7,48 @@ use windrow_model::record::Run;
 use windrow_model::rollout::NextWave;
 use windrow_model::store::StoreError;
 
-use crate::coordinate::Tick;
-use crate::node::{Course, Node};
+use crate::node::{Node, OwnedRun};
+use crate::tick::Tick;
 
-pub async fn advance(node: &Arc<Node>, course: &Arc<Course>, run: Run) -> Result<Tick, StoreError> {
-    // Somebody resumed it without raising the cap.
+pub async fn advance(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Result<Tick, StoreError> {
+    // Resumed without a higher cap.
     if let Some(reason) = run.cap_reached().filter(|_| run.counters.running == 0) {
-        node.store.halt(course.ticket, &reason, node.now()).await?;
+        node.store.halt(owned_run.ticket, &reason, node.now()).await?;
         return Ok(Tick::Moved);
     }
     match run.position().next_wave(node.now()) {
         NextWave::NotYet | NextWave::Held(_) => Ok(Tick::Idle(Box::new(run))),
         NextWave::Open { wave } => {
-            node.store.open_wave(course.ticket, wave, node.now()).await?;
+            node.store.open_wave(owned_run.ticket, wave, node.now()).await?;
             Ok(Tick::Moved)
         }
         NextWave::Check { wave } => {
             if let Some(checking) = Checking::begin(node, &run) {
-                // A task of its own, because it may take long and other runs must not wait for it.
-                tokio::spawn(check(checking, course.clone(), wave));
+                // In a task of its own: it may be slow, and other runs must not wait for it.
+                tokio::spawn(check(checking, owned_run.clone(), wave));
             }
             Ok(Tick::Idle(Box::new(run)))
         }
     }
 }
 
-async fn check(checking: Checking, course: Arc<Course>, wave: i64) {
+async fn check(checking: Checking, owned_run: Arc<OwnedRun>, wave: i64) {
     let node = &checking.node;
-    let healthy = course.program.check_health(wave).await;
-    let told = match healthy {
-        Ok(()) => node.store.open_wave(course.ticket, wave, node.now()).await,
+    let healthy = owned_run.active.program.check_health(wave).await;
+    let stored = match healthy {
+        Ok(()) => node.store.open_wave(owned_run.ticket, wave, node.now()).await,
         Err(failure) => {
             let reason = format!("the health check before wave {} failed: {failure}", wave + 1);
-            node.store.halt(course.ticket, &reason, node.now()).await
+            node.store.halt(owned_run.ticket, &reason, node.now()).await
         }
     };
-    if let Err(error) = told {
-        tracing::warn!(run = %course.run.id, %error, "what the health check found was not stored; it is made again");
+    if let Err(error) = stored {
+        tracing::warn!(run = %owned_run.active.run.id, %error, "failed to store the result of a health check, repeating it");
     }
-    node.wake.notify_one();
+    node.workers.wake.notify_one();
 }
 
-/// A run whose health is being checked; nobody checks it a second time meanwhile.
+/// Keeps a run from being checked twice at the same time.
 struct Checking {
     node: Arc<Node>,
     run: windrow_model::RunId,

@@ -1,4 +1,4 @@
-//! The backend of workers that live in the same process as the store.
+//! The backend of workers in the process that has the store.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use async_trait::async_trait;
 
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{ErrorClass, Failure, Json};
+use windrow_model::{Failure, Json};
 
 use definition::spec::ExperimentSpec;
 use definition::trials;
@@ -29,13 +29,14 @@ use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::{Library, Row};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
+use windrow_jobfile::spec::{Spec, prepare_blocking};
 use windrow_jobfile::template::Fields;
 
 pub use definition::placement::CAPABILITY;
+pub use definition::spec::KIND;
 pub use evaluator::page as evaluators_page;
 pub use frozen::{is_trial_run, judges, quality};
 
-pub const KIND: &str = "experiment";
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
 
 /// The same job over the first rows of its dataset only (a trial run). What it does is taken over
@@ -99,17 +100,9 @@ impl Workload for ExperimentWorkload {
     }
 
     async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
-        let spec: ExperimentSpec = spec.parse().map_err(|error| {
-            let message =
-                format!("the frozen definition does not fit this version: {error}; submit the job file again");
-            Failure::new(ErrorClass::InvalidRequest, message)
-        })?;
+        let spec = ExperimentSpec::thaw(spec)?;
         let (environment, library) = (self.environment.of_workspace(workspace), self.library.clone());
-        // Reads files and secrets, so it must not block the runtime.
-        let prepare = move || Experiment::prepare(spec, environment, library);
-        let prepared = tokio::task::spawn_blocking(prepare).await;
-        let prepared = prepared
-            .map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")))?;
+        let prepared = prepare_blocking(move || Experiment::prepare(spec, environment, library)).await;
         Ok(Arc::new(prepared?))
     }
 }

@@ -12,7 +12,7 @@ use super::destination::TableBatch;
 use super::record::{Record, Rejected, Table};
 use super::source::Page;
 use super::spec::Rules;
-use super::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 /// What is left of the pages, ready to be committed.
 #[derive(Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Sieve {
 
 impl Sieve {
     pub fn new(rules: Rules) -> Result<Self, Failure> {
-        let skip = rules.skip.as_deref().map(compile).transpose().map_err(unfit)?;
+        let skip = rules.skip.as_deref().map(compile).transpose().map_err(invalid_request)?;
         Ok(Self { rules, skip })
     }
 

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use windrow_model::ingest::{Cause, Checkpoint, Entry, Origin};
-use windrow_model::{Failure, Json};
+use windrow_model::{Failure, Json, Time};
 
 use super::destination::{self, Batch, Committed, Destination};
-use super::{now, thaw, unfit};
+use super::spec::IngestSpec;
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::{Spec, invalid_request};
 
 pub struct Ledger {
     plan: String,
@@ -45,15 +46,15 @@ impl From<Failure> for Unchanged {
 
 /// What a stored plan says of where its data is from.
 pub fn origin_of(spec: &Json) -> Result<Origin, Failure> {
-    Ok(thaw(spec)?.origin)
+    Ok(IngestSpec::thaw(spec)?.origin)
 }
 
 impl Ledger {
     /// Of the plan with this frozen definition.
     pub async fn open(spec: &Json, environment: Environment) -> Result<Self, Failure> {
-        let spec = thaw(spec)?;
+        let spec = IngestSpec::thaw(spec)?;
         let build = move || Ok((destination::build(&spec.destination, &environment)?, spec.plan));
-        let built = tokio::task::spawn_blocking(build).await.map_err(|error| unfit(error.to_string()))?;
+        let built = tokio::task::spawn_blocking(build).await.map_err(|error| invalid_request(error.to_string()))?;
         let (destination, plan) = built?;
         Ok(Self { plan, destination })
     }
@@ -69,7 +70,7 @@ impl Ledger {
 
     pub async fn entry(&self, slice: &str, version: i64) -> Result<Entry, Failure> {
         let found = self.history(slice, Some(version.saturating_add(1)), 1).await?.pop();
-        let missing = || unfit(format!("slice {slice:?} has no checkpoint with version {version}"));
+        let missing = || invalid_request(format!("slice {slice:?} has no checkpoint with version {version}"));
         found.filter(|entry| entry.version == version).ok_or_else(missing)
     }
 
@@ -81,7 +82,8 @@ impl Ledger {
 
     pub async fn edit(&self, slice: &str, edit: Edit, by: By<'_>) -> Result<Entry, Unchanged> {
         let last = self.destination.last(&self.scope(slice)).await?;
-        let last = last.ok_or_else(|| unfit(format!("slice {slice:?} has no checkpoint yet; run it first")))?;
+        let last =
+            last.ok_or_else(|| invalid_request(format!("slice {slice:?} has no checkpoint yet; run it first")))?;
         let mut checkpoint = last.checkpoint;
         if let Some(position) = edit.position {
             checkpoint.position = Some(position).filter(|position| !position.is_null());
@@ -112,7 +114,13 @@ impl Ledger {
         let batch = Batch { scope, entry: entry.clone(), tables: Vec::new(), rejected: Vec::new() };
         match self.destination.commit(batch).await? {
             Committed::Done { .. } => Ok(entry),
-            Committed::Taken => Err(unfit("the slice is being read right now; pause the job and try again").into()),
+            Committed::Taken => {
+                Err(invalid_request("the slice is being read right now; pause the job and try again").into())
+            }
         }
     }
+}
+
+pub fn now() -> Time {
+    Time(jiff::Timestamp::now().as_millisecond())
 }

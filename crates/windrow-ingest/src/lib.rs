@@ -20,17 +20,18 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{ErrorClass, Failure, Json, Time};
+use windrow_model::{Failure, Json};
 
 use program::Ingest;
 use spec::IngestSpec;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Kind;
+use windrow_jobfile::spec::{Spec, prepare_blocking};
 
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};
+pub use spec::KIND;
 
-pub const KIND: &str = "ingest";
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
 
 pub struct IngestWorkload {
@@ -50,25 +51,7 @@ impl Workload for IngestWorkload {
     }
 
     async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
-        let (spec, environment) = (thaw(spec)?, self.environment.of_workspace(workspace));
-        // Reads secrets and opens files.
-        let prepared = tokio::task::spawn_blocking(move || Ingest::prepare(spec, &environment)).await;
-        let prepared =
-            prepared.map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")));
-        Ok(Arc::new(prepared??))
+        let (spec, environment) = (IngestSpec::thaw(spec)?, self.environment.of_workspace(workspace));
+        Ok(Arc::new(prepare_blocking(move || Ingest::prepare(spec, &environment)).await?))
     }
-}
-
-fn thaw(spec: &Json) -> Result<IngestSpec, Failure> {
-    spec.parse()
-        .map_err(|error| unfit(format!("the definition does not fit this version: {error}; submit the file again")))
-}
-
-/// Something is wrong with what was asked for; trying again cannot help.
-fn unfit(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, message)
-}
-
-fn now() -> Time {
-    Time(jiff::Timestamp::now().as_millisecond())
 }

@@ -17,11 +17,12 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use super::batch::{Gathered, Sieve};
 use super::destination::{self, Batch, Committed, Destination};
+use super::ledger::now;
 use super::meters::Meters;
 use super::source::{self, Means, Pages, Source};
-use super::spec::{IngestSpec, Tolerance};
-use super::{KIND, now, unfit};
+use super::spec::{IngestSpec, KIND, Tolerance};
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 
 /// A slice takes as long as it takes; what must not hang is one page, and that has its own limit.
 const NO_TIMEOUT_MS: i64 = 365 * 86_400_000;
@@ -282,7 +283,9 @@ impl Program for Ingest {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
         let from: u64 = match cursor {
             None => 0,
-            Some(cursor) => cursor.parse().map_err(|error| unfit(format!("the planning cursor is bad: {error}")))?,
+            Some(cursor) => {
+                cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
+            }
         };
         let (spec, time) = (&self.spec, jiff::Timestamp::now());
         let to = spec.slicing.count(time).min(from.saturating_add(limit as u64));
@@ -300,7 +303,8 @@ impl Program for Ingest {
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
-        let slice: Slice = item.input.parse().map_err(|error| unfit(format!("the slice is unreadable: {error}")))?;
+        let slice: Slice =
+            item.input.parse().map_err(|error| invalid_request(format!("the slice is unreadable: {error}")))?;
         let started = Instant::now();
         let read = self.pass(&slice, item, journal).await?;
         Ok(Done { latency_ms: started.elapsed().as_millis() as i64, skipped: !read, ..Done::default() })

@@ -2,12 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windrow_model::Json;
 use windrow_model::ingest::Origin;
 use windrow_model::retry::RetryPolicy;
 
 use super::slicing::Slicing;
 use windrow_jobfile::canonical::canonical;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::Spec;
+
+pub const KIND: &str = "ingest";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,6 +33,9 @@ pub struct Component {
     pub kind: String,
     pub config: Value,
 }
+
+/// Reads and checks the section of one kind of source or destination; gives its configuration.
+pub type Read = fn(&Section, Base<'_>, &mut Problems) -> Option<Value>;
 
 /// What becomes of records on their way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,14 +69,7 @@ impl Tolerance {
     }
 }
 
-impl IngestSpec {
-    pub fn freeze(&self) -> (Json, String) {
-        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
-        let spec = Json::from_text(canonical(&value));
-        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
-        (spec, hash)
-    }
-}
+impl Spec for IngestSpec {}
 
 /// I8: the hash of what says which records are read and how.
 pub fn expr_hash(source: &Component, slicing: &Slicing, rules: &Rules) -> String {

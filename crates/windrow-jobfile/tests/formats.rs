@@ -5,7 +5,7 @@ use std::fmt::Write;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
-use windrow_jobfile::dataset::{DatasetFile, Format, Place, Profile, ReadError, Row, write};
+use windrow_jobfile::dataset::{DatasetFile, Format, Position, Profile, ReadError, Row, write};
 use windrow_model::Json;
 
 const WRITTEN: [Format; 4] = [Format::Jsonl, Format::Json, Format::Csv, Format::Parquet];
@@ -30,11 +30,11 @@ fn write_rows(file: &DatasetFile, rows: &[Map<String, Value>]) {
 }
 
 /// All rows from a place on, and the places before each and at the end.
-fn read_from(file: &DatasetFile, place: Place) -> (Vec<Row>, Vec<Place>) {
-    let mut rows = file.open(place).unwrap();
+fn read_from(file: &DatasetFile, position: Position) -> (Vec<Row>, Vec<Position>) {
+    let mut rows = file.open(position).unwrap();
     let (mut found, mut places) = (Vec::new(), Vec::new());
     loop {
-        let (before, at_end) = (rows.place(), rows.at_end().unwrap());
+        let (before, at_end) = (rows.position(), rows.at_end().unwrap());
         let Some(row) = rows.next_row() else { return (found, places) };
         assert!(!at_end, "a row behind the end");
         places.push(before);
@@ -48,9 +48,9 @@ fn fields(rows: &[Row]) -> Vec<Map<String, Value>> {
 
 /// Reading from the place before any row yields that row and those after it.
 fn resumes_everywhere(file: &DatasetFile) {
-    let (all, places) = read_from(file, Place::START);
-    for (no, place) in places.iter().enumerate().skip(1) {
-        assert_eq!(read_from(file, *place).0, all[no..], "{:?} at {place:?}", file.format);
+    let (all, places) = read_from(file, Position::START);
+    for (no, position) in places.iter().enumerate().skip(1) {
+        assert_eq!(read_from(file, *position).0, all[no..], "{:?} at {position:?}", file.format);
     }
 }
 
@@ -85,12 +85,12 @@ proptest! {
         for format in [Format::Jsonl, Format::Json, Format::Parquet] {
             let file = file(&folder, format);
             write_rows(&file, &rows);
-            prop_assert_eq!(fields(&read_from(&file, Place::START).0), rows.clone(), "{}", format);
+            prop_assert_eq!(fields(&read_from(&file, Position::START).0), rows.clone(), "{}", format);
             resumes_everywhere(&file);
         }
         // YAML 1.2 contains JSON.
         let yaml = DatasetFile { format: Format::Yaml, ..file(&folder, Format::Json) };
-        prop_assert_eq!(fields(&read_from(&yaml, Place::START).0), rows.clone());
+        prop_assert_eq!(fields(&read_from(&yaml, Position::START).0), rows.clone());
         resumes_everywhere(&yaml);
     }
 
@@ -101,7 +101,7 @@ proptest! {
         let rows: Vec<_> = texts.iter().map(row).collect();
         let file = file(&folder, Format::Csv);
         write_rows(&file, &rows);
-        prop_assert_eq!(fields(&read_from(&file, Place::START).0), rows);
+        prop_assert_eq!(fields(&read_from(&file, Position::START).0), rows);
         resumes_everywhere(&file);
     }
 }
@@ -112,7 +112,7 @@ fn a_row_has_one_identity_in_every_format() {
     let row = |n: i64, t: &str| Map::from_iter([("n".to_owned(), json!(n)), ("t".to_owned(), json!(t))]);
     let rows = [row(1, "ü"), row(2, "two\nlines\n")];
     let keys = |file: &DatasetFile| {
-        read_from(file, Place::START).0.into_iter().map(|row| Row::key(row.fields)).collect::<Vec<_>>()
+        read_from(file, Position::START).0.into_iter().map(|row| Row::key(row.fields)).collect::<Vec<_>>()
     };
     let yaml = keys(&file(&folder, Format::Yaml));
     for format in WRITTEN.into_iter().filter(|format| *format != Format::Csv) {
@@ -134,19 +134,19 @@ fn a_large_json_list_is_paged_from_the_middle() {
     text += "\n], \"count\": 200000}\n";
     std::fs::write(folder.path().join("rows.json"), &text).unwrap();
     let file = file(&folder, Format::Json);
-    let mut rows = file.open(Place::START).unwrap();
+    let mut rows = file.open(Position::START).unwrap();
     let mut marked = None;
     for n in 0..200_000 {
         if n == 150_000 {
-            marked = Some(rows.place());
+            marked = Some(rows.position());
         }
         let row = rows.next_row().unwrap().unwrap();
         assert_eq!((row.fields["n"].as_i64(), row.line), (Some(n), n as u64 * 2 + 2));
     }
     assert!(rows.next_row().is_none());
-    let place = marked.unwrap();
-    assert_eq!(place.line, 300_002);
-    let mut again = file.open(place).unwrap();
+    let position = marked.unwrap();
+    assert_eq!(position.line, 300_002);
+    let mut again = file.open(position).unwrap();
     assert_eq!(again.next_row().unwrap().unwrap().fields["n"], 150_000);
 }
 
@@ -158,7 +158,7 @@ fn complaints(name: &str, text: &str) -> Vec<(u64, String)> {
         ReadError::Row(bad) => (bad.line, format!("{}; {}", bad.message, bad.help)),
         ReadError::File(error) => (0, error.to_string()),
     };
-    let mut rows = match file.open(Place::START) {
+    let mut rows = match file.open(Position::START) {
         Ok(rows) => rows,
         Err(error) => return vec![bad(error)],
     };
@@ -220,7 +220,7 @@ fn parquet_resumes_across_row_groups() {
     let file = file(&folder, Format::Parquet);
     write_rows(&file, &rows);
     for offset in [0, 1, 9_999, 10_000, 10_001, 20_000, 24_999] {
-        let mut rows = file.open(Place { offset, line: offset + 1 }).unwrap();
+        let mut rows = file.open(Position { offset, line: offset + 1 }).unwrap();
         let row = rows.next_row().unwrap().unwrap();
         assert_eq!((row.fields["n"].as_u64(), row.line), (Some(offset), offset + 1));
         assert_eq!(rows.at_end().unwrap(), offset == 24_999);

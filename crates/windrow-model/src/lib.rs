@@ -1,48 +1,34 @@
-//! The middle of the star: what Windrow's nouns are and which changes they allow.
+//! What Windrow's nouns are, which changes they allow, and the ports at which the other crates meet.
 //!
-//! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. The other
-//! crates depend on this one and never on each other; they meet at the ports defined here,
-//! [`store::Store`], [`dataset::DatasetStore`], [`access::AccessStore`], [`audit::AuditLog`], [`secret::SecretStore`] and
-//! [`hook::HookStore`] (the database) and [`workload::Workload`] (what an item of a kind means).
+//! Pure: no IO, no clock, no randomness, no runtime. Time and chance come in as values. Store, engine and workloads
+//! depend on this crate and not on each other.
+//!
+//! - the nouns: `ids`, `state` (their state machines), `record` (their rows), `step`, `failure`, `event`;
+//! - [`rule`]: decisions, such as when to retry and which run comes first;
+//! - [`number`]: statistics, comparisons and quality gates;
+//! - [`view`]: the public statuses, derived from states;
+//! - [`port`]: the traits that the database ([`store::Store`]) and the kinds of jobs ([`workload::Workload`]) implement.
 
-pub mod access;
-pub mod aggregate;
-pub mod alert;
-pub mod audit;
-pub mod bell;
-pub mod compare;
 pub mod counters;
-pub mod cron;
-pub mod dataset;
-pub mod docs;
+pub mod error;
 pub mod event;
 pub mod failure;
-pub mod gate;
-pub mod health;
-pub mod hook;
 pub mod ids;
 pub mod ingest;
 pub mod item_query;
 pub mod json;
-pub mod limit;
 pub mod machine;
-pub mod metric;
-pub mod priority;
+pub mod number;
+pub mod operation;
+pub mod port;
 pub mod record;
-pub mod retry;
-pub mod rollout;
-pub mod secret;
-pub mod selection;
+pub mod rule;
 pub mod state;
 pub mod step;
-pub mod store;
+pub mod suggest;
 pub mod time;
-pub mod trace;
 pub mod view;
 pub mod vocabulary;
-pub mod why;
-pub mod worker_backend;
-pub mod workload;
 
 pub use failure::{ErrorClass, Failure};
 pub use ids::{
@@ -50,4 +36,7 @@ pub use ids::{
     Ticket,
 };
 pub use json::Json;
+pub use number::{aggregate, compare, gate};
+pub use port::{access, alert, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload};
+pub use rule::{cron, health, limit, priority, retry, rollout, selection, why};
 pub use time::{Clock, Time};

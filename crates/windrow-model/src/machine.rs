@@ -1,5 +1,5 @@
-//! A state machine is a constant table of `(from, event, to)`. Code asks the table, SQL guards are
-//! built from it, the docs are printed from it, and a test walks every state × event.
+//! A state machine is a constant table of `(from, event, to)`. Code looks transitions up in it, SQL guards and docs are
+//! generated from it, and a test checks every state × event.
 
 use crate::vocabulary::Word;
 
@@ -10,7 +10,7 @@ pub struct Machine<S: 'static, E: 'static> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{entity} in state {from} does not allow {event}; {event} is allowed from {}", allowed.join(", "))]
+#[error("cannot {event} a {entity} in state {from}; allowed from {}", allowed.join(", "))]
 pub struct Forbidden {
     pub entity: &'static str,
     pub from: &'static str,
@@ -19,7 +19,7 @@ pub struct Forbidden {
 }
 
 impl<S: Word, E: Word> Machine<S, E> {
-    /// The state that `event` leads to, or why it may not happen.
+    /// The state that `event` leads to, or an error when the table does not allow it.
     pub fn next(&self, from: S, event: E) -> Result<S, Forbidden> {
         self.table.iter().find(|(f, e, _)| *f == from && *e == event).map(|(_, _, to)| *to).ok_or_else(|| Forbidden {
             entity: self.entity,
@@ -29,7 +29,7 @@ impl<S: Word, E: Word> Machine<S, E> {
         })
     }
 
-    /// The states in which `event` may happen: the guard of the SQL statement that carries it out.
+    /// The states in which `event` is allowed: the guard of its SQL statement.
     pub fn sources(&self, event: E) -> impl Iterator<Item = S> + '_ {
         self.table.iter().filter(move |(_, e, _)| *e == event).map(|(from, _, _)| *from)
     }
@@ -38,7 +38,7 @@ impl<S: Word, E: Word> Machine<S, E> {
         self.next(from, event).is_ok()
     }
 
-    /// A state that nothing leaves.
+    /// A state without outgoing transitions.
     pub fn is_final(&self, state: S) -> bool {
         !self.table.iter().any(|(from, _, _)| *from == state)
     }

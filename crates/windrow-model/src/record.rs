@@ -1,12 +1,12 @@
-//! Rows as they are read: what the CLI, the API and the engine see of the store.
+//! Rows of the store, as the engine, the API and the CLI read them.
 
 use crate::counters::Counters;
 use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
 use crate::json::Json;
-use crate::priority::Priority;
-use crate::rollout::{Rollout, Stage};
-use crate::selection::Selection;
+use crate::rule::priority::Priority;
+use crate::rule::rollout::{OnFailure, Position, Rollout, Stage};
+use crate::rule::selection::Selection;
 use crate::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunState, StepState};
 use crate::step::{ContentKey, OnUnknown, Score, Usage};
 use crate::time::Time;
@@ -62,16 +62,16 @@ pub struct Run {
     pub rank: i64,
     pub region: String,
     pub limits: RunLimits,
-    /// How its items are let go; `None`: all at once.
+    /// Waves, bake time and approvals; `None`: all items at once.
     pub rollout: Option<Rollout>,
     pub stage: Stage,
-    /// Pay again for what was already done.
+    /// Reuses no results.
     pub fresh: bool,
-    /// Which of the job's items it takes, where that was said.
+    /// Which of the job's items it executes, where that was specified.
     pub selection: Option<Selection>,
-    /// What its own calls used up; what was taken over from earlier ones is not in it.
+    /// Usage of its own calls, without reused results.
     pub spent: Usage,
-    /// Where planning stands; meaningful to the workload only.
+    /// Position in the source; only the workload can read it.
     pub cursor: Option<Json>,
     pub planned: bool,
     pub counters: Counters,
@@ -82,35 +82,61 @@ pub struct Run {
     pub created_at: Time,
     pub started_at: Option<Time>,
     pub ended_at: Option<Time>,
-    /// When somebody told it to end; what finishes later reads as cancelled (B6).
+    /// When it was cancelled; items that finish later count as cancelled (B6).
     pub cancelled_at: Option<Time>,
-    /// When something last happened to it that others are told of.
+    /// Time of its latest event.
     pub moved_at: Time,
-    /// Why it ended otherwise than by completion.
+    /// Why it ended without completing.
     pub reason: Option<String>,
     /// Aggregates, computed at the end.
     pub summary: Option<Json>,
 }
 
 impl Run {
-    /// A sweeper that finds such a run takes it on (design rule 6).
+    /// Such a run may be admitted by any coordinator.
     pub fn awaits_coordinator(&self, now: Time) -> bool {
         !self.state.is_final()
             && self.state != RunState::Paused
             && (self.coordinator.is_none() || self.coordinator_until <= now)
     }
+
+    pub fn position(&self) -> Position<'_> {
+        let (rollout, max_failed) = (self.rollout.as_ref(), self.limits.max_failed);
+        Position { rollout, stage: self.stage, counters: self.counters, max_failed }
+    }
+
+    /// A sentence about the failure cap, once it is reached.
+    pub fn cap_reached(&self) -> Option<String> {
+        let max = self.limits.max_failed.filter(|max| self.counters.failed >= *max)?;
+        Some(format!("failure cap reached: {} of at most {max} items failed", self.counters.failed))
+    }
+
+    /// The wave of the item that is planned at this position.
+    pub fn wave_at(&self, place: i64) -> i64 {
+        self.rollout.as_ref().map_or(0, |rollout| rollout.wave_of(place))
+    }
+
+    /// A rollback follows this failed run.
+    pub fn wants_rollback(&self) -> bool {
+        let asked = self.rollout.as_ref().is_some_and(|rollout| rollout.on_failure == OnFailure::Rollback);
+        asked && self.stage.halted && self.mode != Mode::Rollback
+    }
+
+    pub fn on_failure(&self) -> OnFailure {
+        self.rollout.as_ref().map_or(OnFailure::Stop, |rollout| rollout.on_failure)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Items of the run at work at the same time.
+    /// Maximum number of items executed at the same time.
     pub concurrency: i64,
-    /// Times an item's worker may disappear before the item is given up as poison.
+    /// How many workers an item may lose before it fails as a poison item.
     pub max_losses: i64,
-    /// The budget: a run that has spent it pauses.
+    /// The budget: a run that reaches it pauses.
     pub max_tokens: Option<i64>,
     pub max_cost_nanos: Option<i64>,
-    /// Items that may fail. Never exceeded: what is in flight counts as failing.
+    /// The failure cap. Never exceeded, because running items count as failed.
     pub max_failed: Option<i64>,
 }
 
@@ -130,23 +156,23 @@ impl std::fmt::Display for RunLimits {
 }
 
 impl RunLimits {
-    /// Says what is used up, once something is.
+    /// A sentence about the exhausted budget, if it is exhausted.
     pub fn exhausted_by(&self, spent: &Usage) -> Option<String> {
         let tokens = spent.tokens_in + spent.tokens_out;
         if let Some(max) = self.max_tokens.filter(|max| tokens >= *max) {
-            return Some(format!("the budget is spent: {tokens} of {max} tokens"));
+            return Some(format!("budget reached: {tokens} of {max} tokens"));
         }
         let max = self.max_cost_nanos.filter(|max| spent.cost_nanos >= *max)?;
-        Some(format!("the budget is spent: {} of {}", dollars(spent.cost_nanos), dollars(max)))
+        Some(format!("budget reached: {} of {}", dollars(spent.cost_nanos), dollars(max)))
     }
 }
 
-/// Dollars in the unit of all costs.
+/// Costs are stored in billionths of a dollar.
 pub fn nanos(dollars: f64) -> i64 {
     (dollars * 1e9).round() as i64
 }
 
-/// Billionths of a dollar, for a person: two digits, or as many as a small amount needs.
+/// Billionths of a dollar as text: two digits, or six for an amount below one dollar.
 pub fn dollars(nanos: i64) -> String {
     let digits = if nanos == 0 || nanos.abs() >= 1_000_000_000 { 2 } else { 6 };
     format!("${:.digits$}", nanos as f64 / 1e9)
@@ -158,15 +184,15 @@ pub struct Item {
     pub id: ItemId,
     pub job: JobId,
     pub run: RunId,
-    /// Place in the source, from 0.
+    /// Position in the source, from 0.
     pub ordinal: i64,
     pub key: ContentKey,
     /// The row it is one of several trials of.
     pub group: Option<ContentKey>,
-    /// The wave it was let go in, from 0; a rollback leaves it as it was.
+    /// Its wave, from 0; a rollback does not change it.
     pub wave: i64,
     pub state: ItemState,
-    /// Tries so far, over all runs; the current attempt's number.
+    /// Attempts so far, over all runs; the current attempt's number.
     pub tries: u32,
     /// State of the current attempt.
     pub attempt_state: AttemptState,
@@ -178,7 +204,7 @@ pub struct Item {
     pub finished_at: Option<Time>,
 }
 
-/// The run-log layer: one try.
+/// The run-log layer: one execution of an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attempt {
     pub id: AttemptId,
@@ -187,7 +213,7 @@ pub struct Attempt {
     pub wave: i64,
     pub state: AttemptState,
     pub outcome: Option<Outcome>,
-    /// Handed in some of its work while it goes on (E22).
+    /// Handed in partial scores while it runs (E22).
     pub partial: bool,
     pub priority: Priority,
     /// When it may start, while queued; when its lease ends, while running.
@@ -197,7 +223,7 @@ pub struct Attempt {
     pub resource: Option<String>,
     pub retries: u32,
     pub losses: u32,
-    /// Tries that ended because the endpoint asked to slow down.
+    /// Attempts that ended because the endpoint rate limited the call.
     pub throttled: u32,
     pub error: Option<(ErrorClass, String)>,
     pub started_at: Option<Time>,
@@ -246,7 +272,7 @@ pub struct ItemResult {
     pub scores: Vec<Score>,
 }
 
-/// A finding that is no pass, and where to look at it.
+/// A score that did not pass, and where it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BadScore {
     pub item: ItemId,
@@ -281,7 +307,7 @@ pub struct LogEntry {
     pub message: String,
 }
 
-/// One entry of the outbox: written with the change it tells of, read by the relay.
+/// One entry of the outbox: written in the transaction of the change it describes, read by the relay.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct OutboxEvent {
     pub id: i64,
@@ -301,15 +327,15 @@ pub struct Session {
     pub host: String,
     pub pid: i64,
     pub regions: Vec<String>,
-    /// Set for a node: a process that serves others, and that other nodes work together with.
+    /// Set for a node: a server process that shares the database with other nodes.
     pub node: Option<ServingNode>,
-    /// Set for a process that reaches the store only through a server.
+    /// Set for a remote worker: it reaches the store only through a server.
     pub remote: Option<RemoteWorker>,
     /// Items it has leased, counted when the session is read.
     pub at_work: i64,
     pub started_at: Time,
     pub beat_at: Time,
-    /// Set when it said goodbye or was found dead.
+    /// Set when it deregistered or expired.
     pub ended_at: Option<Time>,
 }
 

@@ -1,6 +1,8 @@
-//! Time as a value. The store never asks what time it is: each verb is told.
+//! Time as a value. The store reads no clock: each verb gets `now` as an argument.
 
 use std::ops::{Add, Sub};
+
+pub const DAY_MS: i64 = 86_400_000;
 
 /// Milliseconds since the Unix epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, serde::Serialize, serde::Deserialize)]
@@ -20,7 +22,7 @@ impl Sub for Time {
     }
 }
 
-/// The one clock, held by the runtime.
+/// The only source of time, given by the runtime.
 pub trait Clock: Send + Sync {
     fn now(&self) -> Time;
 }

@@ -1,23 +1,17 @@
-//! The one place where types of targets are registered, and what a handler must be able to say and do.
+//! What a handler of one type of target must be able to say and do.
 //!
 //! A handler is asked for the next call toward a goal, again and again, each time with a fresh look at
 //! the target. So a crash, a lost answer or a slow effect need no code of their own: who looks again
 //! knows what is left to do. Applying and undoing differ in nothing but the goal.
-
-use std::path::Path;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
-use super::spec::Component;
+use super::image::differences;
 use super::target::Target;
-use super::{kafka_connect, scripted};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::Section;
+use windrow_jobfile::spec::thaw_config;
 
 #[async_trait]
 pub trait Handler: Send + Sync {
@@ -29,21 +23,21 @@ pub trait Handler: Send + Sync {
     fn after(&self, target: &Target, before: &Value) -> Result<Value, Failure>;
     /// What that changes, for a person.
     fn changes(&self, _target: &Target, before: &Value, after: &Value) -> Vec<String> {
-        super::differences(before, after)
+        differences(before, after)
     }
     /// Whether the target would take it, before anything is changed.
     async fn validate(&self, _target: &Target, _after: &Value) -> Result<(), Failure> {
         Ok(())
     }
     /// Already done? What comes next? Decided from what is known, without asking anybody.
-    fn next(&self, journey: &Journey<'_>) -> Result<Next, Failure>;
+    fn next(&self, context: &ChangeContext<'_>) -> Result<Next, Failure>;
     async fn call(&self, target: &Target, call: &Call, key: &ContentKey) -> Result<Value, Trouble>;
     /// What of a look is worth keeping: not what comes and goes by itself.
-    fn essence(&self, image: Value) -> Value {
+    fn normalize(&self, image: Value) -> Value {
         image
     }
     /// The pre-image, once it can be read better than at first.
-    fn keep(&self, before: &Value, _now: &Value) -> Value {
+    fn refine_preimage(&self, before: &Value, _now: &Value) -> Value {
         before.clone()
     }
     /// Says why, where the action has no inverse.
@@ -85,7 +79,7 @@ impl Way {
 }
 
 /// All a handler knows when it decides.
-pub struct Journey<'a> {
+pub struct ChangeContext<'a> {
     pub target: &'a Target,
     pub way: Way,
     pub before: &'a Value,
@@ -93,12 +87,12 @@ pub struct Journey<'a> {
     /// `None` where the target cannot be read.
     pub now: Option<&'a Value>,
     /// Calls made this way so far, by whatever process.
-    pub made: &'a [Made],
+    pub past_calls: &'a [PastCall],
     /// The pre-image was taken again.
-    pub kept: bool,
+    pub refined: bool,
 }
 
-impl<'a> Journey<'a> {
+impl<'a> ChangeContext<'a> {
     pub fn goal(&self) -> &'a Value {
         match self.way {
             Way::Apply => self.after,
@@ -106,14 +100,14 @@ impl<'a> Journey<'a> {
         }
     }
 
-    pub fn made(&self, name: &str) -> bool {
-        self.made.iter().any(|made| made.name == name)
+    pub fn has_called(&self, name: &str) -> bool {
+        self.past_calls.iter().any(|call| call.name == name)
     }
 }
 
 /// A call on record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Made {
+pub struct PastCall {
     pub name: String,
     /// It was answered; otherwise nobody knows what came of it.
     pub answered: bool,
@@ -127,7 +121,7 @@ pub enum Next {
     /// Nothing to do but wait.
     Wait(String),
     /// Take the pre-image again, before the first change that cannot be read back from outside.
-    Keep,
+    RefinePreimage,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -153,32 +147,6 @@ pub enum Trouble {
     Failed(Failure),
 }
 
-type Build = fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>;
-
-/// A type of target.
-pub struct Kind {
-    pub name: &'static str,
-    /// Checks the section of a job file and freezes it. `None` when problems were found.
-    pub read: fn(Section, &Path, &mut Problems) -> Option<Value>,
-    pub build: Build,
-}
-
-pub const KINDS: &[Kind] = &[
-    Kind { name: "kafka-connect", read: kafka_connect::read, build: kafka_connect::build },
-    Kind { name: "http", read: scripted::read_http, build: scripted::build },
-    Kind { name: "command", read: scripted::read_command, build: scripted::build },
-];
-
-pub fn build(action: &Component, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
-    let Some(kind) = KINDS.iter().find(|kind| kind.name == action.kind) else {
-        return Err(Failure::new(ErrorClass::InvalidRequest, format!("there is no action {:?}", action.kind)));
-    };
-    (kind.build)(action.config.clone(), environment)
-}
-
 pub fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
-    serde_json::from_value(config).map_err(|error| {
-        let message = format!("the frozen action does not fit this version: {error}; submit the job file again");
-        Failure::new(ErrorClass::InvalidRequest, message)
-    })
+    thaw_config("action", config)
 }

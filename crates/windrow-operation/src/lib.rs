@@ -1,9 +1,10 @@
 //! `kind: operation`: one action over many targets, each read before and after it is changed, so that
 //! an unknown outcome is looked up instead of guessed and every change can be taken back exactly.
 //!
-//! Handlers know how a type of target is read and changed; they are registered in [`handler`] and
+//! Handlers know how a type of target is read and changed; they are registered in [`registry`] and
 //! nowhere else. [`program`] walks one target to its goal, whichever way that is.
 
+mod change_record;
 mod file;
 mod handler;
 mod image;
@@ -11,7 +12,7 @@ mod kafka_connect;
 mod preview;
 mod program;
 mod record;
-mod round;
+mod registry;
 mod scripted;
 mod spec;
 mod target;
@@ -21,21 +22,20 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{ErrorClass, Failure, Json};
+use windrow_model::{Failure, Json};
 
 use program::Operation;
 use spec::OperationSpec;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Kind;
+use windrow_jobfile::spec::Spec;
 
 pub use image::differences;
-pub use preview::{Preview, preview};
-pub use record::TargetRecord;
+pub use preview::preview;
+pub use record::target_view;
+pub use spec::{CAPABILITY, KIND};
 
-pub const KIND: &str = "operation";
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: true };
-/// What a `windrow worker` is able to do by itself, of one version only.
-pub const CAPABILITY: &str = concat!("operation/", env!("CARGO_PKG_VERSION"));
 
 /// The same definition, to be rolled back also where a target has changed since, or not.
 pub fn forced(spec: &Json, force: bool) -> Result<(Json, String), serde_json::Error> {
@@ -61,20 +61,6 @@ impl Workload for OperationWorkload {
     }
 
     async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
-        Ok(Arc::new(prepare(spec, self.environment.of_workspace(workspace)).await?))
+        Ok(Arc::new(Operation::thaw(spec, self.environment.of_workspace(workspace)).await?))
     }
-}
-
-/// Reads secrets, so it must not block the runtime.
-async fn prepare(spec: &Json, environment: Environment) -> Result<Operation, Failure> {
-    let spec = thaw(spec)?;
-    let prepared = tokio::task::spawn_blocking(move || Operation::prepare(spec, &environment)).await;
-    prepared.map_err(|panic| Failure::new(ErrorClass::Handler, format!("preparing the run failed: {panic}")))?
-}
-
-fn thaw(spec: &Json) -> Result<OperationSpec, Failure> {
-    spec.parse().map_err(|error| {
-        let message = format!("the frozen definition does not fit this version: {error}; submit the job file again");
-        Failure::new(ErrorClass::InvalidRequest, message)
-    })
 }

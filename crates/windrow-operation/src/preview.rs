@@ -3,33 +3,23 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
-use serde_json::Value;
+use windrow_model::operation::PlannedTarget;
 use windrow_model::{Failure, Json};
 
-use super::handler::{Journey, Next, Way};
-use super::prepare;
+use super::handler::{ChangeContext, Next, Way};
 use super::program::Operation;
 use super::target::Target;
 use windrow_jobfile::environment::Environment;
 
 const AT_A_TIME: usize = 32;
 
-#[derive(Debug, Clone, PartialEq)]
-pub struct Preview {
-    pub target: String,
-    pub before: Option<Value>,
-    pub after: Option<Value>,
-    /// One line each.
-    pub changes: Vec<String>,
-    /// It looks as wanted already.
-    pub done: bool,
-    /// Why it could not be found out, or why the target would not take it.
-    pub error: Option<String>,
-}
-
 /// In the order of the targets, as they are found out.
-pub async fn preview(spec: &Json, environment: Environment, mut each: impl FnMut(Preview)) -> Result<(), Failure> {
-    let operation = Arc::new(prepare(spec, environment).await?);
+pub async fn preview(
+    spec: &Json,
+    environment: Environment,
+    mut each: impl FnMut(PlannedTarget),
+) -> Result<(), Failure> {
+    let operation = Arc::new(Operation::thaw(spec, environment).await?);
     let looks = (0..operation.targets().len()).map(|place| look(operation.clone(), place));
     let mut found = futures::stream::iter(looks).buffered(AT_A_TIME);
     while let Some(preview) = found.next().await {
@@ -38,9 +28,9 @@ pub async fn preview(spec: &Json, environment: Environment, mut each: impl FnMut
     Ok(())
 }
 
-async fn look(operation: Arc<Operation>, place: usize) -> Preview {
+async fn look(operation: Arc<Operation>, place: usize) -> PlannedTarget {
     let target = &operation.targets()[place];
-    let mut preview = Preview {
+    let mut preview = PlannedTarget {
         target: target.name.clone(),
         before: None,
         after: None,
@@ -54,13 +44,21 @@ async fn look(operation: Arc<Operation>, place: usize) -> Preview {
     preview
 }
 
-async fn fill(operation: &Operation, target: &Target, preview: &mut Preview) -> Result<(), Failure> {
+async fn fill(operation: &Operation, target: &Target, preview: &mut PlannedTarget) -> Result<(), Failure> {
     let handler = operation.handler();
     let now = handler.read(target).await?;
-    let before = handler.essence(now.clone().unwrap_or_default());
+    let before = handler.normalize(now.clone().unwrap_or_default());
     let after = handler.after(target, &before)?;
-    let (way, made, kept) = (Way::Apply, &[][..], false);
-    let next = handler.next(&Journey { target, way, before: &before, after: &after, now: now.as_ref(), made, kept })?;
+    let (way, past_calls, refined) = (Way::Apply, &[][..], false);
+    let next = handler.next(&ChangeContext {
+        target,
+        way,
+        before: &before,
+        after: &after,
+        now: now.as_ref(),
+        past_calls,
+        refined,
+    })?;
     preview.done = now.is_some() && next == Next::Reached;
     if !preview.done {
         preview.changes = handler.changes(target, &before, &after);

@@ -11,22 +11,25 @@ use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
 use windrow_model::store::NewItem;
-use windrow_model::workload::{Done, Halt, Journal, Place, Program, SourcePage, StepNo, WorkItem};
+use windrow_model::workload::{Done, Halt, Journal, Program, RunsOn, SourcePage, StepNo, WorkItem};
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::handler::{self, Call, Handler, Journey, Made, Next, Trouble, Way};
-use super::round::{self, Round};
+use super::change_record::{self, ChangeRecord};
+use super::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way};
+use super::image::differences;
+use super::registry;
 use super::scripted::Probe;
-use super::spec::OperationSpec;
+use super::spec::{CAPABILITY, KIND, OperationSpec};
 use super::target::Target;
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::{Spec, invalid_request, prepare_blocking};
 
 /// How soon a target is looked at again, at first and at most.
 const LOOK_MS: (u64, u64) = (50, 1_000);
 /// How often a look is taken that fails in passing.
 const LOOKS: usize = 5;
 /// A call nobody has answered may still take effect within this time.
-const DOUBT: Duration = Duration::from_secs(1);
+const UNKNOWN_WINDOW: Duration = Duration::from_secs(1);
 
 pub struct Operation {
     targets: Vec<Target>,
@@ -34,20 +37,25 @@ pub struct Operation {
     health: Option<Probe>,
     retry: RetryPolicy,
     timeout_ms: i64,
-    place: Place,
+    runs_on: RunsOn,
     force: bool,
 }
 
 impl Operation {
-    pub fn prepare(spec: OperationSpec, environment: &Environment) -> Result<Self, Failure> {
+    pub async fn thaw(spec: &Json, environment: Environment) -> Result<Self, Failure> {
+        let spec = OperationSpec::thaw(spec)?;
+        prepare_blocking(move || Self::prepare(spec, &environment)).await
+    }
+
+    fn prepare(spec: OperationSpec, environment: &Environment) -> Result<Self, Failure> {
         let health = spec.health.map(|health| Probe::new(health, environment)).transpose()?;
-        let handler = handler::build(&spec.action, environment)?;
+        let handler = registry::build(&spec.action, environment)?;
         let OperationSpec { targets, retry, timeout_ms, force, worker, .. } = spec;
-        let place = match worker {
-            Some(worker) => Place::Elsewhere { needs: vec![super::CAPABILITY.to_owned(), worker] },
-            None => Place::Here,
+        let runs_on = match worker {
+            Some(worker) => RunsOn::Elsewhere { needs: vec![CAPABILITY.to_owned(), worker] },
+            None => RunsOn::Here,
         };
-        Ok(Self { targets, handler, health, retry, timeout_ms, place, force })
+        Ok(Self { targets, handler, health, retry, timeout_ms, runs_on, force })
     }
 
     pub fn targets(&self) -> &[Target] {
@@ -59,69 +67,77 @@ impl Operation {
     }
 
     async fn apply(&self, target: &Target, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
-        let last = round::rounds(journal.history()).pop();
-        let mut round = match last {
+        let last = change_record::change_records(journal.history()).pop();
+        let mut change = match last {
             // The proof is on record, and only the hand-in was lost.
-            Some(Round { reached: Some((_, attempt)), .. }) if attempt >= item.first_try => return Ok(Done::default()),
+            Some(ChangeRecord { reached: Some((_, attempt)), .. }) if attempt >= item.first_try => {
+                return Ok(Done::default());
+            }
             // Its pre-image stands, also half way back; the goal may be another one by now.
-            Some(mut round) if round.is_open() => {
-                round.turn_round();
-                Round { after: self.handler.after(target, &round.before)?, ..round }
+            Some(mut change) if change.is_open() => {
+                change.restart();
+                ChangeRecord { after: self.handler.after(target, &change.before)?, ..change }
             }
             _ => match self.begin(target, journal).await? {
-                Some(round) => round,
+                Some(change) => change,
                 None => return Ok(Done { skipped: true, ..Done::default() }),
             },
         };
-        let image = self.travel(Way::Apply, target, &mut round, journal).await?;
-        note(journal, target, round::VERIFY, json!({}), image);
+        let image = self.converge(Way::Apply, target, &mut change, journal).await?;
+        note(journal, target, change_record::VERIFY, json!({}), image);
         Ok(Done::default())
     }
 
     /// A first look: `None` where it is done already.
-    async fn begin(&self, target: &Target, journal: &dyn Journal) -> Result<Option<Round>, Halt> {
+    async fn begin(&self, target: &Target, journal: &dyn Journal) -> Result<Option<ChangeRecord>, Halt> {
         let before = self.look(target).await?;
-        let image = self.handler.essence(before.clone().unwrap_or_default());
+        let image = self.handler.normalize(before.clone().unwrap_or_default());
         let after = self.handler.after(target, &image)?;
-        let round = Round { before: image, after, ..Round::default() };
-        let done = before.is_some() && self.next(Way::Apply, target, &round, before.as_ref())? == Next::Reached;
-        note(journal, target, round::VALIDATE, json!({}), json!({ "done": done, "before": round.before }));
+        let change = ChangeRecord { before: image, after, ..ChangeRecord::default() };
+        let done = before.is_some() && self.next(Way::Apply, target, &change, before.as_ref())? == Next::Reached;
+        note(journal, target, change_record::VALIDATE, json!({}), json!({ "done": done, "before": change.before }));
         if done {
             return Ok(None);
         }
-        self.validate(target, &round).await?;
-        note(journal, target, round::CAPTURE, json!({}), json!({ "before": round.before, "after": round.after }));
-        Ok(Some(round))
+        self.validate(target, &change).await?;
+        note(
+            journal,
+            target,
+            change_record::CAPTURE,
+            json!({}),
+            json!({ "before": change.before, "after": change.after }),
+        );
+        Ok(Some(change))
     }
 
     async fn undo(&self, target: &Target, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
-        let mut rounds = round::rounds(journal.history());
-        if rounds.last().and_then(|round| round.restored).is_some_and(|attempt| attempt >= item.first_try) {
+        let mut change_records = change_record::change_records(journal.history());
+        if change_records.last().and_then(|change| change.restored).is_some_and(|attempt| attempt >= item.first_try) {
             return Ok(Done::default());
         }
-        let Some(mut round) = rounds.drain(..).rev().find(Round::may_have_changed) else {
+        let Some(mut change) = change_records.drain(..).rev().find(ChangeRecord::may_have_changed) else {
             return Ok(Done { skipped: true, ..Done::default() });
         };
         if let Some(why) = self.handler.irreversible() {
-            return Err(refused(why).into());
+            return Err(invalid_request(why).into());
         }
-        if !self.force && !round.turned {
-            self.check_unchanged(target, &round).await?;
+        if !self.force && !change.turned {
+            self.check_unchanged(target, &change).await?;
         }
-        let image = self.travel(Way::Undo, target, &mut round, journal).await?;
-        note(journal, target, round::RESTORE, json!({}), image);
+        let image = self.converge(Way::Undo, target, &mut change, journal).await?;
+        note(journal, target, change_record::RESTORE, json!({}), image);
         Ok(Done::default())
     }
 
     /// Whoever changed the target after us would lose that change.
-    async fn check_unchanged(&self, target: &Target, round: &Round) -> Result<(), Failure> {
-        let (Some((reached, _)), Some(now)) = (&round.reached, self.look(target).await?) else { return Ok(()) };
-        let print = |image: &Value| self.handler.fingerprint(&self.handler.essence(image.clone()));
-        if print(&now) == print(reached) || print(&now) == print(&round.before) {
+    async fn check_unchanged(&self, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
+        let (Some((reached, _)), Some(now)) = (&change.reached, self.look(target).await?) else { return Ok(()) };
+        let print = |image: &Value| self.handler.fingerprint(&self.handler.normalize(image.clone()));
+        if print(&now) == print(reached) || print(&now) == print(&change.before) {
             return Ok(());
         }
-        let changes = super::differences(&print(reached), &print(&now)).join("; ");
-        Err(refused(format!("it has changed since ({changes}); roll it back with --force to lose that change")))
+        let changes = differences(&print(reached), &print(&now)).join("; ");
+        Err(invalid_request(format!("it has changed since ({changes}); roll it back with --force to lose that change")))
     }
 
     /// Looking does no harm, so a look that fails in passing is taken again.
@@ -136,68 +152,88 @@ impl Operation {
         self.handler.read(target).await
     }
 
-    async fn validate(&self, target: &Target, round: &Round) -> Result<(), Failure> {
+    async fn validate(&self, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
         let mut pause = Look::new();
         for _ in 1..LOOKS {
-            match self.handler.validate(target, &round.after).await {
+            match self.handler.validate(target, &change.after).await {
                 Err(failure) if is_passing(failure.class) => pause.wait().await,
                 validated => return validated,
             }
         }
-        self.handler.validate(target, &round.after).await
+        self.handler.validate(target, &change.after).await
     }
 
-    fn next(&self, way: Way, target: &Target, round: &Round, now: Option<&Value>) -> Result<Next, Failure> {
-        let Round { before, after, kept, .. } = round;
-        self.handler.next(&Journey { target, way, before, after, now, made: round.made(way), kept: *kept })
+    fn next(&self, way: Way, target: &Target, change: &ChangeRecord, now: Option<&Value>) -> Result<Next, Failure> {
+        let ChangeRecord { before, after, refined, .. } = change;
+        self.handler.next(&ChangeContext {
+            target,
+            way,
+            before,
+            after,
+            now,
+            past_calls: change.past_calls(way),
+            refined: *refined,
+        })
     }
 
     /// Calls until the goal is reached, and returns what the target looks like then.
-    async fn travel(&self, way: Way, target: &Target, round: &mut Round, journal: &dyn Journal) -> Result<Value, Halt> {
+    async fn converge(
+        &self,
+        way: Way,
+        target: &Target,
+        change: &mut ChangeRecord,
+        journal: &dyn Journal,
+    ) -> Result<Value, Halt> {
         let mut look = Look::new();
         let mut acknowledged: Vec<Call> = Vec::new();
         // What an earlier process has left open may still be on its way.
-        let mut doubt =
-            round.made(way).last().filter(|made| !made.answered).map(|_| Doubt { since: Instant::now(), open: None });
+        let mut unknown = change
+            .past_calls(way)
+            .last()
+            .filter(|made| !made.answered)
+            .map(|_| UnknownOutcome { since: Instant::now(), open: None });
         let mut reached_at: Option<Instant> = None;
         loop {
             let now = self.look(target).await?;
-            let next = self.next(way, target, round, now.as_ref())?;
+            let next = self.next(way, target, change, now.as_ref())?;
             if next != Next::Reached {
                 reached_at = None;
             }
             match next {
                 Next::Reached => {
-                    resolve(&mut doubt, journal, true);
+                    resolve(&mut unknown, journal, true);
                     let since = *reached_at.get_or_insert_with(Instant::now);
                     if since.elapsed() >= Duration::from_millis(self.handler.steady_ms().max(0) as u64) {
-                        return Ok(self.handler.essence(now.unwrap_or_default()));
+                        return Ok(self.handler.normalize(now.unwrap_or_default()));
                     }
                     look.wait().await;
                 }
                 Next::Wait(_) => look.wait().await,
-                Next::Keep => {
+                Next::RefinePreimage => {
                     let now = now.unwrap_or_default();
-                    round.before = self.handler.keep(&round.before, &now);
-                    round.kept = true;
+                    change.before = self.handler.refine_preimage(&change.before, &now);
+                    change.refined = true;
                     note(
                         journal,
                         target,
-                        round::CAPTURE,
+                        change_record::CAPTURE,
                         json!({}),
-                        json!({ "before": round.before, "after": round.after }),
+                        json!({ "before": change.before, "after": change.after }),
                     );
                 }
                 Next::Call(call) if acknowledged.contains(&call) => look.wait().await,
                 Next::Call(call) => {
-                    let early = doubt.as_ref().is_some_and(|doubt| now.is_some() && doubt.since.elapsed() < DOUBT);
+                    let early = unknown
+                        .as_ref()
+                        .is_some_and(|unknown| now.is_some() && unknown.since.elapsed() < UNKNOWN_WINDOW);
                     if early {
                         look.wait().await;
                         continue;
                     }
-                    let happened =
-                        doubt.as_ref().is_some_and(|doubt| doubt.open.as_ref().is_some_and(|open| open.call != call));
-                    resolve(&mut doubt, journal, happened);
+                    let happened = unknown
+                        .as_ref()
+                        .is_some_and(|unknown| unknown.open.as_ref().is_some_and(|open| open.call != call));
+                    resolve(&mut unknown, journal, happened);
                     look = Look::new();
                     let key = ContentKey::of(&[
                         &target.key().0,
@@ -209,7 +245,7 @@ impl Operation {
                     match self.handler.call(target, &call, &key).await {
                         Ok(output) => {
                             journal.finish(no, done(&output));
-                            round.make(way, Made { name: call.name.clone(), answered: true });
+                            change.add_call(way, PastCall { name: call.name.clone(), answered: true });
                             acknowledged.push(call);
                         }
                         Err(Trouble::Busy(failure)) => {
@@ -217,8 +253,9 @@ impl Operation {
                             look.wait().await;
                         }
                         Err(Trouble::Unknown(failure)) => {
-                            round.make(way, Made { name: call.name.clone(), answered: false });
-                            doubt = Some(Doubt { since: Instant::now(), open: Some(Open { no, call, failure }) });
+                            change.add_call(way, PastCall { name: call.name.clone(), answered: false });
+                            unknown =
+                                Some(UnknownOutcome { since: Instant::now(), open: Some(Open { no, call, failure }) });
                         }
                         Err(Trouble::Failed(failure)) => {
                             journal.finish(no, StepResult::Failed { failure: failure.clone() });
@@ -232,7 +269,7 @@ impl Operation {
 }
 
 /// A call that may or may not have happened.
-struct Doubt {
+struct UnknownOutcome {
     since: Instant,
     /// Where it was made by this attempt, which can still say what came of it.
     open: Option<Open>,
@@ -245,8 +282,8 @@ struct Open {
 }
 
 /// The target was read back: the record says what became of the call.
-fn resolve(doubt: &mut Option<Doubt>, journal: &dyn Journal, happened: bool) {
-    let Some(Doubt { open: Some(Open { no, failure, .. }), .. }) = doubt.take() else { return };
+fn resolve(unknown: &mut Option<UnknownOutcome>, journal: &dyn Journal, happened: bool) {
+    let Some(UnknownOutcome { open: Some(Open { no, failure, .. }), .. }) = unknown.take() else { return };
     let result = match happened {
         true => done(&json!({ "read_back": true, "answer": failure.to_string() })),
         false => StepResult::Failed { failure },
@@ -295,16 +332,14 @@ fn is_passing(class: ErrorClass) -> bool {
     matches!(class, ErrorClass::Network | ErrorClass::Timeout | ErrorClass::Server | ErrorClass::RateLimited)
 }
 
-fn refused(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, message)
-}
-
 #[async_trait]
 impl Program for Operation {
     async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
         let from: usize = match cursor {
             None => 0,
-            Some(cursor) => cursor.parse().map_err(|error| refused(format!("the planning cursor is bad: {error}")))?,
+            Some(cursor) => {
+                cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
+            }
         };
         let to = from.saturating_add(limit).min(self.targets.len());
         let item = |target: &Target| NewItem {
@@ -321,7 +356,7 @@ impl Program for Operation {
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
         let target: Target =
-            item.input.parse().map_err(|error| refused(format!("the target is unreadable: {error}")))?;
+            item.input.parse().map_err(|error| invalid_request(format!("the target is unreadable: {error}")))?;
         let started = Instant::now();
         let done = match item.rollback {
             false => self.apply(&target, item, journal).await?,
@@ -346,10 +381,10 @@ impl Program for Operation {
     }
 
     fn kind(&self) -> &'static str {
-        super::KIND
+        KIND
     }
 
-    fn place(&self) -> Place {
-        self.place.clone()
+    fn runs_on(&self) -> RunsOn {
+        self.runs_on.clone()
     }
 }

@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windrow_model::Json;
 use windrow_model::retry::RetryPolicy;
 
 use super::target::Target;
-use windrow_jobfile::canonical::canonical;
+use windrow_jobfile::spec::Spec;
+
+pub const KIND: &str = "operation";
+/// What a `windrow worker` is able to do by itself, of one version only.
+pub const CAPABILITY: &str = concat!("operation/", env!("CARGO_PKG_VERSION"));
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -27,18 +30,11 @@ pub struct OperationSpec {
     pub force: bool,
 }
 
+impl Spec for OperationSpec {}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
     pub kind: String,
     pub config: Value,
-}
-
-impl OperationSpec {
-    pub fn freeze(&self) -> (Json, String) {
-        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
-        let spec = Json::from_text(canonical(&value));
-        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
-        (spec, hash)
-    }
 }

@@ -8,14 +8,14 @@ use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
 use windrow_jobfile::http_client::{self, Request, Secret, failure};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 
 /// An exchange that brought no good answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Miss {
     /// It never left.
     Unsent(Failure),
-    /// It left, and what came of it is not known.
+    /// It left, and what came of it is not refs.
     Lost(Failure),
     /// The service said no.
     Refused { status: u16, failure: Failure },
@@ -31,14 +31,14 @@ impl Miss {
 
 pub struct Web {
     client: reqwest::Client,
-    known: Known,
+    refs: ResolvedRefs,
     secret: Secret,
 }
 
 impl Web {
     /// `base_url` decides whether a proxy is used.
-    pub fn new(base_url: &str, timeout: Duration, known: Known) -> Result<Self, Failure> {
-        Ok(Self { client: http_client::client(&known.fill(base_url), timeout)?, secret: known.secret(), known })
+    pub fn new(base_url: &str, timeout: Duration, refs: ResolvedRefs) -> Result<Self, Failure> {
+        Ok(Self { client: http_client::client(&refs.fill(base_url), timeout)?, secret: refs.secret(), refs })
     }
 
     pub async fn send(&self, request: &Request, key: Option<&str>) -> Result<Value, Miss> {
@@ -48,7 +48,7 @@ impl Web {
             request.method.parse().map_err(|_| Miss::Unsent(wrong(format!("{:?} is not a method", request.method))))?;
         let mut call = self.client.request(method, url.clone()).headers(headers);
         if let Some(body) = &request.body {
-            call = call.header(CONTENT_TYPE, "application/json").body(self.known.fill_json(body).to_string());
+            call = call.header(CONTENT_TYPE, "application/json").body(self.refs.fill_json(body).to_string());
         }
         let reply = match call.send().await {
             Ok(reply) => reply,
@@ -71,12 +71,12 @@ impl Web {
     }
 
     fn fill(&self, request: &Request, key: Option<&str>) -> Result<(reqwest::Url, HeaderMap), Failure> {
-        let url = http_client::web_url(&self.known.fill(&request.url)).map_err(wrong)?;
+        let url = http_client::web_url(&self.refs.fill(&request.url)).map_err(wrong)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
             let bad = || wrong(format!("the header {name} cannot be sent"));
             let parsed: HeaderName = name.parse().map_err(|_| bad())?;
-            headers.insert(parsed, HeaderValue::from_str(&self.known.fill(value)).map_err(|_| bad())?);
+            headers.insert(parsed, HeaderValue::from_str(&self.refs.fill(value)).map_err(|_| bad())?);
         }
         if let Some(key) = key {
             headers.entry("idempotency-key").or_insert(HeaderValue::from_str(key).expect("a key is plain text"));

@@ -150,7 +150,7 @@ async fn start(store: &SqliteStore) -> (SessionId, Ticket) {
     };
     store.submit(submission, NOW).await.expect("submit");
     let scope = Scope { only: None, regions: Vec::new() };
-    let admission = Admission { session, scope, places: 1, quota: Quota::default(), lease_ms: LEASE_MS };
+    let admission = Admission { session, scope, slots: 1, quota: Quota::default(), lease_ms: LEASE_MS };
     let held = store.admit(admission, NOW).await.expect("admit");
     (session, held[0].ticket)
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::Address;
+use crate::backend::Dialect;
 use crate::backend::failure;
 use crate::backend::sqlite;
 use crate::backend::{self, Cell, Connection, OptionalExtension, Value, params_from_iter};
@@ -131,7 +132,7 @@ impl Table {
         format!("SELECT {} FROM {}{condition}", self.columns.join(", "), self.name)
     }
 
-    fn write(&self, rows: usize) -> String {
+    fn write(&self, dialect: Dialect, rows: usize) -> String {
         let width = self.columns.len();
         let row = |n: usize| {
             let places: Vec<String> = (1..=width).map(|column| format!("?{}", n * width + column)).collect();
@@ -139,7 +140,7 @@ impl Table {
         };
         let values: Vec<String> = (0..rows).map(row).collect();
         // The numbers go on where they were; their rows are there already.
-        let or = if self.name == "sequences" { " ON CONFLICT (name) DO UPDATE SET last = excluded.last" } else { "" };
+        let or = if self.name == "sequences" { dialect.or_replace("name", &["last"]) } else { String::new() };
         format!("INSERT INTO {} ({}) VALUES {}{or}", self.name, self.columns.join(", "), values.join(", "))
     }
 }
@@ -158,7 +159,7 @@ fn copy(
     let (mut values, mut bytes, mut all) = (Vec::with_capacity(most * width), 0, (0_u64, 0_u64));
     let send = |values: &mut Vec<Value>| -> failure::Result<()> {
         if !values.is_empty() {
-            let sql = table.write(values.len() / width);
+            let sql = table.write(target.dialect(), values.len() / width);
             target.prepare_cached(&sql)?.execute(params_from_iter(values))?;
             values.clear();
         }

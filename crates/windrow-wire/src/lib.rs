@@ -53,3 +53,6 @@ pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use time::Timestamp;
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
+
+/// The header of every response with the version of the server.
+pub const VERSION_HEADER: &str = "x-windrow-version";

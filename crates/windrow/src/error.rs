@@ -272,12 +272,12 @@ pub enum Exit {
 
 const EXITS: &[(Exit, u8, &str)] = &[
     (Exit::Passed, 0, "passed"),
-    (Exit::Error, 1, "error or cancelled"),
+    (Exit::Error, 1, "error, or the run was cancelled"),
     (Exit::Usage, 2, "usage error or invalid job file; nothing was stored"),
     (Exit::GateFailed, 3, "quality gate failed"),
     (Exit::ItemsFailed, 4, "too many items failed"),
-    (Exit::BudgetSpent, 5, "budget reached, or estimated to be reached by a dry run"),
-    (Exit::EvidenceWeak, 6, "quality gate inconclusive"),
+    (Exit::BudgetSpent, 5, "budget reached, or a dry run exceeds it"),
+    (Exit::EvidenceWeak, 6, "inconclusive: too few results for a quality gate"),
     (Exit::Interrupted, 130, "interrupted; run the same command again to resume"),
 ];
 
@@ -291,7 +291,7 @@ impl Exit {
         EXITS.iter().find(|(exit, _, _)| *exit == self).map_or(1, |(_, code, _)| *code)
     }
 
-    /// The table, for the end of `--help`.
+    /// The table, for `windrow help exit-codes`.
     pub fn help() -> String {
         let lines = EXITS.iter().map(|(_, code, meaning)| format!("  {code:>3}  {meaning}\n"));
         format!("Exit codes:\n{}", lines.collect::<String>())

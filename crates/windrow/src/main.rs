@@ -19,7 +19,7 @@ fn main() -> std::process::ExitCode {
     let started = match cli::Started::read() {
         Ok(started) => started,
         Err(error) => {
-            eprint!("{}", error.render());
+            cli::view::output::say(&error.render());
             return error.exit().into();
         }
     };
@@ -28,12 +28,12 @@ fn main() -> std::process::ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: the system gives no threads: {error}");
+            eprintln!("error: cannot start threads: {error}");
             return Exit::Error.into();
         }
     };
     let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| {
-        eprint!("{}", error.render());
+        cli::view::output::say(&error.render());
         error.exit()
     });
     // Whatever still runs in the background must not keep a finished command from ending.

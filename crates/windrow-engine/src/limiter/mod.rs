@@ -4,7 +4,6 @@
 
 mod brake;
 mod breaker;
-mod note;
 mod permit;
 mod queue;
 mod resource;
@@ -26,7 +25,6 @@ use windrow_model::workload::Stopped;
 use windrow_model::{RunId, Time};
 
 use crate::meters::Meters;
-pub use note::{OtherWaits, note};
 use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
 pub use share::{Shared, share};
@@ -96,8 +94,8 @@ impl Limiter {
     }
 
     /// Those of the run that wait are sent away; they have not begun their call.
-    pub fn dismiss(&self, run: RunId) {
-        self.state().resources.values_mut().for_each(|resource| resource.queue.dismiss(run));
+    pub fn reject_waiting(&self, run: RunId) {
+        self.state().resources.values_mut().for_each(|resource| resource.queue.reject_waiting(run));
     }
 
     /// From now on nobody waits: who cannot go at once is sent away.

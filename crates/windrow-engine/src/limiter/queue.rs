@@ -64,7 +64,7 @@ impl<W> Queue<W> {
         removed
     }
 
-    pub fn dismiss(&mut self, run: RunId) {
+    pub fn reject_waiting(&mut self, run: RunId) {
         self.runs.remove(&run);
     }
 
@@ -104,8 +104,8 @@ mod tests {
         queue.push(RunId(3), 20);
         let coming: Vec<i32> = queue.coming(7).copied().collect();
         assert_eq!(coming, [0, 10, 20, 1, 11, 2, 3], "foreseen");
-        let order: Vec<i32> = std::iter::from_fn(|| queue.pop().map(|(_, n)| n)).collect();
-        assert_eq!(order, [0, 10, 20, 1, 11, 2, 3, 4]);
+        let assignment: Vec<i32> = std::iter::from_fn(|| queue.pop().map(|(_, n)| n)).collect();
+        assert_eq!(assignment, [0, 10, 20, 1, 11, 2, 3, 4]);
         queue.push(RunId(1), 5);
         queue.push(RunId(2), 12);
         assert_eq!(queue.first(), Some(&12), "the turn is remembered");

@@ -214,7 +214,7 @@ async fn who_waits_is_sent_away_when_the_run_or_the_node_ends() {
     };
     let (one, two) = (ask(1), ask(2));
     tokio::task::yield_now().await;
-    limiter.dismiss(RunId(1));
+    limiter.reject_waiting(RunId(1));
     assert!(one.await.unwrap().is_err());
     limiter.close();
     assert!(two.await.unwrap().is_err());

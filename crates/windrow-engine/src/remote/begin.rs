@@ -1,5 +1,5 @@
-//! A step of a worker that does not keep books itself: one call finds out whether the step has to be
-//! made, and puts on record either its intent or that an earlier result stands.
+//! A step of a worker without a journal of its own: one call decides whether the step must be executed, and stores either
+//! its intent or the reuse of an earlier result.
 
 use std::sync::Arc;
 
@@ -9,50 +9,50 @@ use windrow_model::step::{OnUnknown, Recalled, StepIntent, Usage};
 use windrow_model::store::{Ending, Receipt, Report, StepWrite, StoreError};
 use windrow_model::{Json, Lease, RunId};
 
-use crate::Engine;
+use crate::engine::Engine;
 use crate::journal::Past;
 use crate::node::Node;
 
-/// What a worker may do about a step.
+/// What a worker must do about a step.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Begun {
-    /// Make it; the intent is on record.
-    GoOn,
-    /// It was made before, and this is what came of it.
-    Recalled { output: Json, usage: Usage },
-    /// It may have been made before, and must not simply be repeated. Nothing is on record.
+pub enum StepDecision {
+    /// Execute it; the intent is stored.
+    Execute,
+    /// Use this earlier result.
+    Reuse { output: Json, usage: Usage },
+    /// It may have been executed before, and must not be repeated unchecked. Nothing is stored.
     Unknown(OnUnknown),
-    /// A rescore judges what is there, and this is not.
+    /// A rescore calls no target, and there is no earlier result.
     NotInRescore,
-    /// Stale or stopping: nothing is on record.
-    Refused(Receipt),
+    /// Stale or stopping: nothing is stored.
+    Rejected(Receipt),
 }
 
-/// The step of every target, whose result a rescore takes over.
+/// The kind of a target's step, whose result a rescore reuses.
 const TARGET: &str = "target";
 
 impl Engine {
-    pub async fn begin_step(&self, lease: Lease, no: u32, intent: StepIntent) -> Result<Begun, StoreError> {
+    pub async fn begin_step(&self, lease: Lease, no: u32, intent: StepIntent) -> Result<StepDecision, StoreError> {
         let node = &self.node;
         let (mode, fresh) = run_facts(node, lease.run).await?;
         let (write, begun) = match recall(node, lease, fresh, &intent).await? {
             Some(Recalled::Done { from, output, usage }) => {
-                (StepWrite::Reuse { no, intent, from, taken: None }, Begun::Recalled { output, usage })
+                (StepWrite::Reuse { no, intent, from, taken: None }, StepDecision::Reuse { output, usage })
             }
             Some(Recalled::Shared { from, output, usage }) => {
                 let taken = Some((output.clone(), usage));
-                (StepWrite::Reuse { no, intent, from, taken }, Begun::Recalled { output, usage })
+                (StepWrite::Reuse { no, intent, from, taken }, StepDecision::Reuse { output, usage })
             }
-            _ if mode == Mode::Rescore && intent.kind == TARGET => return Ok(Begun::NotInRescore),
+            _ if mode == Mode::Rescore && intent.kind == TARGET => return Ok(StepDecision::NotInRescore),
             Some(Recalled::Unknown { .. }) if intent.on_unknown != OnUnknown::Repeat => {
-                return Ok(Begun::Unknown(intent.on_unknown));
+                return Ok(StepDecision::Unknown(intent.on_unknown));
             }
-            _ => (StepWrite::Begin { no, intent }, Begun::GoOn),
+            _ => (StepWrite::Begin { no, intent }, StepDecision::Execute),
         };
         let reports = Arc::new([Report { lease, steps: vec![write], ending: Ending::None }]);
         match node.store.report(reports, node.now()).await?.into_iter().next() {
             Some(Receipt::Accepted | Receipt::Repeated) => Ok(begun),
-            refused => Ok(Begun::Refused(refused.unwrap_or(Receipt::Stale))),
+            refused => Ok(StepDecision::Rejected(refused.unwrap_or(Receipt::Stale))),
         }
     }
 }
@@ -73,16 +73,15 @@ async fn recall(node: &Node, lease: Lease, fresh: bool, intent: &StepIntent) -> 
     Ok(shared.or(known))
 }
 
-/// Mode and freshness of a run, coordinated here or not.
+/// Mode and freshness of any run, whichever node coordinates it.
 pub async fn run_facts(node: &Node, run: RunId) -> Result<(Mode, bool), StoreError> {
-    if let Some(course) = node.board().get(&run) {
-        return Ok((course.run.mode, course.run.fresh));
+    if let Some(active) = node.active_runs().get(&run) {
+        return Ok((active.run.mode, active.run.fresh));
     }
     let run = node.store.run(run).await?;
     Ok((run.mode, run.fresh))
 }
 
-/// The attempt as it stands in the store.
 pub async fn attempt(node: &Node, lease: Lease) -> Result<Attempt, StoreError> {
     let detail = node.store.outline(lease.attempt.item()).await?;
     let found = detail.attempts.into_iter().find(|attempt| attempt.id == lease.attempt);

@@ -1,5 +1,5 @@
-//! Step 7 for a worker elsewhere: what it says becomes one report. Where it only says that it failed,
-//! the run's retry policy decides what that means, as it does for workers here.
+//! Step 7 for a remote worker: its reports go to the store. When an item failed, the retry policy of the run decides
+//! what follows, as for local workers.
 
 use std::sync::Arc;
 
@@ -12,64 +12,64 @@ use windrow_model::workload::Program;
 use windrow_model::{Lease, RunId};
 
 use super::begin::{attempt, run_facts};
-use crate::Engine;
-use crate::coordinate::program_of;
+use crate::engine::Engine;
 use crate::meters::Tally;
 use crate::node::Node;
+use crate::programs::program_of;
 use crate::run::{hand_in_failed, stopped_by};
 
-/// What a worker elsewhere says about an attempt.
-pub struct Word {
+/// The report of a remote worker about one attempt.
+pub struct WorkerReport {
     pub lease: Lease,
     pub steps: Vec<StepWrite>,
-    pub said: Said,
+    pub ending: ReportedEnding,
 }
 
-pub enum Said {
+pub enum ReportedEnding {
     Ending(Ending),
-    /// It failed; whether to try again is not the worker's to know.
+    /// It failed; the retry policy of the run decides what follows.
     Failed(Failure),
 }
 
-/// Why a report was not taken.
+/// Why a report was rejected.
 #[derive(Debug)]
-pub enum Refused {
+pub enum ReportError {
     Store(StoreError),
-    /// The report itself is wrong.
+    /// The report itself is invalid.
     Invalid(String),
 }
 
-impl From<StoreError> for Refused {
+impl From<StoreError> for ReportError {
     fn from(error: StoreError) -> Self {
-        Refused::Store(error)
+        ReportError::Store(error)
     }
 }
 
 impl Engine {
     /// One receipt per report, in order.
-    pub async fn hear(&self, words: Vec<Word>) -> Result<Vec<Receipt>, Refused> {
+    pub async fn accept_reports(&self, received: Vec<WorkerReport>) -> Result<Vec<Receipt>, ReportError> {
         let node = &self.node;
-        let mut reports = Vec::with_capacity(words.len());
-        for Word { lease, steps, said } in words {
-            let ending = match said {
-                Said::Failed(failure) => decide(node, lease, failure).await?,
-                Said::Ending(ending) => complete(node, lease.run, ending).await?,
+        let mut reports = Vec::with_capacity(received.len());
+        for WorkerReport { lease, steps, ending } in received {
+            let ending = match ending {
+                ReportedEnding::Failed(failure) => decide(node, lease, failure).await?,
+                ReportedEnding::Ending(ending) => complete(node, lease.run, ending).await?,
             };
             reports.push(Report { lease, steps, ending });
         }
         let reports: Arc<[Report]> = reports.into();
         let receipts = node.store.report(reports.clone(), node.now()).await?;
-        Tally::count(&node.meters, &reports, &receipts);
-        node.wake.notify_one();
+        Tally::count(&node.workers.meters, &reports, &receipts);
+        node.workers.wake.notify_one();
         Ok(receipts)
     }
 
-    /// Of a run that is coordinated here.
+    /// The workspace of an active run.
     pub fn workspace_of(&self, run: RunId) -> Option<String> {
-        self.node.board().get(&run).map(|course| course.job.workspace.clone())
+        self.node.active_runs().get(&run).map(|active| active.job.workspace.clone())
     }
 
-    /// A run that nobody can do: the worker saw a failure that every item would meet.
+    /// Stops a run, because every item would fail as the one of this lease did.
     pub async fn stop_run(&self, lease: Lease, reason: &str) -> Result<(), StoreError> {
         let node = &self.node;
         let renewed = node.store.renew(vec![lease], node.settings.lease_ms, node.now()).await?;
@@ -80,11 +80,11 @@ impl Engine {
     }
 }
 
-async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, Refused> {
+async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, ReportError> {
     let attempt = attempt(node, lease).await?;
     let tried = Tried { retries: attempt.retries, throttled: attempt.throttled };
     let program = program(node, lease.run).await?;
-    Ok(match program.retry_policy().decide(&failure, tried, node.chance()) {
+    Ok(match program.retry_policy().decide(&failure, tried, node.workers.chance()) {
         Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: node.now() + delay_ms },
         Decision::Fail => hand_in_failed(failure),
         Decision::StopRun => {
@@ -100,8 +100,8 @@ async fn stop(node: &Node, run: RunId, reason: &str) -> Result<(), StoreError> {
     stopped.map(|_| ())
 }
 
-/// Scores get the versions of their columns, and a snapshot whose columns must stay shows no parts.
-async fn complete(node: &Node, run: RunId, ending: Ending) -> Result<Ending, Refused> {
+/// Adds the versions of their columns to scores; drops partial scores where the snapshot must keep its columns.
+async fn complete(node: &Node, run: RunId, ending: Ending) -> Result<Ending, ReportError> {
     Ok(match ending {
         Ending::Partial { .. } if run_facts(node, run).await?.0.keeps_columns() => Ending::None,
         Ending::Partial { scores } => Ending::Partial { scores: versioned(node, run, scores).await? },
@@ -113,7 +113,7 @@ async fn complete(node: &Node, run: RunId, ending: Ending) -> Result<Ending, Ref
     })
 }
 
-async fn versioned(node: &Node, run: RunId, mut scores: Vec<Score>) -> Result<Vec<Score>, Refused> {
+async fn versioned(node: &Node, run: RunId, mut scores: Vec<Score>) -> Result<Vec<Score>, ReportError> {
     if scores.iter().all(|score| !score.version.is_empty()) {
         return Ok(scores);
     }
@@ -121,18 +121,18 @@ async fn versioned(node: &Node, run: RunId, mut scores: Vec<Score>) -> Result<Ve
     for score in scores.iter_mut().filter(|score| score.version.is_empty()) {
         let Some(column) = columns.iter().find(|column| column.name == score.name) else {
             let known: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            let why = format!("the job has no evaluator {:?}, only: {}", score.name, known.join(", "));
-            return Err(Refused::Invalid(why));
+            let why = format!("unknown evaluator {:?}; the job has: {}", score.name, known.join(", "));
+            return Err(ReportError::Invalid(why));
         };
         score.version = column.version.clone();
     }
     Ok(scores)
 }
 
-async fn program(node: &Node, run: RunId) -> Result<Arc<dyn Program>, Refused> {
-    if let Some(course) = node.board().get(&run) {
-        return Ok(course.program.clone());
+async fn program(node: &Node, run: RunId) -> Result<Arc<dyn Program>, ReportError> {
+    if let Some(active) = node.active_runs().get(&run) {
+        return Ok(active.program.clone());
     }
     let run = node.store.run(run).await?;
-    program_of(node, &run).await?.1.map_err(|failure| Refused::Invalid(failure.to_string()))
+    program_of(node, &run).await?.1.map_err(|failure| ReportError::Invalid(failure.to_string()))
 }

@@ -11,11 +11,11 @@ use windrow_model::retry::RetryPolicy;
 use windrow_model::state::{Mode, Outcome};
 use windrow_model::step::{ContentKey, OnUnknown, Score, StepIntent, StepResult, Usage, Verdict};
 use windrow_model::store::{Ending, NewItem, Queue, Reads, Receipt, StepWrite};
-use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem, Workload};
+use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem, Workload};
 use windrow_model::{Clock, Json, RunId, SessionId};
 use windrow_store::memory::MemoryStore;
 
-use super::{Begun, Offer, Refused, Said, Word};
+use super::{LeasedItem, ReportError, ReportedEnding, StepDecision, WorkerReport};
 use crate::{Engine, Parts, Request, Settings, SystemClock, submit};
 
 const SOON: Duration = Duration::from_secs(10);
@@ -52,8 +52,8 @@ impl Program for Afar {
         1_000
     }
 
-    fn place(&self) -> Place {
-        Place::Elsewhere { needs: vec![self.needs.clone()] }
+    fn runs_on(&self) -> RunsOn {
+        RunsOn::Elsewhere { needs: vec![self.needs.clone()] }
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -133,12 +133,18 @@ impl World {
         worker
     }
 
-    async fn lease(&self, id: i64, worker: &RemoteWorker, want: usize, patience: Duration) -> Vec<Offer> {
-        self.engine.lease(SessionId(id), worker, want, patience).await.unwrap()
+    async fn lease(&self, id: i64, worker: &RemoteWorker, want: usize, max_wait: Duration) -> Vec<LeasedItem> {
+        self.engine.lease(SessionId(id), worker, want, max_wait).await.unwrap()
     }
 
-    async fn hear(&self, offer: &Offer, steps: Vec<StepWrite>, said: Said) -> Result<Receipt, Refused> {
-        let heard = self.engine.hear(vec![Word { lease: offer.claimed.lease, steps, said }]).await?;
+    async fn report(
+        &self,
+        offer: &LeasedItem,
+        steps: Vec<StepWrite>,
+        ending: ReportedEnding,
+    ) -> Result<Receipt, ReportError> {
+        let heard =
+            self.engine.accept_reports(vec![WorkerReport { lease: offer.claimed.lease, steps, ending }]).await?;
         Ok(heard[0])
     }
 }
@@ -171,11 +177,11 @@ fn intent() -> StepIntent {
     }
 }
 
-fn hand_in(name: &str) -> Said {
+fn hand_in(name: &str) -> ReportedEnding {
     let (version, reason) = (String::new(), String::new());
     let scores = vec![Score { name: name.into(), version, turn: 0, verdict: Verdict::Pass, value: Some(1.0), reason }];
     let (outcome, usage) = (Outcome::Succeeded, Usage::default());
-    Said::Ending(Ending::HandIn { outcome, scores, usage, latency_ms: 0, failure: None })
+    ReportedEnding::Ending(Ending::HandIn { outcome, scores, usage, latency_ms: 0, failure: None })
 }
 
 /// T5: within what the run allows, fairly, and only to who is able.
@@ -192,7 +198,7 @@ async fn items_are_dealt_to_able_workers_within_the_limits_of_the_runs() {
     let more = world.lease(2, &able, 4, SOON).await;
     assert!(more.iter().all(|offer| offer.claimed.lease.run == second), "the run with the fewest places comes first");
     for offer in &taken {
-        assert_eq!(world.hear(offer, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
+        assert_eq!(world.report(offer, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
     }
 }
 
@@ -205,18 +211,21 @@ async fn what_one_worker_finished_is_recalled_for_the_next() {
     let all = world.lease(2, &worker, 10, SOON).await;
     let [first, _, _, _, _, _, _, _, _, _] = &all[..] else { panic!("{} of ten items", all.len()) };
     let lease = first.claimed.lease;
-    assert_eq!(world.engine.begin_step(lease, 0, intent()).await.unwrap(), Begun::GoOn);
+    assert_eq!(world.engine.begin_step(lease, 0, intent()).await.unwrap(), StepDecision::Execute);
     let output = Json::of("made");
     let result = StepResult::Done { output: output.clone(), usage: Usage::default() };
     let finish = StepWrite::Finish { no: 0, result, shared: false };
-    assert_eq!(world.hear(first, vec![finish], Said::Ending(Ending::Release)).await.unwrap(), Receipt::Accepted);
+    assert_eq!(
+        world.report(first, vec![finish], ReportedEnding::Ending(Ending::Release)).await.unwrap(),
+        Receipt::Accepted
+    );
 
     let [second] = &world.lease(2, &worker, 1, SOON).await[..] else { panic!("one item") };
     assert_eq!((second.claimed.lease.attempt, second.next_step), (lease.attempt, 1));
     let begun = world.engine.begin_step(second.claimed.lease, second.next_step, intent()).await.unwrap();
-    assert_eq!(begun, Begun::Recalled { output, usage: Usage::default() });
+    assert_eq!(begun, StepDecision::Reuse { output, usage: Usage::default() });
     let stale = world.engine.begin_step(lease, 5, intent()).await.unwrap();
-    assert_eq!(stale, Begun::Refused(Receipt::Stale));
+    assert_eq!(stale, StepDecision::Rejected(Receipt::Stale));
 }
 
 #[tokio::test]
@@ -226,17 +235,17 @@ async fn a_failure_is_judged_by_the_policy_of_the_run_and_scores_get_their_versi
     world.submit("job", "gpu", 2).await;
     let offers = world.lease(2, &worker, 2, SOON).await;
     let [passing, lasting] = &offers[..] else { panic!("two items") };
-    let failed = |class| Said::Failed(Failure::new(class, "x"));
-    assert_eq!(world.hear(passing, Vec::new(), failed(ErrorClass::Network)).await.unwrap(), Receipt::Accepted);
-    assert_eq!(world.hear(lasting, Vec::new(), failed(ErrorClass::InvalidRequest)).await.unwrap(), Receipt::Accepted);
-    let attempts = |offer: &Offer| world.store.item(offer.claimed.lease.attempt.item());
+    let failed = |class| ReportedEnding::Failed(Failure::new(class, "x"));
+    assert_eq!(world.report(passing, Vec::new(), failed(ErrorClass::Network)).await.unwrap(), Receipt::Accepted);
+    assert_eq!(world.report(lasting, Vec::new(), failed(ErrorClass::InvalidRequest)).await.unwrap(), Receipt::Accepted);
+    let attempts = |offer: &LeasedItem| world.store.item(offer.claimed.lease.attempt.item());
     assert_eq!(attempts(passing).await.unwrap().attempts[0].outcome, Some(Outcome::Retried));
     assert_eq!(attempts(lasting).await.unwrap().attempts[0].outcome, Some(Outcome::Failed));
 
     let [next] = &world.lease(2, &worker, 1, SOON).await[..] else { panic!("one item") };
-    let unknown = world.hear(next, Vec::new(), hand_in("beauty")).await;
-    assert!(matches!(unknown, Err(Refused::Invalid(why)) if why.contains("exact")));
-    assert_eq!(world.hear(next, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
+    let unknown = world.report(next, Vec::new(), hand_in("beauty")).await;
+    assert!(matches!(unknown, Err(ReportError::Invalid(why)) if why.contains("exact")));
+    assert_eq!(world.report(next, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
     while attempts(next).await.unwrap().scores.is_empty() {
         tokio::task::yield_now().await;
     }

@@ -206,7 +206,7 @@ async fn node(world: Arc<World>, mut chance: fastrand::Rng) {
             biased;
             () = store.crash.notified() => drop(engine),
             () = tokio::time::sleep(life) => {
-                // A restart in good order, or in a hurry; a crash may still come in the middle of it.
+                // A restart in good assignment, or in a hurry; a crash may still come in the middle of it.
                 let leaving = async { if chance.bool() { engine.drain().await } else { engine.stop().await } };
                 tokio::select! {
                     biased;

@@ -90,11 +90,22 @@ pub fn read<C: Config>(
     context: LoadContext<'_>,
     problems: &mut Problems,
 ) -> Option<Checked> {
+    read_with(section, also, context, problems, C::check)
+}
+
+/// As [`read`], with another check.
+pub fn read_with<C: Config>(
+    section: &Section,
+    also: &[&str],
+    context: LoadContext<'_>,
+    problems: &mut Problems,
+    check: impl Fn(&C, &Environment) -> Vec<Issue>,
+) -> Option<Checked> {
     let mut config: C = section.read(also, problems)?;
     let mut issues = config.settle(context.folder);
     // What could not be settled would only be found wrong once more.
     if issues.is_empty() {
-        issues = config.check(context.environment);
+        issues = check(&config, context.environment);
     }
     let mut warnings = Vec::new();
     for issue in issues {

@@ -3,10 +3,11 @@
 
 use serde_json::Value;
 
-use windrow_model::workload::Place;
+use windrow_model::workload::RunsOn;
 
 use crate::definition::spec::ExperimentSpec;
 use windrow_jobfile::environment::SECRET;
+use windrow_jobfile::spec::Spec;
 
 /// What a `windrow worker` is able to do by itself. Of one version only: another one may read a frozen
 /// definition differently.
@@ -18,12 +19,12 @@ pub const WORKER: &str = "worker";
 /// Components that need files of the machine the job file lies on.
 const BOUND_TO_FILES: [&str; 3] = ["command", "python", "replay"];
 
-pub fn place(spec: &ExperimentSpec) -> Place {
+pub fn runs_on(spec: &ExperimentSpec) -> RunsOn {
     let own = (spec.target.kind != WORKER).then(|| CAPABILITY.to_owned());
     match &spec.worker {
-        Some(worker) => Place::Elsewhere { needs: own.into_iter().chain([worker.clone()]).collect() },
-        None if needs_files(spec) || names_a_secret(spec) => Place::Here,
-        None => Place::Anywhere { needs: own.into_iter().collect() },
+        Some(worker) => RunsOn::Elsewhere { needs: own.into_iter().chain([worker.clone()]).collect() },
+        None if needs_files(spec) || names_a_secret(spec) => RunsOn::Here,
+        None => RunsOn::Anywhere { needs: own.into_iter().collect() },
     }
 }
 

@@ -3,15 +3,16 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use windrow_model::Json;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::MessageTemplate;
-use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::Dataset;
 use windrow_jobfile::prices::PriceList;
+use windrow_jobfile::spec::Spec;
+
+pub const KIND: &str = "experiment";
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -44,6 +45,8 @@ pub struct ExperimentSpec {
     pub timeout_ms: i64,
     pub retry: RetryPolicy,
 }
+
+impl Spec for ExperimentSpec {}
 
 fn once() -> u32 {
     1
@@ -91,14 +94,5 @@ impl Over {
 
     fn is_turn(&self) -> bool {
         *self == Over::Turn
-    }
-}
-
-impl ExperimentSpec {
-    pub fn freeze(&self) -> (Json, String) {
-        let value = serde_json::to_value(self).expect("a definition serialises to JSON");
-        let spec = Json::from_text(canonical(&value));
-        let hash = blake3::hash(spec.as_str().as_bytes()).to_hex().to_string();
-        (spec, hash)
     }
 }

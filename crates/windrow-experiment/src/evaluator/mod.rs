@@ -9,7 +9,6 @@ mod chrf;
 mod code;
 mod contains;
 mod embedding;
-mod exact;
 mod graded;
 mod jaro_winkler;
 mod json_path;
@@ -26,7 +25,7 @@ mod pairwise;
 mod refusal;
 mod regex;
 mod rouge;
-mod starts_with;
+mod text_match;
 mod tool_calls;
 mod weighted;
 mod worker;
@@ -36,9 +35,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use windrow_model::Failure;
 use windrow_model::step::{Usage, Verdict};
 use windrow_model::workload::Halt;
-use windrow_model::{ErrorClass, Failure};
 
 use crate::calls::Calls;
 use crate::context::ComponentContext;
@@ -56,6 +55,8 @@ use jaro_winkler::JaroWinkler;
 use levenshtein::Levenshtein;
 use limit::{Cost, Latency, LimitConfig, Tokens};
 pub use page::page;
+use text_match::TextMatchConfig;
+use windrow_jobfile::spec::{self, thaw_config};
 use windrow_jobfile::template::Template;
 
 /// An evaluator's part of `docs/evaluators.md`.
@@ -88,14 +89,14 @@ impl EvaluatorKind {
 }
 
 pub const EVALUATORS: &[EvaluatorKind] = &[
-    EvaluatorKind::new("exact", 1, exact::DOC, read::<exact::ExactConfig>, exact::Exact::build),
+    EvaluatorKind::new("exact", 1, text_match::EXACT, read::<TextMatchConfig>, text_match::build_exact),
     EvaluatorKind::new("contains", 1, contains::DOC, read::<contains::ContainsConfig>, contains::Contains::build),
     EvaluatorKind::new(
         "starts_with",
         1,
-        starts_with::DOC,
-        read::<starts_with::StartsWithConfig>,
-        starts_with::StartsWith::build,
+        text_match::STARTS_WITH,
+        read::<TextMatchConfig>,
+        text_match::build_starts_with,
     ),
     EvaluatorKind::new("regex", 1, regex::DOC, read::<regex::RegexConfig>, regex::RegexMatch::build),
     EvaluatorKind::new("refusal", 1, refusal::DOC, read::<refusal::RefusalConfig>, refusal::Refusal::build),
@@ -250,12 +251,11 @@ pub fn find(name: &str) -> Option<&'static EvaluatorKind> {
 }
 
 fn thaw<C: DeserializeOwned>(config: Value) -> Result<C, Failure> {
-    serde_json::from_value(config).map_err(|error| unfit(&error.to_string()))
+    thaw_config("evaluator", config)
 }
 
 fn unfit(reason: &str) -> Failure {
-    let message = format!("the frozen evaluator does not fit this version: {reason}; submit the job file again");
-    Failure::new(ErrorClass::InvalidRequest, message)
+    spec::unfit("evaluator", reason)
 }
 
 fn template(text: &str) -> Result<Template, Failure> {

@@ -9,16 +9,15 @@ use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
 
 use windrow_model::retry::{Decision, RetryPolicy};
-use windrow_model::workload::{Column, Done, Halt, Journal, Place, Program, SourcePage, WorkItem};
-use windrow_model::{ErrorClass, Failure, Json};
+use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem};
+use windrow_model::{Failure, Json};
 
-use crate::KIND;
 use crate::calls::Calls;
 use crate::context::{ComponentContext, Rehearsal};
 use crate::conversation::Conversation;
 use crate::definition::conversation::USER;
 use crate::definition::message::{Message, Prompt, Role, transcript};
-use crate::definition::spec::{ExperimentSpec, NamedComponent, Over};
+use crate::definition::spec::{ExperimentSpec, KIND, NamedComponent, Over};
 use crate::definition::{placement, trials};
 use crate::evaluator::{Bound, Case, Evaluation};
 use crate::execution::user_simulator::UserSimulator;
@@ -28,6 +27,7 @@ use windrow_jobfile::dataset::{Library, Pager, Reading};
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
+use windrow_jobfile::spec::invalid_request;
 
 pub struct Experiment {
     pager: Pager,
@@ -41,7 +41,7 @@ pub struct Experiment {
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
-    place: Place,
+    runs_on: RunsOn,
 }
 
 /// Where the planning of a trial run stands.
@@ -75,10 +75,10 @@ impl Experiment {
         library: Option<Library>,
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, Failure> {
-        let place = placement::place(&spec);
+        let runs_on = placement::runs_on(&spec);
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
-        let prices = Prices::new(spec.prices, &environment).map_err(invalid)?;
+        let prices = Prices::new(spec.prices, &environment).map_err(invalid_request)?;
         let context = ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal };
         let bind = |component: NamedComponent| {
             let context = context.of_caller(&component.name);
@@ -89,14 +89,14 @@ impl Experiment {
             reading: spec.dataset.reading,
             trials: spec.trials,
             first: spec.first,
-            prompt: Prompt::new(&spec.messages).map_err(|error| invalid(error.message))?,
+            prompt: Prompt::new(&spec.messages).map_err(|error| invalid_request(error.message))?,
             target: target::build(&spec.target.kind, spec.target.config, &context)?,
             user: UserSimulator::prepare(spec.conversation, &context.of_caller(USER))?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
             cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
-            place,
+            runs_on,
         })
     }
 
@@ -124,13 +124,13 @@ impl Experiment {
     /// Asks the target; the question joins the history.
     async fn ask(&self, turn: usize, variables: &Value, execution: &mut ItemExecution<'_>) -> Result<Answer, Halt> {
         let rendered = self.prompt.render(variables, &mut execution.history);
-        let messages = rendered.map_err(|error| invalid(error.message))?;
+        let messages = rendered.map_err(|error| invalid_request(error.message))?;
         let question =
             Question { messages: &messages, conversation: &execution.conversation, turn, trial: execution.trial };
         let request = self.target.request(&question)?;
         let calls = self.calls("", turn, execution);
         if execution.item.rescore && !calls.knows(&*self.target, &request) {
-            return Err(invalid("a rescore never calls the target, and this answer is not recorded").into());
+            return Err(invalid_request("a rescore never calls the target, and this answer is not recorded").into());
         }
         calls.send(TARGET, &*self.target, request).await
     }
@@ -192,7 +192,9 @@ impl Program for Experiment {
         let Some(first) = self.first else { return self.pager.page(cursor, limit).await };
         let read: FirstRows = match cursor {
             None => FirstRows::default(),
-            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
+            Some(cursor) => {
+                cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
+            }
         };
         let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.trials as usize);
         let page = self.pager.page(read.cursor.as_ref(), limit.min(wanted.saturating_sub(read.items))).await?;
@@ -203,13 +205,16 @@ impl Program for Experiment {
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
         if item.rollback {
-            return Err(invalid("an experiment changes nothing and cannot be rolled back").into());
+            return Err(invalid_request("an experiment changes nothing and cannot be rolled back").into());
         }
-        let row = item.input.parse().map_err(|error| invalid(format!("the row is not a JSON object: {error}")))?;
-        let trial = trials::number(&row, self.trials);
         let row =
-            self.reading.read(row).map_err(|why| invalid(format!("the row is not of the dataset's shape: {why}")))?;
-        let conversation = Conversation::of(row).map_err(invalid)?;
+            item.input.parse().map_err(|error| invalid_request(format!("the row is not a JSON object: {error}")))?;
+        let trial = trials::number(&row, self.trials);
+        let row = self
+            .reading
+            .read(row)
+            .map_err(|why| invalid_request(format!("the row is not of the dataset's shape: {why}")))?;
+        let conversation = Conversation::of(row).map_err(invalid_request)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
         let mut execution = ItemExecution { item, journal, conversation, trial, history, whole, done };
         let mut last = None;
@@ -235,15 +240,11 @@ impl Program for Experiment {
         KIND
     }
 
-    fn place(&self) -> Place {
-        self.place.clone()
+    fn runs_on(&self) -> RunsOn {
+        self.runs_on.clone()
     }
 
     fn columns(&self) -> Vec<Column> {
         self.evaluators.iter().map(Bound::column).collect()
     }
-}
-
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, message)
 }

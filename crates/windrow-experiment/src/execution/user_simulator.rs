@@ -12,6 +12,7 @@ use crate::conversation::Conversation;
 use crate::definition::conversation::{ConversationMode, Simulated, USER};
 use crate::definition::message::{Message, Role};
 use crate::target::{self, Answer, Target};
+use windrow_jobfile::spec::invalid_request;
 use windrow_jobfile::template::{Template, Variables};
 
 const INSTRUCTIONS: &str = "You play a person who talks to an assistant. Stay in character and never say that you are a \
@@ -96,13 +97,13 @@ impl SimulatedUser {
         calls: &Calls<'_>,
     ) -> Result<Option<String>, Halt> {
         let row = minijinja::Value::from_object(variables.clone());
-        let rendered = |template: &Template| template.render(&row).map_err(|error| invalid(error.message));
+        let rendered = |template: &Template| template.render(&row).map_err(|error| invalid_request(error.message));
         let part = variables
             .with("persona", rendered(&self.persona)?)
             .with("goal", rendered(&self.goal)?)
             .with("stop", self.stop.as_str());
         let instructions = self.instructions.render(&minijinja::Value::from_object(part));
-        let content = instructions.map_err(|error| invalid(error.message))?;
+        let content = instructions.map_err(|error| invalid_request(error.message))?;
         let mut messages = vec![Message { role: Role::System, content }];
         messages.push(Message { role: Role::User, content: OPENING.to_owned() });
         messages.extend(history.iter().map(with_roles_exchanged));
@@ -129,9 +130,5 @@ fn with_roles_exchanged(message: &Message) -> Message {
 }
 
 fn compiled(text: &str) -> Result<Template, Failure> {
-    Template::new(text).map_err(|error| invalid(error.message))
-}
-
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, message)
+    Template::new(text).map_err(|error| invalid_request(error.message))
 }

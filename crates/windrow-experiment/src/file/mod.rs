@@ -13,14 +13,14 @@ pub mod target;
 mod trials;
 mod worker;
 
-use crate::KIND;
 use crate::definition::component::LoadContext;
-use crate::definition::spec::ExperimentSpec;
+use crate::definition::spec::{ExperimentSpec, KIND};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, Depth, HEADER_FIELDS, Header, Section};
+use windrow_jobfile::spec::Spec;
 
 const FIELDS: &[&str] = &[
     "dataset",
@@ -111,25 +111,10 @@ pub fn load(
         first: None,
         worker: header.worker.clone(),
     };
-    let (spec, spec_hash) = spec.freeze();
+    let frozen = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
-    let warnings = warnings.chain(prices::unknown(&prices.all, &spec));
+    let warnings = warnings.chain(prices::unknown(&prices.all, &frozen.0));
     fit.warnings.splice(0..0, warnings);
-    let limits = header.limits();
-    Some(LoadedJob {
-        name: header.name,
-        description: header.description,
-        kind: KIND,
-        workspace: header.workspace,
-        labels: header.labels,
-        priority: header.priority,
-        limits,
-        rollout: None,
-        schedule: header.schedule,
-        worker: header.worker,
-        spec,
-        spec_hash,
-        rows: fit.rows * u64::from(trials.count),
-        warnings: fit.warnings,
-    })
+    let rows = fit.rows * u64::from(trials.count);
+    Some(LoadedJob { warnings: fit.warnings, ..header.into_job(KIND, frozen, rows) })
 }

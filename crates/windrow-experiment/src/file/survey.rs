@@ -9,7 +9,7 @@ use minijinja::value::Value;
 
 use crate::conversation::Conversation;
 use crate::definition::message::{Message, Role};
-use windrow_jobfile::dataset::{BadRow, Dataset, Library, Place, ReadError, Reading, Row};
+use windrow_jobfile::dataset::{BadRow, Dataset, Library, Position, ReadError, Reading, Row};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
 use windrow_jobfile::template::{HISTORY, Template};
@@ -76,7 +76,7 @@ impl Survey {
     ) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
-        let mut rows = match dataset.source.open(library, Place::START) {
+        let mut rows = match dataset.source.open(library, Position::START) {
             Ok(rows) => rows,
             Err(ReadError::File(error)) => return Err(error),
             Err(ReadError::Row(bad)) => {

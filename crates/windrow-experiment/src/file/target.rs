@@ -42,7 +42,7 @@ pub fn read(
         let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
-    let checked = (kind.read)(&config, &[], context, problems)?;
+    let checked = kind.read(&config, &[], context, problems)?;
     wishes.extend(fit::wishes_of(&checked, true, problems));
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
     Some(TargetSection { component, messages, wishes, warnings: checked.warnings })

@@ -1,5 +1,5 @@
 //! What an experiment asks: a model, a service, or outputs recorded earlier. A target is one file
-//! here and one line in [`TARGETS`].
+//! here and one line in [`OTHERS`].
 
 mod account;
 mod chat;
@@ -11,7 +11,7 @@ mod replay;
 mod select;
 pub mod worker;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -23,21 +23,31 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::context::ComponentContext;
 use crate::conversation::Conversation;
-use crate::definition::component;
+use crate::definition::component::{self, Checked, LoadContext};
 use crate::definition::message::Message;
 use crate::process;
-use chat::{Chat, PROVIDERS, SettingsOf};
+use chat::{Chat, PROVIDERS, Provider, Settings};
 pub use chat::{Embeddings, has_embeddings};
 pub use select::{chosen, read_model};
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Section;
+use windrow_jobfile::spec::thaw_config;
 
 type Build = fn(Value, &ComponentContext) -> Result<Arc<dyn Target>, Failure>;
 
+#[derive(Clone, Copy)]
 pub struct TargetKind {
     pub name: &'static str,
     asked: Asked,
-    pub read: component::Read,
-    build: Build,
+    component: Built,
+}
+
+#[derive(Clone, Copy)]
+enum Built {
+    /// A chat model.
+    Model(&'static Provider),
+    By(component::Read, Build),
 }
 
 /// What a target is asked with.
@@ -51,6 +61,33 @@ enum Asked {
 }
 
 impl TargetKind {
+    const fn new(name: &'static str, asked: Asked, read: component::Read, build: Build) -> Self {
+        Self { name, asked, component: Built::By(read, build) }
+    }
+
+    pub fn read(
+        &self,
+        section: &Section,
+        also: &[&str],
+        context: LoadContext<'_>,
+        problems: &mut Problems,
+    ) -> Option<Checked> {
+        match self.component {
+            Built::By(read, _) => read(section, also, context, problems),
+            Built::Model(provider) => {
+                let check = |settings: &Settings, environment: &Environment| settings.check(provider, environment);
+                component::read_with(section, also, context, problems, check)
+            }
+        }
+    }
+
+    fn build(&self, config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
+        match self.component {
+            Built::By(_, build) => build(config, context),
+            Built::Model(provider) => Chat::build(provider, config, context),
+        }
+    }
+
     /// Whether it is asked with messages, so that the job file must have a prompt.
     pub fn needs_prompt(&self, config: &Section) -> bool {
         match self.asked {
@@ -70,62 +107,28 @@ pub fn models() -> impl Iterator<Item = &'static str> {
     TARGETS.iter().filter(|kind| kind.asked == Asked::Messages).map(|kind| kind.name)
 }
 
-pub const TARGETS: &[TargetKind] = &[
-    model::<0>(),
-    model::<1>(),
-    model::<2>(),
-    model::<3>(),
-    model::<4>(),
-    model::<5>(),
-    model::<6>(),
-    model::<7>(),
-    model::<8>(),
-    model::<9>(),
-    model::<10>(),
-    model::<11>(),
-    model::<12>(),
-    model::<13>(),
-    model::<14>(),
-    model::<15>(),
-    model::<16>(),
-    model::<17>(),
-    TargetKind { name: "http", asked: Asked::Row, read: component::read::<http::HttpConfig>, build: http::Http::build },
-    TargetKind {
-        name: "command",
-        asked: Asked::Row,
-        read: process::read::<process::CommandConfig, code::CodeConfig>,
-        build: code::Code::build,
-    },
-    TargetKind {
-        name: "python",
-        asked: Asked::Row,
-        read: process::read::<process::PythonConfig, code::CodeConfig>,
-        build: code::Code::build,
-    },
-    TargetKind {
-        name: "recorded",
-        asked: Asked::Row,
-        read: component::read::<recorded::RecordedConfig>,
-        build: recorded::Recorded::build,
-    },
-    TargetKind {
-        name: "worker",
-        asked: Asked::Row,
-        read: component::read::<worker::WorkerConfig>,
-        build: worker::Worker::build,
-    },
-    TargetKind { name: "replay", asked: Asked::AsInner, read: replay::read, build: replay::Replay::build },
-];
-
-/// A chat model of the provider in that line of the table.
-const fn model<const PROVIDER: usize>() -> TargetKind {
-    TargetKind {
-        name: PROVIDERS[PROVIDER].name,
+pub static TARGETS: LazyLock<Vec<TargetKind>> = LazyLock::new(|| {
+    let models = PROVIDERS.iter().map(|provider| TargetKind {
+        name: provider.name,
         asked: Asked::Messages,
-        read: component::read::<SettingsOf<PROVIDER>>,
-        build: Chat::build::<PROVIDER>,
-    }
-}
+        component: Built::Model(provider),
+    });
+    models.chain(OTHERS.iter().copied()).collect()
+});
+
+const OTHERS: &[TargetKind] = &[
+    TargetKind::new("http", Asked::Row, component::read::<http::HttpConfig>, http::Http::build),
+    TargetKind::new(
+        "command",
+        Asked::Row,
+        process::read::<process::CommandConfig, code::CodeConfig>,
+        code::Code::build,
+    ),
+    TargetKind::new("python", Asked::Row, process::read::<process::PythonConfig, code::CodeConfig>, code::Code::build),
+    TargetKind::new("recorded", Asked::Row, component::read::<recorded::RecordedConfig>, recorded::Recorded::build),
+    TargetKind::new("worker", Asked::Row, component::read::<worker::WorkerConfig>, worker::Worker::build),
+    TargetKind::new("replay", Asked::AsInner, replay::read, replay::Replay::build),
+];
 
 /// One question of one turn.
 pub struct Question<'a> {
@@ -219,9 +222,9 @@ pub fn build(kind: &str, config: Value, context: &ComponentContext) -> Result<Ar
     let found = find(kind).ok_or_else(|| {
         Failure::new(ErrorClass::InvalidRequest, format!("this version has no target `{kind}`; use a newer one"))
     })?;
-    let Some(rehearsal) = &context.rehearsal else { return (found.build)(config, context) };
+    let Some(rehearsal) = &context.rehearsal else { return found.build(config, context) };
     let part = rehearsed::Part::new(kind, &config, context);
-    Ok(Arc::new(rehearsed::Rehearsed::new((found.build)(config, context)?, part, rehearsal.clone())))
+    Ok(Arc::new(rehearsed::Rehearsed::new(found.build(config, context)?, part, rehearsal.clone())))
 }
 
 /// Whether calls of a component are paid by the token, so that a missing price matters. What runs on
@@ -235,10 +238,7 @@ pub fn has_price(kind: &str, config: &Value) -> bool {
 
 /// A frozen configuration back as its structure.
 fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {
-    serde_json::from_value(config).map_err(|error| {
-        let message = format!("the frozen target does not fit this version: {error}; submit the job file again");
-        Failure::new(ErrorClass::InvalidRequest, message)
-    })
+    thaw_config("target", config)
 }
 
 #[cfg(test)]
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn every_target_has_its_place_in_the_docs() {
         let page = include_str!("../../../../docs/targets.md");
-        for kind in TARGETS {
+        for kind in TARGETS.iter() {
             assert!(page.contains(&format!("`{}`", kind.name)), "docs/targets.md says nothing of `{}`", kind.name);
         }
     }

@@ -42,7 +42,7 @@ pub fn read_model(section: Section, context: LoadContext<'_>, problems: &mut Pro
         problems.add(at, message, format!("use one of: {}", models.join(", ")));
         return None;
     }
-    let checked = (kind.read)(&config, &[], context, problems)?;
+    let checked = kind.read(&config, &[], context, problems)?;
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
     Some(ModelSection { component, warnings: checked.warnings })
 }

@@ -1,7 +1,7 @@
 //! `worker:` in a job file: who may do the items, and what fits together (B9).
 
 use windrow_experiment::CAPABILITY;
-use windrow_model::workload::{Column, Place};
+use windrow_model::workload::{Column, RunsOn};
 
 use crate::fixture::{Folder, job, prepare, program};
 
@@ -18,13 +18,13 @@ fn report(yaml: &str) -> String {
 async fn a_job_says_who_may_do_its_items() {
     let plain = job("http://127.0.0.1:1/v1", "");
     let needs = vec![CAPABILITY.to_owned()];
-    assert_eq!(program(&plain, ROWS).await.1.place(), Place::Anywhere { needs: needs.clone() });
+    assert_eq!(program(&plain, ROWS).await.1.runs_on(), RunsOn::Anywhere { needs: needs.clone() });
     let named = job("http://127.0.0.1:1/v1", "worker: gpu-box\n");
     let both = [needs, vec!["gpu-box".to_owned()]].concat();
-    assert_eq!(program(&named, ROWS).await.1.place(), Place::Elsewhere { needs: both });
-    assert_eq!(program(OWN, ROWS).await.1.place(), Place::Elsewhere { needs: vec!["gpu-box".to_owned()] });
+    assert_eq!(program(&named, ROWS).await.1.runs_on(), RunsOn::Elsewhere { needs: both });
+    assert_eq!(program(OWN, ROWS).await.1.runs_on(), RunsOn::Elsewhere { needs: vec!["gpu-box".to_owned()] });
     let bound = plain.replace("- exact: {", "- not: { command: { run: ['true'] } }\n  - exact: {");
-    assert_eq!(program(&bound, ROWS).await.1.place(), Place::Here, "its files are on this machine");
+    assert_eq!(program(&bound, ROWS).await.1.runs_on(), RunsOn::Here, "its files are on this machine");
 }
 
 #[tokio::test]

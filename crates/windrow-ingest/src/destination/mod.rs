@@ -18,10 +18,10 @@ use serde_json::Value;
 use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
-use super::file::Read;
 use super::record::{Record, Rejected};
-use super::spec::Component;
+use super::spec::{Component, Read};
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 
 /// What is committed together.
 #[derive(Debug)]
@@ -89,6 +89,6 @@ pub const DESTINATIONS: &[DestinationKind] =
 
 pub fn build(component: &Component, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
     let kind = DESTINATIONS.iter().find(|kind| kind.name == component.kind);
-    let kind = kind.ok_or_else(|| super::unfit(format!("there is no destination {:?}", component.kind)))?;
+    let kind = kind.ok_or_else(|| invalid_request(format!("there is no destination {:?}", component.kind)))?;
     (kind.build)(component.config.clone(), environment)
 }

@@ -1,20 +1,20 @@
 //! A plan's job file: reads its sections and freezes the definition.
 
-use serde_json::Value;
 use windrow_model::ErrorClass;
 use windrow_model::ingest::Origin;
 use windrow_model::retry::Reaction;
 
+use super::batch;
 use super::destination::DESTINATIONS;
 use super::slicing::Slicing;
 use super::source::SOURCES;
-use super::spec::{Component, IngestSpec, Rules, expr_hash};
-use super::{KIND, batch};
+use super::spec::{Component, IngestSpec, KIND, Read, Rules, expr_hash};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
+use windrow_jobfile::spec::Spec;
 
 mod rules;
 mod slices;
@@ -71,32 +71,13 @@ pub fn load(
     let plan = format!("{}/{}", header.workspace, header.name);
     let rows = slicing.count(jiff::Timestamp::now());
     let spec = IngestSpec { plan, origin, source, slicing, destination, rules, retry };
-    let (spec, spec_hash) = spec.freeze();
     let mut limits = header.limits();
     limits.max_losses = MAX_LOSSES;
     if !is_given("concurrency") {
         limits.concurrency = CONCURRENCY;
     }
-    Some(LoadedJob {
-        name: header.name,
-        description: header.description,
-        kind: KIND,
-        workspace: header.workspace,
-        labels: header.labels,
-        priority: header.priority,
-        limits,
-        rollout: None,
-        schedule: header.schedule,
-        worker: None,
-        spec,
-        spec_hash,
-        rows,
-        warnings: Vec::new(),
-    })
+    Some(LoadedJob { limits, worker: None, ..header.into_job(KIND, spec.freeze(), rows) })
 }
-
-/// Reads and checks the section of one kind of source or destination; gives its configuration.
-pub type Read = fn(&Section, Base<'_>, &mut Problems) -> Option<Value>;
 
 /// `source` and `destination` name one of several kinds.
 fn component(

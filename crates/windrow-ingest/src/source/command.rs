@@ -16,11 +16,11 @@ use windrow_model::workload::{Halt, Journal};
 use super::process::{Process, replayed};
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::http_client::ms_since;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "command", read, build, provenance };
 
@@ -57,26 +57,26 @@ fn provenance(config: &Value) -> String {
 }
 
 fn build(config: Value, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let known = Known::of(&config, means.environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    Ok(Arc::new(CommandSource { config, known }))
+    let refs = ResolvedRefs::of(&config, means.environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    Ok(Arc::new(CommandSource { config, refs }))
 }
 
 struct CommandSource {
     config: Config,
-    known: Known,
+    refs: ResolvedRefs,
 }
 
 #[async_trait]
 impl Source for CommandSource {
     async fn open(&self, slice: &Slice, at: &Checkpoint) -> Result<Box<dyn Pages>, Failure> {
         let (state, taken) = replayed(at);
-        let words: Vec<String> = self.config.run.iter().map(|word| self.known.fill(word)).collect();
-        let given = self.config.env.iter().map(|(name, value)| (name.clone(), self.known.fill(value)));
+        let words: Vec<String> = self.config.run.iter().map(|word| self.refs.fill(word)).collect();
+        let given = self.config.env.iter().map(|(name, value)| (name.clone(), self.refs.fill(value)));
         let told = [("WINDROW_CHECKPOINT", state.to_string()), ("WINDROW_SLICE", slice.variables().to_string())];
         let told = told.into_iter().filter(|(_, value)| value != "null").map(|(name, value)| (name.to_owned(), value));
         let variables: Vec<(String, String)> = given.chain(told).collect();
-        let process = Process::start(&words, &self.config.folder, &variables, self.known.secret())?;
+        let process = Process::start(&words, &self.config.folder, &variables, self.refs.secret())?;
         Ok(Box::new(CommandPages { process, state, taken }))
     }
 }

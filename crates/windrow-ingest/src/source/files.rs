@@ -14,11 +14,11 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use crate::unfit;
 use windrow_jobfile::dataset::{self, DatasetFile, Format, ReadError, Rows};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::http_client::ms_since;
 use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "files", read, build, provenance };
 
@@ -69,12 +69,12 @@ fn provenance(config: &Value) -> String {
 }
 
 fn build(config: Value, _: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
-    Ok(Arc::new(Files { config: serde_json::from_value(config).map_err(|error| unfit(error.to_string()))? }))
+    Ok(Arc::new(Files { config: serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))? }))
 }
 
 /// All that fit, by name.
 fn files(config: &Config) -> Result<Vec<PathBuf>, Failure> {
-    let found = glob::glob(&config.path).map_err(|error| unfit(format!("{}: {error}", config.path)))?;
+    let found = glob::glob(&config.path).map_err(|error| invalid_request(format!("{}: {error}", config.path)))?;
     let is_inside = |file: &PathBuf| match &config.within {
         Some(folder) => file.canonicalize().is_ok_and(|real| real.starts_with(folder)),
         None => true,
@@ -103,14 +103,15 @@ struct Files {
 struct At {
     file: PathBuf,
     /// `None`: the file was read to its end.
-    place: Option<dataset::Place>,
+    place: Option<dataset::Position>,
 }
 
 #[async_trait]
 impl Source for Files {
     async fn open(&self, _slice: &Slice, at: &Checkpoint) -> Result<Box<dyn Pages>, Failure> {
         let at = at.position.as_ref().or(at.since.as_ref()).cloned();
-        let at: Option<At> = at.map(serde_json::from_value).transpose().map_err(|error| unfit(error.to_string()))?;
+        let at: Option<At> =
+            at.map(serde_json::from_value).transpose().map_err(|error| invalid_request(error.to_string()))?;
         let config = self.config.clone();
         let opened = tokio::task::spawn_blocking(move || {
             let all = files(&config)?;
@@ -187,7 +188,7 @@ impl Reader {
         {
             self.last = self.open.take().map(|open| open.path);
         }
-        let place = self.open.as_ref().map(|open| At { file: open.path.clone(), place: Some(open.rows.place()) });
+        let place = self.open.as_ref().map(|open| At { file: open.path.clone(), place: Some(open.rows.position()) });
         let at = place.or_else(|| self.last.clone().map(|file| At { file, place: None }));
         let after = at.map(|at| serde_json::to_value(at).expect("a place serialises to JSON"));
         Ok(Page {
@@ -205,16 +206,16 @@ impl Reader {
         if self.open.is_none() {
             let Some(path) = self.rest.pop() else { return Ok(None) };
             let place = self.resume.take().filter(|at| at.file == path).and_then(|at| at.place);
-            self.open = Some(self.open_at(path, place.unwrap_or(dataset::Place::START))?);
+            self.open = Some(self.open_at(path, place.unwrap_or(dataset::Position::START))?);
         }
         Ok(self.open.as_mut())
     }
 
-    fn open_at(&self, path: PathBuf, place: dataset::Place) -> Result<Open, Failure> {
+    fn open_at(&self, path: PathBuf, place: dataset::Position) -> Result<Open, Failure> {
         let broken =
             |error: &dyn std::fmt::Display| Failure::new(ErrorClass::Server, format!("{}: {error}", path.display()));
         let file = named(&path, &self.config)
-            .ok_or_else(|| unfit(format!("the name of {} does not say its format", path.display())))?;
+            .ok_or_else(|| invalid_request(format!("the name of {} does not say its format", path.display())))?;
         let unpacked = match is_gzip(&path) {
             true => Some(unpack(&path).map_err(|error| broken(&error))?),
             false => None,

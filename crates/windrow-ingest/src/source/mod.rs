@@ -18,10 +18,10 @@ use windrow_model::ingest::{Checkpoint, Slice};
 use windrow_model::retry::RetryPolicy;
 use windrow_model::workload::{Halt, Journal};
 
-use super::file::Read;
 use super::record::Table;
-use super::spec::Component;
+use super::spec::{Component, Read};
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 
 #[async_trait]
 pub trait Source: Send + Sync {
@@ -77,6 +77,6 @@ pub const SOURCES: &[SourceKind] = &[rest::KIND, files::KIND, command::KIND, sin
 
 pub fn build(component: &Component, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
     let kind = SOURCES.iter().find(|kind| kind.name == component.kind);
-    let kind = kind.ok_or_else(|| super::unfit(format!("there is no source {:?}", component.kind)))?;
+    let kind = kind.ok_or_else(|| invalid_request(format!("there is no source {:?}", component.kind)))?;
     (kind.build)(component.config.clone(), means)
 }

@@ -13,6 +13,7 @@ use windrow_model::ingest::Checkpoint;
 use windrow_model::{ErrorClass, Failure};
 
 use windrow_jobfile::http_client::Secret;
+use windrow_jobfile::spec::invalid_request;
 
 const KEPT_LINES: usize = 20;
 const KEPT_CHARS: usize = 500;
@@ -42,12 +43,12 @@ impl Process {
         variables: &[(String, String)],
         secret: Secret,
     ) -> Result<Self, Failure> {
-        let (program, arguments) = words.split_first().ok_or_else(|| crate::unfit("the command is empty"))?;
+        let (program, arguments) = words.split_first().ok_or_else(|| invalid_request("the command is empty"))?;
         let mut command = Command::new(program);
         command.args(arguments).current_dir(folder).envs(variables.iter().cloned());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         let mut child =
-            command.spawn().map_err(|error| crate::unfit(format!("`{program}` cannot be started: {error}")))?;
+            command.spawn().map_err(|error| invalid_request(format!("`{program}` cannot be started: {error}")))?;
         let lines = BufReader::with_capacity(256 * 1024, child.stdout.take().expect("it was piped")).lines();
         let said = Arc::new(Mutex::new(VecDeque::new()));
         let mut errors = BufReader::new(child.stderr.take().expect("it was piped")).lines();

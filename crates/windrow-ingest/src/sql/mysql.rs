@@ -1,14 +1,13 @@
-//! MySQL and MariaDB. `require_ssl=true` in the URL insists on TLS.
+//! MySQL and MariaDB.
 
 use std::time::Duration;
 
+use mysql::Conn;
 use mysql::prelude::Queryable;
-use mysql::{Conn, Opts, OptsBuilder};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::{ErrorClass, Failure};
+use windrow_sql::mysql::Address;
 
-use crate::unfit;
-
-const CONNECT: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(300);
 
 pub fn is_url(url: &str) -> bool {
@@ -17,14 +16,9 @@ pub fn is_url(url: &str) -> bool {
 
 /// In a session where a value that does not fit is an error, and never cut short.
 pub fn connect(url: &str) -> Result<Conn, Failure> {
-    let url = url.replacen("mariadb://", "mysql://", 1);
-    let opts = Opts::from_url(&url).map_err(|error| unfit(format!("the URL of the database: {error}")))?;
-    let opts = OptsBuilder::from_opts(opts)
-        .tcp_connect_timeout(Some(CONNECT))
-        .read_timeout(Some(SILENCE))
-        .write_timeout(Some(SILENCE))
-        .stmt_cache_size(Some(64));
-    let mut conn = Conn::new(opts).map_err(|error| failure(&error))?;
+    let address = Address::parse(url).map_err(|error| invalid_request(format!("the URL of the database: {error}")))?;
+    let options = address.options().read_timeout(Some(SILENCE)).write_timeout(Some(SILENCE)).stmt_cache_size(Some(64));
+    let mut conn = address.connect(options).map_err(|error| failure(&error))?;
     let settings =
         "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO', time_zone = '+00:00'";
     conn.query_drop(settings).map_err(|error| failure(&error))?;

@@ -1,22 +1,11 @@
-//! PostgreSQL. TLS is used where the server has it, and always checks whom it talks to; `sslmode=require` in the
-//! URL insists on it, `sslmode=disable` does without.
+//! PostgreSQL.
 
 use std::ops::{Deref, DerefMut};
-use std::str::FromStr;
-use std::sync::Arc;
-use std::time::Duration;
 
-use postgres::config::SslMode;
-use postgres::{Client, Config, NoTls};
-use rustls::{ClientConfig, RootCertStore};
-use tokio_postgres_rustls::MakeRustlsConnect;
+use postgres::Client;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::{ErrorClass, Failure};
-
-use crate::unfit;
-
-const CONNECT: Duration = Duration::from_secs(10);
-/// A server that has gone without a word is noticed after this long.
-const SILENCE: Duration = Duration::from_secs(30);
+use windrow_sql::postgres::Address;
 
 /// A connection. Saying goodbye to the server blocks, so it is done on a thread of its own, wherever this is dropped.
 pub struct Session(Option<Client>);
@@ -47,29 +36,9 @@ pub fn is_url(url: &str) -> bool {
 }
 
 pub fn connect(url: &str) -> Result<Session, Failure> {
-    let plain = url.replace("sslmode=verify-full", "sslmode=require").replace("sslmode=verify-ca", "sslmode=require");
-    let mut config = Config::from_str(&plain).map_err(|error| unfit(format!("the URL of the database: {error}")))?;
-    config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE).keepalives_idle(SILENCE);
-    if config.get_application_name().is_none() {
-        config.application_name("windrow ingest");
-    }
-    let connected = match config.get_ssl_mode() {
-        SslMode::Disable => config.connect(NoTls),
-        _ => config.connect(tls()?),
-    };
-    connected.map(|client| Session(Some(client))).map_err(|error| failure(&error))
-}
-
-fn tls() -> Result<MakeRustlsConnect, Failure> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unfit(format!("TLS: {error}")))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(MakeRustlsConnect::new(config))
+    let address = Address::parse(url, "windrow ingest")
+        .map_err(|error| invalid_request(format!("the URL of the database: {error}")))?;
+    address.connect().map(|client| Session(Some(client))).map_err(|error| failure(&error))
 }
 
 /// What an error means to whoever may try again.

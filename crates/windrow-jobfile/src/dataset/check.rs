@@ -10,7 +10,7 @@ use serde_json::Value;
 use windrow_model::Json;
 use windrow_model::dataset::Digest;
 
-use super::{BadRow, DatasetFile, Place, Profile, ReadError, Row};
+use super::{BadRow, DatasetFile, Position, Profile, ReadError, Row};
 use crate::diagnostics::{About, Problem, Report};
 
 /// Bad rows shown one by one; the rest are counted.
@@ -56,7 +56,7 @@ impl RowSchema {
         let value = Value::Object(fields);
         let mut errors = self.validator.iter_errors(&value);
         if let Some(first) = errors.next() {
-            let place = match first.instance_path().as_str() {
+            let position = match first.instance_path().as_str() {
                 "" => String::new(),
                 path => format!(" at {path}"),
             };
@@ -64,7 +64,7 @@ impl RowSchema {
                 0 => String::new(),
                 n => format!(" (and {n} more)"),
             };
-            let message = format!("the schema does not allow this row{place}: {first}{more}");
+            let message = format!("the schema does not allow this row{position}: {first}{more}");
             return Err(BadRow::new(line, &text, message, "correct the row, or import it with another `--schema`"));
         }
         drop(errors);
@@ -89,7 +89,7 @@ pub fn check(file: &DatasetFile, shown: &str, schema: Option<&RowSchema>, seen: 
             bad.push(row.problem(shown));
         }
     };
-    match file.open(Place::START) {
+    match file.open(Position::START) {
         Err(ReadError::Row(row)) => add(row),
         Err(ReadError::File(error)) => return Err(unreadable(shown, &error)),
         Ok(mut rows) => {

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 
-use super::{BadRow, Place, ReadError, Row, Rows};
+use super::{BadRow, Position, ReadError, Row, Rows};
 use crate::template::Fields;
 
 pub struct CsvRows {
@@ -13,11 +13,11 @@ pub struct CsvRows {
     record: csv::StringRecord,
     /// Read ahead to find out whether the file ends here.
     ahead: Option<Result<bool, csv::Error>>,
-    place: Place,
+    position: Position,
 }
 
 impl CsvRows {
-    pub fn new(mut file: File, delimiter: Option<char>, place: Place) -> Result<Self, ReadError> {
+    pub fn new(mut file: File, delimiter: Option<char>, position: Position) -> Result<Self, ReadError> {
         file.seek(SeekFrom::Start(0))?;
         let delimiter = delimiter.and_then(|given| u8::try_from(given).ok()).unwrap_or(b',');
         // Flexible, so that a ragged row is one bad row and the next can still be read.
@@ -25,23 +25,23 @@ impl CsvRows {
         let headers = reader.headers().map_err(|error| bad_header(&error))?;
         let columns: Vec<String> = headers.iter().map(str::to_owned).collect();
         check_columns(&columns)?;
-        if place != Place::START {
-            let mut position = csv::Position::new();
-            position.set_byte(place.offset).set_line(place.line);
-            reader.seek(position).map_err(std::io::Error::other)?;
+        if position != Position::START {
+            let mut start = csv::Position::new();
+            start.set_byte(position.offset).set_line(position.line);
+            reader.seek(start).map_err(std::io::Error::other)?;
         }
-        let mut rows = Self { reader, columns, record: csv::StringRecord::new(), ahead: None, place };
-        rows.place = rows.reader_place();
+        let mut rows = Self { reader, columns, record: csv::StringRecord::new(), ahead: None, position };
+        rows.position = rows.reader_position();
         Ok(rows)
     }
 
-    fn reader_place(&self) -> Place {
+    fn reader_position(&self) -> Position {
         let position = self.reader.position();
-        Place { offset: position.byte(), line: position.line() }
+        Position { offset: position.byte(), line: position.line() }
     }
 
     fn row(&self) -> Result<Row, BadRow> {
-        let line = self.record.position().map_or(self.place.line, csv::Position::line);
+        let line = self.record.position().map_or(self.position.line, csv::Position::line);
         if self.record.len() != self.columns.len() {
             let (columns, fields) = (self.columns.len(), self.record.len());
             let text = self.record.iter().collect::<Vec<_>>().join(",");
@@ -60,14 +60,14 @@ impl Rows for CsvRows {
         let row = match read {
             Ok(false) => None,
             Ok(true) => Some(self.row().map_err(ReadError::Row)),
-            Err(error) => Some(Err(bad_record(error, self.place))),
+            Err(error) => Some(Err(bad_record(error, self.position))),
         };
-        self.place = self.reader_place();
+        self.position = self.reader_position();
         row
     }
 
-    fn place(&self) -> Place {
-        self.place
+    fn position(&self) -> Position {
+        self.position
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {
@@ -94,8 +94,8 @@ fn bad_header(error: &csv::Error) -> BadRow {
     BadRow::new(1, "", message, "save the dataset as UTF-8 CSV")
 }
 
-fn bad_record(error: csv::Error, place: Place) -> ReadError {
-    let line = error.position().map_or(place.line, csv::Position::line);
+fn bad_record(error: csv::Error, position: Position) -> ReadError {
+    let line = error.position().map_or(position.line, csv::Position::line);
     match error.into_kind() {
         csv::ErrorKind::Io(error) => ReadError::File(error),
         csv::ErrorKind::Utf8 { err, .. } => {

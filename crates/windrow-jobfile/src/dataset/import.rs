@@ -10,7 +10,7 @@ use windrow_model::store::StoreError;
 use windrow_model::{DatasetVersionId, Json, Time};
 
 use super::check::{self, Checked, RowSchema};
-use super::{DatasetFile, Place, ReadError, Row, Rows};
+use super::{DatasetFile, Position, ReadError, Row, Rows};
 use crate::diagnostics::{Problem, Report};
 
 /// Rows, and bytes of them, that are stored in one transaction.
@@ -130,7 +130,7 @@ impl ImportFile {
     fn read_batch(&self, rows: Option<Box<dyn Rows>>) -> Result<Batch, ReadError> {
         let mut rows = match rows {
             Some(rows) => rows,
-            None => self.file.open(Place::START)?,
+            None => self.file.open(Position::START)?,
         };
         let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH_ROWS && bytes < BATCH_BYTES {

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
 
-use super::{BOM, BadRow, MAX_ROW, Place, ReadError, Row, Rows, object};
+use super::{BOM, BadRow, MAX_ROW, Position, ReadError, Row, Rows, object};
 
 const BUFFER: usize = 256 * 1024;
 const REMEDY: &str = "write each row as a JSON object, with a comma between two rows";
@@ -12,7 +12,7 @@ const REMEDY: &str = "write each row as a JSON object, with a comma between two 
 pub struct JsonList {
     file: BufReader<File>,
     /// Of the next byte; between two calls, of the next row or of the `]` behind the last.
-    place: Place,
+    position: Position,
     element: Vec<u8>,
     /// The list is a field of an object.
     in_object: bool,
@@ -22,19 +22,19 @@ pub struct JsonList {
 }
 
 impl JsonList {
-    pub fn new(file: File, place: Place) -> Result<Self, ReadError> {
+    pub fn new(file: File, position: Position) -> Result<Self, ReadError> {
         let file = BufReader::with_capacity(BUFFER, file);
         let mut list =
-            Self { file, place: Place::START, element: Vec::new(), in_object: false, broken: None, ended: false };
+            Self { file, position: Position::START, element: Vec::new(), in_object: false, broken: None, ended: false };
         list.skip_bom()?;
         list.skip_space()?;
         list.in_object = list.peek()? == Some(b'{');
-        if place == Place::START {
+        if position == Position::START {
             list.enter()?;
             list.skip_space()?;
         } else {
-            list.file.seek(SeekFrom::Start(place.offset))?;
-            list.place = place;
+            list.file.seek(SeekFrom::Start(position.offset))?;
+            list.position = position;
         }
         Ok(list)
     }
@@ -149,7 +149,7 @@ impl JsonList {
 
     /// What follows the rows: the rest of the object, in which there must be no second list.
     fn leave(&mut self) -> Result<(), ReadError> {
-        let end = self.place;
+        let end = self.position;
         self.take(1)?;
         if self.in_object && self.next_list()? {
             let help = "keep one list in the file, or put the rows into a file of their own";
@@ -160,7 +160,7 @@ impl JsonList {
             let message = format!("expected the end of the file, found {}", say(Some(byte)));
             return Err(self.bad(&message, "remove what follows the rows")?.into());
         }
-        self.place = end;
+        self.position = end;
         Ok(())
     }
 
@@ -183,11 +183,11 @@ impl JsonList {
                 Err(self.bad("the file ends before the list does", "is it cut off? add `]`")?.into())
             }
             Some(_) => {
-                let line = self.place.line;
-                let begun = self.place.offset;
+                let line = self.position.line;
+                let begun = self.position.offset;
                 self.value(true)?;
                 let row = object::parse(line, &self.element, REMEDY);
-                if self.place.offset == begun {
+                if self.position.offset == begun {
                     // A stray bracket or comma: there is no next row to be found behind it.
                     self.ended = true;
                 } else {
@@ -225,14 +225,14 @@ impl JsonList {
     fn take(&mut self, bytes: usize) -> io::Result<()> {
         let lines = self.file.fill_buf()?[..bytes].iter().filter(|byte| **byte == b'\n').count();
         self.file.consume(bytes);
-        self.place.offset += bytes as u64;
-        self.place.line += lines as u64;
+        self.position.offset += bytes as u64;
+        self.position.line += lines as u64;
         Ok(())
     }
 
     fn bad(&mut self, message: &str, help: &str) -> Result<BadRow, ReadError> {
         let text = String::from_utf8_lossy(self.file.fill_buf()?.split(|byte| *byte == b'\n').next().unwrap_or(b""));
-        Ok(BadRow::new(self.place.line, &text, message, help))
+        Ok(BadRow::new(self.position.line, &text, message, help))
     }
 }
 
@@ -241,8 +241,8 @@ impl Rows for JsonList {
         self.next().transpose()
     }
 
-    fn place(&self) -> Place {
-        self.place
+    fn position(&self) -> Position {
+        self.position
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {

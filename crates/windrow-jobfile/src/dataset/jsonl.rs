@@ -3,20 +3,20 @@
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
-use super::{BOM, MAX_ROW, Place, ReadError, Row, Rows, object};
+use super::{BOM, MAX_ROW, Position, ReadError, Row, Rows, object};
 
 const BUFFER: usize = 256 * 1024;
 
 pub struct JsonLines {
     file: BufReader<File>,
-    place: Place,
+    position: Position,
     line: Vec<u8>,
 }
 
 impl JsonLines {
-    pub fn new(mut file: File, place: Place) -> Result<Self, ReadError> {
-        file.seek(SeekFrom::Start(place.offset))?;
-        Ok(Self { file: BufReader::with_capacity(BUFFER, file), place, line: Vec::new() })
+    pub fn new(mut file: File, position: Position) -> Result<Self, ReadError> {
+        file.seek(SeekFrom::Start(position.offset))?;
+        Ok(Self { file: BufReader::with_capacity(BUFFER, file), position, line: Vec::new() })
     }
 
     /// Reads the next line with text in it; its number, or `None` at the end.
@@ -27,11 +27,11 @@ impl JsonLines {
             if read == 0 {
                 return Ok(None);
             }
-            let number = self.place.line;
-            if self.place.offset == 0 && self.line.starts_with(BOM) {
+            let number = self.position.line;
+            if self.position.offset == 0 && self.line.starts_with(BOM) {
                 self.line.drain(..BOM.len());
             }
-            self.place = Place { offset: self.place.offset + read as u64, line: number + 1 };
+            self.position = Position { offset: self.position.offset + read as u64, line: number + 1 };
             if !self.line.trim_ascii().is_empty() {
                 return Ok(Some(number));
             }
@@ -48,8 +48,8 @@ impl Rows for JsonLines {
         }
     }
 
-    fn place(&self) -> Place {
-        self.place
+    fn position(&self) -> Position {
+        self.position
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {

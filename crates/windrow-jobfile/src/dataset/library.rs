@@ -11,7 +11,7 @@ use windrow_model::DatasetVersionId;
 use windrow_model::dataset::{DatasetRow, DatasetStore, DatasetVersion};
 use windrow_model::store;
 
-use super::{Place, ReadError, Row, Rows};
+use super::{Position, ReadError, Row, Rows};
 
 const PAGE_ROWS: usize = 1_000;
 const PAGE_BYTES: usize = 4 << 20;
@@ -53,12 +53,12 @@ impl Library {
         })
     }
 
-    pub fn open(&self, version: &StoredVersion, place: Place) -> Box<dyn Rows> {
+    pub fn open(&self, version: &StoredVersion, position: Position) -> Box<dyn Rows> {
         Box::new(StoredRows {
             library: self.clone(),
             version: version.clone(),
             read: VecDeque::new(),
-            passed: place.offset as i64,
+            passed: position.offset as i64,
         })
     }
 }
@@ -101,8 +101,8 @@ impl Rows for StoredRows {
         self.next().transpose()
     }
 
-    fn place(&self) -> Place {
-        Place { offset: self.passed as u64, line: self.passed as u64 + 1 }
+    fn position(&self) -> Position {
+        Position { offset: self.passed as u64, line: self.passed as u64 + 1 }
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {

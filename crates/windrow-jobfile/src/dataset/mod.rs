@@ -1,5 +1,5 @@
 //! Rows: read from files of several formats, recognised by their shape, kept under a name. A file is
-//! read forward from a place in it, one row in memory at a time. A format is added in one place,
+//! read forward from a place in it, one row in memory at a time. A format is added in one position,
 //! [`DatasetFile::open`].
 
 pub mod check;
@@ -84,14 +84,14 @@ pub struct DatasetFile {
 
 /// A place between two rows; what a planning cursor holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
+pub struct Position {
     /// Bytes from the start of a text; rows where there are no such bytes.
     pub offset: u64,
     /// The line that begins there, from 1; the number of the row in Parquet.
     pub line: u64,
 }
 
-impl Place {
+impl Position {
     pub const START: Self = Self { offset: 0, line: 1 };
 }
 
@@ -157,7 +157,7 @@ pub trait Rows: Send {
     /// `None` at the end of the file.
     fn next_row(&mut self) -> Option<Result<Row, ReadError>>;
     /// Where the next row begins.
-    fn place(&self) -> Place;
+    fn position(&self) -> Position;
     fn at_end(&mut self) -> Result<bool, ReadError>;
 }
 
@@ -170,14 +170,14 @@ impl DatasetFile {
         Some(Self { path, format, delimiter })
     }
 
-    pub fn open(&self, place: Place) -> Result<Box<dyn Rows>, ReadError> {
+    pub fn open(&self, position: Position) -> Result<Box<dyn Rows>, ReadError> {
         let file = std::fs::File::open(&self.path)?;
         match self.format {
-            Format::Jsonl => Ok(Box::new(jsonl::JsonLines::new(file, place)?)),
-            Format::Csv => Ok(Box::new(csv::CsvRows::new(file, self.delimiter, place)?)),
-            Format::Json => Ok(Box::new(json::JsonList::new(file, place)?)),
-            Format::Yaml => Ok(Box::new(yaml::YamlRows::new(file, place)?)),
-            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(file, place)?)),
+            Format::Jsonl => Ok(Box::new(jsonl::JsonLines::new(file, position)?)),
+            Format::Csv => Ok(Box::new(csv::CsvRows::new(file, self.delimiter, position)?)),
+            Format::Json => Ok(Box::new(json::JsonList::new(file, position)?)),
+            Format::Yaml => Ok(Box::new(yaml::YamlRows::new(file, position)?)),
+            Format::Parquet => Ok(Box::new(parquet::ParquetRows::new(file, position)?)),
         }
     }
 }

@@ -8,7 +8,8 @@ use windrow_model::store::NewItem;
 use windrow_model::workload::SourcePage;
 use windrow_model::{ErrorClass, Failure, Json};
 
-use super::{Library, Place, ReadError, Row, Rows, Source};
+use super::{Library, Position, ReadError, Row, Rows, Source};
+use crate::spec::invalid_request;
 
 /// A page of long rows is shorter, so that memory does not depend on what is in them.
 const PAGE_BYTES: usize = 4 << 20;
@@ -28,15 +29,17 @@ impl Pager {
     }
 
     pub async fn page(&self, cursor: Option<&Json>, limit: usize) -> Result<SourcePage, Failure> {
-        let place = match cursor {
-            None => Place::START,
-            Some(cursor) => cursor.parse().map_err(|error| invalid(format!("the planning cursor is bad: {error}")))?,
+        let position = match cursor {
+            None => Position::START,
+            Some(cursor) => {
+                cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
+            }
         };
         let (source, library, open) = (self.source.clone(), self.library.clone(), self.open.clone());
         let (per_row, items_of) = (self.per_row, self.items_of);
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let mut rows = open_at(&source, library.as_ref(), kept, place)?;
+            let mut rows = open_at(&source, library.as_ref(), kept, position)?;
             let page = read_page(&source, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
             let rows = (!page.done).then_some(rows);
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
@@ -54,11 +57,11 @@ fn open_at(
     source: &Source,
     library: Option<&Library>,
     kept: Option<Box<dyn Rows>>,
-    place: Place,
+    position: Position,
 ) -> Result<Box<dyn Rows>, Failure> {
     match kept {
-        Some(rows) if rows.place() == place && place != Place::START => Ok(rows),
-        _ => source.open(library, place).map_err(|error| unreadable(source, error)),
+        Some(rows) if rows.position() == position && position != Position::START => Ok(rows),
+        _ => source.open(library, position).map_err(|error| unreadable(source, error)),
     }
 }
 
@@ -78,16 +81,12 @@ fn read_page(
         items.extend(items_of(row));
     }
     let done = rows.at_end().map_err(|error| unreadable(source, error))?;
-    Ok(SourcePage { items, cursor: Some(Json::of(&rows.place())), done })
+    Ok(SourcePage { items, cursor: Some(Json::of(&rows.position())), done })
 }
 
 fn unreadable(source: &Source, error: ReadError) -> Failure {
-    invalid(match error {
+    invalid_request(match error {
         ReadError::Row(bad) => format!("{source}:{}: {}: {}; {}", bad.line, bad.message, bad.text, bad.help),
         ReadError::File(error) => format!("{source}: the dataset cannot be read: {error}"),
     })
-}
-
-fn invalid(message: impl Into<String>) -> Failure {
-    Failure::new(ErrorClass::InvalidRequest, message)
 }

@@ -12,7 +12,7 @@ use parquet::record::Field;
 use parquet::record::reader::{ReaderIter, TreeBuilder};
 use serde_json::Value;
 
-use super::{Place, ReadError, Row, Rows};
+use super::{Position, ReadError, Row, Rows};
 use crate::template::Fields;
 
 pub struct ParquetRows {
@@ -27,7 +27,7 @@ pub struct ParquetRows {
 }
 
 impl ParquetRows {
-    pub fn new(file: File, place: Place) -> Result<Self, ReadError> {
+    pub fn new(file: File, position: Position) -> Result<Self, ReadError> {
         let file = SerializedFileReader::new(file).map_err(unreadable)?;
         let metadata = file.metadata().file_metadata();
         let columns = metadata.schema_descr().root_schema().get_fields();
@@ -36,7 +36,7 @@ impl ParquetRows {
         let json = columns.iter().filter(is_json).map(|column| column.name().to_owned()).collect();
         let total = metadata.num_rows().max(0) as u64;
         let mut rows = Self { file, json, next_group: 0, records: None, passed: 0, total };
-        rows.pass_to(place.offset.min(total))?;
+        rows.pass_to(position.offset.min(total))?;
         Ok(rows)
     }
 
@@ -92,8 +92,8 @@ impl Rows for ParquetRows {
         Some(record.map(|record| self.row(&record)))
     }
 
-    fn place(&self) -> Place {
-        Place { offset: self.passed, line: self.passed + 1 }
+    fn position(&self) -> Position {
+        Position { offset: self.passed, line: self.passed + 1 }
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {

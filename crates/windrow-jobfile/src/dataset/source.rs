@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::library::{Library, StoredVersion};
-use super::{DatasetFile, Place, ReadError, Reading, Rows};
+use super::{DatasetFile, Position, ReadError, Reading, Rows};
 
 /// The dataset of a definition: where its rows are, and how they are understood.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,10 +26,10 @@ pub enum Source {
 
 impl Source {
     /// Blocks while it reads. The library is needed for a named dataset only.
-    pub fn open(&self, library: Option<&Library>, place: Place) -> Result<Box<dyn Rows>, ReadError> {
+    pub fn open(&self, library: Option<&Library>, position: Position) -> Result<Box<dyn Rows>, ReadError> {
         match (self, library) {
-            (Source::File(file), _) => file.open(place),
-            (Source::Stored(version), Some(library)) => Ok(library.open(version, place)),
+            (Source::File(file), _) => file.open(position),
+            (Source::Stored(version), Some(library)) => Ok(library.open(version, position)),
             (Source::Stored(version), None) => {
                 let message = format!("there is no store to read {}@{} from", version.name, version.version);
                 Err(io::Error::other(message).into())

@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use serde_json::Value;
 
-use super::{BadRow, Place, ReadError, Row, Rows};
+use super::{BadRow, Position, ReadError, Row, Rows};
 use crate::template::Fields;
 use crate::yaml::{Content, Node};
 
@@ -20,7 +20,7 @@ pub struct YamlRows {
 }
 
 impl YamlRows {
-    pub fn new(file: File, place: Place) -> Result<Self, ReadError> {
+    pub fn new(file: File, position: Position) -> Result<Self, ReadError> {
         let bytes = file.metadata()?.len();
         if bytes > MAX_BYTES {
             return Err(io::Error::other(format!(
@@ -33,10 +33,10 @@ impl YamlRows {
         let mut text = String::with_capacity(bytes as usize);
         file.take(MAX_BYTES + 1).read_to_string(&mut text)?;
         let mut rows = read(&text)?.into_iter();
-        for _ in 0..place.offset {
+        for _ in 0..position.offset {
             rows.next();
         }
-        Ok(Self { rows, passed: place.offset })
+        Ok(Self { rows, passed: position.offset })
     }
 }
 
@@ -47,13 +47,13 @@ impl Rows for YamlRows {
         Some(row.map(|(line, fields)| Row::of(line, fields)).map_err(ReadError::Row))
     }
 
-    fn place(&self) -> Place {
+    fn position(&self) -> Position {
         let line = match self.rows.as_slice().first() {
             Some(Ok((line, _))) => *line,
             Some(Err(bad)) => bad.line,
             None => 0,
         };
-        Place { offset: self.passed, line }
+        Position { offset: self.passed, line }
     }
 
     fn at_end(&mut self) -> Result<bool, ReadError> {

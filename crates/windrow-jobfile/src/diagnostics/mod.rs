@@ -2,7 +2,6 @@
 //! and line, shows the text, and says what to do. Rendered by miette or as plain text.
 
 mod excerpt;
-mod suggest;
 
 use std::fmt;
 use std::ops::Range;
@@ -11,11 +10,11 @@ use std::sync::Arc;
 use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 pub use excerpt::Excerpt;
-pub use suggest::nearest;
+pub use windrow_model::suggest::nearest;
 
 /// Where in a file a problem is.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Location {
     pub excerpt: Arc<Excerpt>,
     pub span: Range<usize>,
 }
@@ -25,23 +24,23 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub help: String,
-    pub place: Option<Place>,
+    pub location: Option<Location>,
 }
 
 impl Problem {
     pub fn new(message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), help: help.into(), place: None }
+        Self { message: message.into(), help: help.into(), location: None }
     }
 
     pub fn at(mut self, excerpt: &Arc<Excerpt>, span: Range<usize>) -> Self {
-        self.place = Some(Place { excerpt: excerpt.clone(), span });
+        self.location = Some(Location { excerpt: excerpt.clone(), span });
         self
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(place) = &self.place {
+        if let Some(place) = &self.location {
             write!(f, "{}:{}: ", place.excerpt.name, place.excerpt.line_of(place.span.start))?;
         }
         f.write_str(&self.message)
@@ -56,11 +55,11 @@ impl Diagnostic for Problem {
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.place.as_ref().map(|place| &*place.excerpt as &dyn SourceCode)
+        self.location.as_ref().map(|place| &*place.excerpt as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let place = self.place.as_ref()?;
+        let place = self.location.as_ref()?;
         let span = place.excerpt.clamp(place.span.clone());
         Some(Box::new(std::iter::once(LabeledSpan::at(span, "here"))))
     }
@@ -111,7 +110,7 @@ impl Report {
         let mut text = format!("{self}\n");
         for problem in &self.problems {
             text += &format!("{problem}\n");
-            if let Some(place) = &problem.place {
+            if let Some(place) = &problem.location {
                 text += &format!("    {}\n", place.excerpt.line_text(place.span.start));
             }
             if !problem.help.is_empty() {
@@ -155,7 +154,7 @@ impl Problems {
 
     /// In the order of the job file, then those in other files.
     pub fn into_report(mut self) -> Report {
-        self.found.sort_by_key(|problem| match &problem.place {
+        self.found.sort_by_key(|problem| match &problem.location {
             Some(place) if Arc::ptr_eq(&place.excerpt, &self.file) => place.span.start,
             _ => usize::MAX,
         });

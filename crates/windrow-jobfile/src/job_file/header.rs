@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, nanos};
 use windrow_model::retry::{Reaction, RetryPolicy};
-use windrow_model::{ErrorClass, Time, cron};
+use windrow_model::{ErrorClass, Json, Time, cron};
 
+use super::LoadedJob;
 use super::section::Section;
 use crate::diagnostics::Problems;
 use crate::duration::Duration;
@@ -175,6 +176,26 @@ impl Header {
         }
         if self.timeout.ms == 0 {
             problems.add(own.span_of("timeout"), "`timeout` must not be zero", "write a length of time like 120s");
+        }
+    }
+
+    /// The job of this file, with what a kind does not decide itself.
+    pub fn into_job(self, kind: &'static str, (spec, spec_hash): (Json, String), rows: u64) -> LoadedJob {
+        LoadedJob {
+            kind,
+            limits: self.limits(),
+            name: self.name,
+            description: self.description,
+            workspace: self.workspace,
+            labels: self.labels,
+            priority: self.priority,
+            rollout: None,
+            schedule: self.schedule,
+            worker: self.worker,
+            spec,
+            spec_hash,
+            rows,
+            warnings: Vec::new(),
         }
     }
 

@@ -16,8 +16,8 @@ pub use facts::Facts;
 pub use field::{Field, Sort, place};
 pub use parse::QueryError;
 
-use crate::gate::Comparison;
 use crate::ids::{ItemId, JobId, RunId};
+use crate::number::gate::Comparison;
 use crate::record::Item;
 use crate::state::ItemState;
 use crate::step::{Score, Verdict};

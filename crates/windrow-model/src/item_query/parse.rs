@@ -12,7 +12,7 @@ use std::ops::Range;
 use super::Condition;
 use super::field::{Field, MESSAGE, SCORE, Sort, VERDICT};
 use super::lex::{Placed, Token, lex};
-use crate::gate::Comparison;
+use crate::number::gate::Comparison;
 use crate::step::Verdict;
 
 /// Enough for any question a person asks; a bound for those a program makes.

@@ -1,6 +1,7 @@
 //! B5, B8: the statuses of a bulk operation and its tasks, with the rollback family.
 
-use super::{ItemView, RunView};
+use super::ItemView;
+use super::RunView;
 use crate::state::{AttemptState, ItemState, Mode, RunState};
 
 crate::vocabulary! {

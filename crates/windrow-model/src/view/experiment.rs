@@ -1,6 +1,7 @@
 //! E20: the statuses of an experiment, its items and turns, and the result state of a try.
 
-use super::{ItemView, RunView};
+use super::ItemView;
+use super::RunView;
 use crate::state::{AttemptState, ItemState, RunState};
 
 crate::vocabulary! {

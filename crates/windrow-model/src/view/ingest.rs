@@ -1,7 +1,8 @@
 //! I1: the five ingest machines, exactly as tabled, and how kernel states read in them. Events are
 //! named after the state they lead to, because the source tables name transitions that way.
 
-use super::{ItemView, RunView};
+use super::ItemView;
+use super::RunView;
 use crate::machine::Machine;
 use crate::state::{ItemState, Outcome, RunState, StepState};
 

@@ -1,6 +1,7 @@
 //! T2: the statuses of a task and its items.
 
-use super::{ItemView, RunView};
+use super::ItemView;
+use super::RunView;
 use crate::state::{ItemState, Mode, RunState};
 
 crate::vocabulary! {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::handler::KINDS;
+use crate::registry::KINDS;
 use crate::spec::Component;
 use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::job_file::Section;

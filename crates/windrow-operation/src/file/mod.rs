@@ -7,14 +7,14 @@ mod targets;
 
 use windrow_model::retry::RetryPolicy;
 
-use super::KIND;
-use super::handler;
-use super::spec::OperationSpec;
+use crate::registry;
+use crate::spec::{KIND, OperationSpec};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
+use windrow_jobfile::spec::Spec;
 
 const FIELDS: &[&str] = &["targets", "action", "strategy"];
 /// B1.
@@ -45,7 +45,7 @@ pub fn load(
         return None;
     }
     let environment = &environment.of_workspace(&header.workspace);
-    let handler = match handler::build(&action.component, environment) {
+    let handler = match registry::build(&action.component, environment) {
         Ok(handler) => handler,
         Err(failure) => {
             problems.add(action.span, failure.message, "correct it here");
@@ -64,26 +64,11 @@ pub fn load(
     let worker = header.worker.clone();
     let (action, health) = (action.component, strategy.health);
     let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
-    let (spec, spec_hash) = spec.freeze();
     let mut limits = header.limits();
     if !is_given("concurrency") {
         limits.concurrency = CONCURRENCY;
     }
     limits.max_failed = settled.max_failed;
-    Some(LoadedJob {
-        name: header.name,
-        description: header.description,
-        kind: KIND,
-        workspace: header.workspace,
-        labels: header.labels,
-        priority: header.priority,
-        limits,
-        rollout: Some(settled.rollout),
-        schedule: header.schedule,
-        worker: header.worker,
-        spec,
-        spec_hash,
-        rows: total as u64,
-        warnings: settled.warnings,
-    })
+    let (rollout, warnings) = (Some(settled.rollout), settled.warnings);
+    Some(LoadedJob { limits, rollout, warnings, ..header.into_job(KIND, spec.freeze(), total as u64) })
 }

@@ -12,15 +12,15 @@ use windrow_model::Failure;
 use crate::handler::Handler;
 use crate::target::Target;
 use crate::web::{Miss, Web};
-use windrow_jobfile::dataset::{DatasetFile, Place};
+use windrow_jobfile::dataset::{DatasetFile, Position};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Request;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::yaml::Content;
 
-/// They are kept in the definition, so there is an end to it.
+/// They are refined in the definition, so there is an end to it.
 const MOST: usize = 100_000;
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SOURCES: &[&str] = &["list", "file", "command", "http", "select"];
@@ -120,7 +120,7 @@ fn of_file(given: &str, base: Base<'_>) -> Result<Vec<Value>, String> {
     let path = base.locate(given).ok_or_else(|| format!("{given} lies outside of the folder for files"))?;
     let file =
         DatasetFile::named(path, None, None).ok_or_else(|| format!("{given}: its name does not say its format"))?;
-    let mut rows = file.open(Place::START).map_err(|error| format!("{given}: {error}"))?;
+    let mut rows = file.open(Position::START).map_err(|error| format!("{given}: {error}"))?;
     let mut found = Vec::new();
     while let Some(row) = rows.next_row() {
         found.push(Value::Object(row.map_err(|error| format!("{given}: {error}"))?.fields));
@@ -156,7 +156,7 @@ fn of_command(words: &[String], base: Base<'_>) -> Result<Vec<Value>, String> {
 fn of_query(query: Query, environment: &Environment) -> Result<Vec<Value>, String> {
     let path = query.items.as_deref().map(JsonPath::parse).transpose().map_err(|error| format!("`items`: {error}"))?;
     let said = json!([query.url, query.headers]);
-    let web = Known::of(&said, environment).and_then(|known| Web::new(&query.url, TIMEOUT, known));
+    let web = ResolvedRefs::of(&said, environment).and_then(|refs| Web::new(&query.url, TIMEOUT, refs));
     let web = web.map_err(|failure| failure.to_string())?;
     let request = Request { headers: query.headers, ..Request::new("GET", query.url, None) };
     let answer = wait_for(async { web.send(&request, None).await.map_err(Miss::failure) });

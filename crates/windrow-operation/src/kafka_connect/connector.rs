@@ -14,7 +14,7 @@ pub const PAUSED: &str = "PAUSED";
 
 /// A place where a connector is or may come to be.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct Cluster {
     pub url: String,
     pub name: String,
     /// Appended to the names of its calls, where an action concerns two places.
@@ -22,7 +22,7 @@ pub struct Place {
     pub headers: std::collections::BTreeMap<String, String>,
 }
 
-impl Place {
+impl Cluster {
     pub fn request(&self, method: &str, path: &str, body: Option<Value>) -> Request {
         let url = format!("{}/connectors/{}{path}", self.url.trim_end_matches('/'), encoded(&self.name));
         Request { headers: self.headers.clone(), ..Request::new(method, url, body) }

@@ -10,14 +10,14 @@ use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
 use super::config::{Config, Do};
-use super::connector::{PAUSED, Place, RUNNING, STOPPED, failed, lasting};
+use super::connector::{Cluster, PAUSED, RUNNING, STOPPED, failed, lasting};
 use super::{moving, offsets};
-use crate::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
+use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
 use crate::target::Target;
 use crate::web::{Miss, Web};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Request;
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::template::TemplateError;
 use windrow_jobfile::templated::Templated;
 
@@ -30,21 +30,21 @@ struct Connect {
 }
 
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
-    let known = Known::of(&config, environment)?;
+    let refs = ResolvedRefs::of(&config, environment)?;
     let config: Config = thaw(config)?;
-    let web = Web::new(&config.url, TIMEOUT, known)?;
+    let web = Web::new(&config.url, TIMEOUT, refs)?;
     Ok(Arc::new(Connect { config, web }))
 }
 
 impl Connect {
-    fn here(&self, target: &Target) -> Place {
+    fn here(&self, target: &Target) -> Cluster {
         let (url, name) = (self.config.url.clone(), target.name.clone());
-        Place { url, name, suffix: "", headers: self.config.headers.clone() }
+        Cluster { url, name, suffix: "", headers: self.config.headers.clone() }
     }
 
-    fn there(&self, target: &Target) -> Option<Place> {
+    fn there(&self, target: &Target) -> Option<Cluster> {
         let (url, name) = (self.config.to.clone()?, target.name.clone());
-        Some(Place { url, name, suffix: " there", headers: self.config.headers.clone() })
+        Some(Cluster { url, name, suffix: " there", headers: self.config.headers.clone() })
     }
 
     fn reads_offsets(&self) -> bool {
@@ -59,55 +59,55 @@ impl Connect {
         Ok(filled.map_err(untemplated)?.unwrap_or_default())
     }
 
-    fn next_of_offsets(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
-        let goal = journey.goal();
-        let state = lasting(&journey.before["state"]);
+    fn next_of_offsets(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        let goal = context.goal();
+        let state = lasting(&context.before["state"]);
         // Once it runs again its offsets move on by themselves.
-        let resumed = ["resume", "pause"].iter().any(|call| journey.made(call));
+        let resumed = ["resume", "pause"].iter().any(|call| context.has_called(call));
         if !resumed && now["offsets"] != goal["offsets"] {
-            if let Some(next) = place.toward(now, STOPPED)? {
+            if let Some(next) = cluster.toward(now, STOPPED)? {
                 return Ok(next);
             }
-            if journey.way == Way::Apply && !journey.kept {
-                return Ok(Next::Keep);
+            if context.way == Way::Apply && !context.refined {
+                return Ok(Next::RefinePreimage);
             }
-            return Ok(place.patch_offsets(&now["offsets"], &goal["offsets"]));
+            return Ok(cluster.patch_offsets(&now["offsets"], &goal["offsets"]));
         }
-        Ok(place.toward(now, state)?.unwrap_or(Next::Reached))
+        Ok(cluster.toward(now, state)?.unwrap_or(Next::Reached))
     }
 
-    fn next_of_migration(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
-        if journey.way == Way::Undo {
+    fn next_of_migration(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        if context.way == Way::Undo {
             return match now {
                 Value::Null => Ok(Next::Reached),
-                now => Ok(match place.toward(now, STOPPED)? {
+                now => Ok(match cluster.toward(now, STOPPED)? {
                     Some(next) => next,
-                    None => place.call("delete", "DELETE", "", None),
+                    None => cluster.call("delete", "DELETE", "", None),
                 }),
             };
         }
         if now.is_null() {
-            return Ok(place.create(&journey.after["config"]));
+            return Ok(cluster.create(&context.after["config"]));
         }
-        if journey.made.is_empty() && !configured(now, &journey.after["config"]) {
+        if context.past_calls.is_empty() && !configured(now, &context.after["config"]) {
             let message = "a connector of that name exists already, with another configuration";
             return Err(Failure::new(ErrorClass::InvalidRequest, message));
         }
-        let goal = &journey.after["offsets"];
-        if goal.is_array() && !journey.made("resume") && now["offsets"] != *goal {
-            return Ok(match place.toward(now, STOPPED)? {
+        let goal = &context.after["offsets"];
+        if goal.is_array() && !context.has_called("resume") && now["offsets"] != *goal {
+            return Ok(match cluster.toward(now, STOPPED)? {
                 Some(next) => next,
-                None => place.patch_offsets(&now["offsets"], goal),
+                None => cluster.patch_offsets(&now["offsets"], goal),
             });
         }
-        Ok(place.toward(now, RUNNING)?.unwrap_or(Next::Reached))
+        Ok(cluster.toward(now, RUNNING)?.unwrap_or(Next::Reached))
     }
 
-    fn next_of_restart(&self, place: &Place, journey: &Journey<'_>, now: &Value) -> Result<Next, Failure> {
-        if !journey.made.iter().any(|made| made.answered) {
-            return Ok(place.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=false", None));
+    fn next_of_restart(&self, cluster: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        if !context.past_calls.iter().any(|made| made.answered) {
+            return Ok(cluster.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=false", None));
         }
-        Ok(place.toward(now, RUNNING)?.unwrap_or(Next::Reached))
+        Ok(cluster.toward(now, RUNNING)?.unwrap_or(Next::Reached))
     }
 }
 
@@ -221,34 +221,34 @@ impl Handler for Connect {
         Err(Failure::new(ErrorClass::InvalidRequest, format!("the configuration is not valid: {said}")))
     }
 
-    fn next(&self, journey: &Journey<'_>) -> Result<Next, Failure> {
-        let now = journey.now.unwrap_or(&Value::Null);
-        let place = self.here(journey.target);
-        if let Some(there) = self.there(journey.target) {
-            return moving::next(&place, &there, journey, now);
+    fn next(&self, context: &ChangeContext<'_>) -> Result<Next, Failure> {
+        let now = context.now.unwrap_or(&Value::Null);
+        let cluster = self.here(context.target);
+        if let Some(there) = self.there(context.target) {
+            return moving::next(&cluster, &there, context, now);
         }
         match self.config.action {
-            Do::Start if now["state"] == "FAILED" && !journey.made("restart") && journey.way == Way::Apply => {
-                Ok(place.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=true", None))
+            Do::Start if now["state"] == "FAILED" && !context.has_called("restart") && context.way == Way::Apply => {
+                Ok(cluster.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=true", None))
             }
             Do::Start | Do::Stop | Do::Pause => {
-                Ok(place.toward(now, lasting(&journey.goal()["state"]))?.unwrap_or(Next::Reached))
+                Ok(cluster.toward(now, lasting(&context.goal()["state"]))?.unwrap_or(Next::Reached))
             }
-            Do::Restart => self.next_of_restart(&place, journey, now),
+            Do::Restart => self.next_of_restart(&cluster, context, now),
             Do::ChangeConfig | Do::SwitchAz | Do::SwitchRunSystem => {
-                if now["config"] != journey.goal()["config"] {
-                    return Ok(place.put_config(&journey.goal()["config"]));
+                if now["config"] != context.goal()["config"] {
+                    return Ok(cluster.put_config(&context.goal()["config"]));
                 }
-                if now["state"] == "FAILED" && journey.before["state"] != "FAILED" {
+                if now["state"] == "FAILED" && context.before["state"] != "FAILED" {
                     return Err(failed(now));
                 }
-                if journey.before["state"] == "FAILED" {
+                if context.before["state"] == "FAILED" {
                     return Ok(Next::Reached);
                 }
-                Ok(place.toward(now, lasting(&journey.before["state"]))?.unwrap_or(Next::Reached))
+                Ok(cluster.toward(now, lasting(&context.before["state"]))?.unwrap_or(Next::Reached))
             }
-            Do::ResetOffsets | Do::ResetGtid => self.next_of_offsets(&place, journey, now),
-            Do::Migrate => self.next_of_migration(&place, journey, now),
+            Do::ResetOffsets | Do::ResetGtid => self.next_of_offsets(&cluster, context, now),
+            Do::Migrate => self.next_of_migration(&cluster, context, now),
         }
     }
 
@@ -263,7 +263,7 @@ impl Handler for Connect {
     }
 
     /// Tasks start and end by themselves.
-    fn essence(&self, mut image: Value) -> Value {
+    fn normalize(&self, mut image: Value) -> Value {
         fn strip(image: &mut Value) {
             if let Some(fields) = image.as_object_mut() {
                 fields.remove("tasks");
@@ -271,21 +271,21 @@ impl Handler for Connect {
             }
         }
         strip(&mut image);
-        for place in ["here", "there"] {
-            image.get_mut(place).map(strip);
+        for cluster in ["here", "there"] {
+            image.get_mut(cluster).map(strip);
         }
         image
     }
 
     /// Offsets are exact only while it is stopped; its state is that of before.
-    fn keep(&self, before: &Value, now: &Value) -> Value {
-        let mut kept = before.clone();
+    fn refine_preimage(&self, before: &Value, now: &Value) -> Value {
+        let mut refined = before.clone();
         if self.config.to.is_some() {
-            kept["here"]["offsets"] = now["here"]["offsets"].clone();
+            refined["here"]["offsets"] = now["here"]["offsets"].clone();
         } else {
-            kept["offsets"] = now["offsets"].clone();
+            refined["offsets"] = now["offsets"].clone();
         }
-        kept
+        refined
     }
 
     fn irreversible(&self) -> Option<&'static str> {

@@ -11,7 +11,7 @@ use windrow_model::{ErrorClass, Failure};
 
 use crate::handler::Trouble;
 use windrow_jobfile::http_client::failure::shorten;
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG"];
 /// EX_TEMPFAIL of sysexits.h: nothing was done, try again.
@@ -29,9 +29,9 @@ pub struct Run {
     pub input: Value,
 }
 
-pub async fn run(call: &Run, known: &Known) -> Result<Value, Trouble> {
-    let words: Vec<String> = call.run.iter().map(|word| known.fill(word)).collect();
-    let env: Vec<(String, String)> = call.env.iter().map(|(name, value)| (name.clone(), known.fill(value))).collect();
+pub async fn run(call: &Run, refs: &ResolvedRefs) -> Result<Value, Trouble> {
+    let words: Vec<String> = call.run.iter().map(|word| refs.fill(word)).collect();
+    let env: Vec<(String, String)> = call.env.iter().map(|(name, value)| (name.clone(), refs.fill(value))).collect();
     let (program, arguments) = words.split_first().ok_or_else(|| failed(ErrorClass::InvalidRequest, "no command"))?;
     let inherited = INHERITED.iter().filter_map(|name| Some((*name, std::env::var(name).ok()?)));
     let mut child = Command::new(program)
@@ -52,7 +52,7 @@ pub async fn run(call: &Run, known: &Known) -> Result<Value, Trouble> {
     }
     let output = child.wait_with_output().await;
     let output = output.map_err(|error| Trouble::Unknown(Failure::new(ErrorClass::Handler, error.to_string())))?;
-    let secret = known.secret();
+    let secret = refs.secret();
     let said = secret.redact(String::from_utf8_lossy(&output.stdout).trim().to_owned());
     if output.status.success() {
         return Ok(serde_json::from_str(&said).unwrap_or(Value::String(said)));

@@ -11,12 +11,12 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::command::{self, Run};
 use super::config::{CallConfig, Scripted, Unknown, condition};
-use crate::handler::{Call, Handler, Journey, Next, Trouble, Way, thaw};
+use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
 use crate::target::Target;
 use crate::web::{Miss, Web};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Request;
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::template::{Template, TemplateError};
 use windrow_jobfile::templated::Templated;
 
@@ -28,11 +28,11 @@ struct Action {
     done: Option<Template>,
     after: Option<Templated>,
     web: Web,
-    known: Known,
+    refs: ResolvedRefs,
 }
 
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
-    let known = Known::of(&config, environment)?;
+    let refs = ResolvedRefs::of(&config, environment)?;
     let config: Scripted = thaw(config)?;
     let base_url = match &config.apply {
         CallConfig::Http(http) => http.url.split("{{").next().unwrap_or_default().to_owned(),
@@ -41,8 +41,8 @@ pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler
     Ok(Arc::new(Action {
         done: config.done.as_ref().map(|text| Template::new(&condition(text))).transpose().map_err(untemplated)?,
         after: config.after.as_ref().map(Templated::new).transpose().map_err(untemplated)?,
-        web: Web::new(&base_url, TIMEOUT, known.clone())?,
-        known,
+        web: Web::new(&base_url, TIMEOUT, refs.clone())?,
+        refs,
         config,
     }))
 }
@@ -79,7 +79,7 @@ impl Action {
     async fn make(&self, input: &Value, key: Option<&str>) -> Result<Value, Trouble> {
         if input.get("run").is_some() {
             let call: Run = thaw(input.clone()).map_err(Trouble::Failed)?;
-            return command::run(&call, &self.known).await;
+            return command::run(&call, &self.refs).await;
         }
         let request: Request = thaw(input.clone()).map_err(Trouble::Failed)?;
         self.web.send(&request, key).await.map_err(|miss| match miss {
@@ -88,17 +88,17 @@ impl Action {
         })
     }
 
-    fn is_done(&self, journey: &Journey<'_>, now: &Value) -> Result<bool, Failure> {
-        if journey.way == Way::Undo {
-            return Ok(now == journey.before);
+    fn is_done(&self, context: &ChangeContext<'_>, now: &Value) -> Result<bool, Failure> {
+        if context.way == Way::Undo {
+            return Ok(now == context.before);
         }
         let Some(done) = &self.done else {
             return Ok(match &self.after {
-                Some(_) => holds(journey.after, now),
-                None => journey.made.iter().any(|made| made.answered),
+                Some(_) => holds(context.after, now),
+                None => context.past_calls.iter().any(|made| made.answered),
             });
         };
-        let seen = json!({ "target": journey.target.value(), "before": journey.before, "now": now });
+        let seen = json!({ "target": context.target.value(), "before": context.before, "now": now });
         Ok(done.render(&minijinja::Value::from(Serde(&seen))).map_err(untemplated)?.trim() == "true")
     }
 }
@@ -158,7 +158,7 @@ impl Handler for Action {
 
     fn changes(&self, target: &Target, before: &Value, after: &Value) -> Vec<String> {
         if self.after.is_some() {
-            return crate::differences(before, after);
+            return crate::image::differences(before, after);
         }
         let call = self.write(&self.config.apply, target, before, before);
         vec![match call {
@@ -168,32 +168,32 @@ impl Handler for Action {
         }]
     }
 
-    fn next(&self, journey: &Journey<'_>) -> Result<Next, Failure> {
-        let name = journey.way.as_str();
-        match journey.now {
-            Some(now) if self.is_done(journey, now)? => return Ok(Next::Reached),
+    fn next(&self, context: &ChangeContext<'_>) -> Result<Next, Failure> {
+        let name = context.way.as_str();
+        match context.now {
+            Some(now) if self.is_done(context, now)? => return Ok(Next::Reached),
             Some(_) => {}
-            None if journey.made.iter().any(|made| made.answered) => return Ok(Next::Reached),
-            None if !journey.made.is_empty() && self.config.unknown == Unknown::Fail => {
+            None if context.past_calls.iter().any(|made| made.answered) => return Ok(Next::Reached),
+            None if !context.past_calls.is_empty() && self.config.unknown == Unknown::Fail => {
                 let message = "nobody knows whether the call happened, and the target cannot be read; look at it, \
                                then retry it with `unknown: repeat`";
                 return Err(Failure::new(ErrorClass::Lost, message));
             }
             None => {}
         }
-        let call = match journey.way {
+        let call = match context.way {
             Way::Apply => &self.config.apply,
             Way::Undo => self.config.undo.as_ref().ok_or_else(|| {
                 Failure::new(ErrorClass::InvalidRequest, "the action has no `undo`, so it cannot be rolled back")
             })?,
         };
-        let now = journey.now.unwrap_or(&Value::Null);
+        let now = context.now.unwrap_or(&Value::Null);
         // Without `after` in it: what is being read back must not change the call.
         let input = self.write(
             call,
-            journey.target,
-            journey.before,
-            if journey.way == Way::Apply { journey.before } else { now },
+            context.target,
+            context.before,
+            if context.way == Way::Apply { context.before } else { now },
         )?;
         Ok(Next::call(name, input))
     }

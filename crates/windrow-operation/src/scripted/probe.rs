@@ -13,7 +13,7 @@ use crate::web::Web;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Request;
 use windrow_jobfile::http_client::failure::shorten;
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::template::Template;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,18 +31,18 @@ pub struct Probe {
     config: ProbeConfig,
     expect: Option<Template>,
     web: Web,
-    known: Known,
+    refs: ResolvedRefs,
 }
 
 impl Probe {
     pub fn new(config: Value, environment: &Environment) -> Result<Self, Failure> {
-        let known = Known::of(&config, environment)?;
+        let refs = ResolvedRefs::of(&config, environment)?;
         let config: ProbeConfig = thaw(config)?;
         let base_url = if let CallConfig::Http(http) = &config.call { http.url.as_str() } else { "" };
         let bad =
             |error: windrow_jobfile::template::TemplateError| Failure::new(ErrorClass::InvalidRequest, error.message);
         let expect = config.expect.as_ref().map(|text| Template::new(&condition(text))).transpose().map_err(bad)?;
-        Ok(Self { expect, web: Web::new(base_url, TIMEOUT, known.clone())?, known, config })
+        Ok(Self { expect, web: Web::new(base_url, TIMEOUT, refs.clone())?, refs, config })
     }
 
     pub async fn check(&self) -> Result<(), Failure> {
@@ -58,7 +58,7 @@ impl Probe {
             CallConfig::Command(call) => {
                 let env = call.env.clone().into_iter().collect();
                 let run = Run { run: call.run.clone(), env, folder: call.folder.clone(), input: Value::Null };
-                command::run(&run, &self.known).await.map_err(|trouble| match trouble {
+                command::run(&run, &self.refs).await.map_err(|trouble| match trouble {
                     Trouble::Busy(failure) | Trouble::Unknown(failure) | Trouble::Failed(failure) => failure,
                 })?
             }

@@ -5,6 +5,7 @@
 mod address;
 mod cell;
 mod commit_meter;
+mod dialect;
 mod error;
 pub(crate) mod failure;
 mod hold;
@@ -17,11 +18,13 @@ mod row;
 mod schema_version;
 pub(crate) mod sqlite;
 mod statement;
+mod text;
 mod translate;
 
 pub(crate) use address::Address;
 pub(crate) use cell::{Cell, FromCell, ToCell, Value};
 pub(crate) use commit_meter::CommitMeter;
+pub(crate) use dialect::Dialect;
 pub(crate) use error::{Error, OptionalExtension, Result};
 #[cfg(test)]
 pub(crate) use hold::hold_many;
@@ -29,7 +32,8 @@ pub(crate) use params::{Bound, Params, named_params, params, params_from_iter};
 pub(crate) use pool::{Connect, Lanes};
 pub(crate) use row::Row;
 pub(crate) use statement::Statement;
-pub(crate) use translate::{Dialect, Place, Translated, cross_joins, translate};
+pub(crate) use text::{Change, ForRows, Lookup, NewRows, Source, Sql, Text};
+pub(crate) use translate::{Place, Translated, fill, translate};
 
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
@@ -38,22 +42,33 @@ pub(crate) enum Connection {
 }
 
 impl Connection {
-    pub fn prepare_cached(&self, sql: &str) -> Result<Statement<'_>> {
+    pub fn dialect(&self) -> Dialect {
         match self {
-            Connection::Sqlite(conn) => Ok(Statement::Sqlite(conn.prepare_cached(sql)?)),
-            Connection::Postgres(link) => Ok(Statement::Postgres(link, link.prepare(sql)?)),
-            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(sql)?)),
+            Connection::Sqlite(_) => Dialect::Sqlite,
+            Connection::Postgres(_) => Dialect::Postgres,
+            Connection::MySql(_) => Dialect::MySql,
+        }
+    }
+
+    pub fn prepare_cached(&self, sql: &(impl Text + ?Sized)) -> Result<Statement<'_>> {
+        let sql = sql.on(self.dialect());
+        match self {
+            Connection::Sqlite(conn) => Ok(Statement::Sqlite(conn.prepare_cached(&sql)?)),
+            Connection::Postgres(link) => Ok(Statement::Postgres(link, link.prepare(&sql)?)),
+            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(&sql)?)),
         }
     }
 
     /// Inserts a row that the database numbers, and returns the number.
-    pub fn insert(&self, sql: &str, params: impl Params) -> Result<i64> {
+    pub fn insert(&self, sql: &(impl Text + ?Sized), params: impl Params) -> Result<i64> {
         match self {
             Connection::Sqlite(conn) => {
                 self.prepare_cached(sql)?.execute(params)?;
                 Ok(conn.last_insert_rowid())
             }
-            Connection::Postgres(_) => self.query_row(&format!("{sql} RETURNING id"), params, |row| row.get(0)),
+            Connection::Postgres(_) => {
+                self.query_row(&format!("{} RETURNING id", sql.on(Dialect::Postgres)), params, |row| row.get(0))
+            }
             Connection::MySql(link) => {
                 self.prepare_cached(sql)?.execute(params)?;
                 Ok(link.last_insert_id())
@@ -98,7 +113,12 @@ impl Connection {
         }
     }
 
-    pub fn query_row<T>(&self, sql: &str, params: impl Params, read: impl FnOnce(&Row) -> Result<T>) -> Result<T> {
+    pub fn query_row<T>(
+        &self,
+        sql: &(impl Text + ?Sized),
+        params: impl Params,
+        read: impl FnOnce(&Row) -> Result<T>,
+    ) -> Result<T> {
         self.prepare_cached(sql)?.query_row(params, read)
     }
 }

@@ -17,7 +17,7 @@ impl World {
             .map(|run| (run.rank, run.id))
             .collect();
         waiting.sort();
-        let mut places = a.places;
+        let mut places = a.slots;
         let mut at_work = self.at_work(now);
         let mut held = Vec::new();
         for (_, id) in waiting {

@@ -1,14 +1,11 @@
 //! States in hot tables are small integers: a word's place in its vocabulary. Guards and targets of
 //! SQL statements come from the transition tables, never from hand-typed numbers.
 
-use std::sync::LazyLock;
-
 use windrow_model::machine::Machine;
 use windrow_model::vocabulary::Word;
 use windrow_model::{AttemptId, ItemId};
 
-/// A statement written once, from the transition tables, when it is first needed.
-pub(crate) type Sql = LazyLock<String>;
+use crate::backend::Dialect;
 
 pub(crate) fn code<W: Word>(word: W) -> i64 {
     W::ALL.iter().position(|other| *other == word).expect("ALL lists every word") as i64
@@ -34,6 +31,11 @@ pub(crate) fn guard<S: Word, E: Word>(machine: &Machine<S, E>, event: E) -> Stri
     let sources: Vec<S> = machine.sources(event).collect();
     assert!(!sources.is_empty(), "{} has no transition for {}", machine.entity, event.as_str());
     in_states(&sources)
+}
+
+/// The same for a row that is reached by its key.
+pub(crate) fn keyed_guard<S: Word, E: Word>(dialect: Dialect, machine: &Machine<S, E>, event: E) -> String {
+    dialect.guard(&guard(machine, event))
 }
 
 /// The one state `event` leads to.

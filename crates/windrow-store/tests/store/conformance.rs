@@ -64,7 +64,7 @@ async fn a_second_live_run_is_refused(store: &dyn Store) {
     store.submit(submission(1, "a"), T0).await.unwrap();
     let refused = store.submit(submission(2, "a"), T0).await.unwrap_err();
     assert_eq!(refused, StoreError::RunningExisted { name: "a".into(), run: RunId(1) });
-    assert!(refused.to_string().starts_with("ExperimentRunningExisted"));
+    assert!(refused.to_string().contains("[ExperimentRunningExisted]"));
     assert!(store.run(RunId(2)).await.is_err(), "nothing of it is stored");
     let other = Submission { kind: "other".into(), ..submission(3, "a") };
     assert!(matches!(store.submit(other, T0).await, Err(StoreError::KindChanged { .. })));

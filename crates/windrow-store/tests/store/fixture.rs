@@ -65,7 +65,7 @@ pub fn on_resource(n: u64, resource: &str) -> NewItem {
 
 pub fn admission(session: i64, places: usize) -> Admission {
     let scope = Scope { only: None, regions: Vec::new() };
-    Admission { session: SessionId(session), scope, places, quota: Quota::default(), lease_ms: LEASE_MS }
+    Admission { session: SessionId(session), scope, slots: places, quota: Quota::default(), lease_ms: LEASE_MS }
 }
 
 pub fn page(ticket: Ticket, items: Vec<NewItem>) -> PlanPage {

@@ -136,7 +136,7 @@ async fn a_run_that_reaches_its_failure_cap_stops_or_pauses_as_configured(store:
         settle(store, ticket, Outcome::Failed, &leases, T0).await;
         let run = store.run(ticket.run).await.unwrap();
         assert_eq!((run.state, run.stage.halted), (state, true));
-        assert_eq!(run.reason.as_deref(), Some("1 item has failed, and at most 1 may"));
+        assert_eq!(run.reason.as_deref(), Some("failure cap reached: 1 of at most 1 items failed"));
         assert_eq!(run.wants_rollback(), on_failure == OnFailure::Rollback);
     }
 }

@@ -53,7 +53,7 @@ async fn a_run_that_reaches_its_budget_pauses_and_resumes_with_more(store: &dyn 
     let _ = report(store, work[1].lease, vec![finish(0, "a")], Ending::None, T0).await;
     let run = store.run(ticket.run).await.unwrap();
     assert_eq!((run.state, run.spent), (RunState::Paused, Usage { tokens_in: 2, tokens_out: 4, cost_nanos: 6 }));
-    assert_eq!(run.reason.as_deref(), Some("the budget is spent: 6 of 6 tokens"));
+    assert_eq!(run.reason.as_deref(), Some("budget reached: 6 of 6 tokens"));
     assert!(claim(store, ticket.run, 9, T0).await.is_empty());
     // Running items keep their results, start no new step, and can be handed in.
     let receipt = report(store, work[0].lease, vec![begin(1, "b")], Ending::None, T0).await;

@@ -173,7 +173,7 @@ pub async fn take_on(store: &dyn Store, run: RunId, lease_ms: i64) -> (SessionId
     let id = session.id;
     store.open_session(session).await.expect("a session");
     let scope = Scope { only: Some(run), regions: Vec::new() };
-    let admission = Admission { session: id, scope, places: 1, lease_ms, quota: Quota::default() };
+    let admission = Admission { session: id, scope, slots: 1, lease_ms, quota: Quota::default() };
     (id, store.admit(admission, now).await.expect("admitted")[0].ticket)
 }
 

@@ -6,6 +6,7 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::dataset::{Dataset, DatasetVersion};
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::{JobFilter, StoreError};
+use windrow_model::suggest;
 use windrow_model::{ItemId, JobId, RunId};
 
 use crate::app::App;
@@ -14,7 +15,6 @@ use crate::error::{Code, Error, Result};
 
 /// Jobs compared with a name that is unknown.
 const COMPARED: usize = 1000;
-const SIMILAR: f64 = 0.7;
 const MAX_NAME: usize = 200;
 
 /// The job with this name or id, and its latest run.
@@ -90,12 +90,8 @@ async fn unknown_job(app: &App, workspace: Option<&str>, text: &str) -> Result<E
 
 /// Suggests the most similar names, or the command that lists them.
 fn not_found<'a>(app: &App, what: &str, text: &str, names: impl Iterator<Item = &'a str>, list: &str) -> Error {
-    let mut near: Vec<(f64, &str)> = names
-        .map(|name| (strsim::jaro_winkler(name, text), name))
-        .filter(|(likeness, _)| *likeness > SIMILAR)
-        .collect();
-    near.sort_by(|a, b| b.0.total_cmp(&a.0));
-    let names: Vec<String> = near.iter().take(3).map(|(_, name)| format!("{name:?}")).collect();
+    let similar = suggest::similar(text, names);
+    let names: Vec<String> = similar.iter().take(3).map(|name| format!("{name:?}")).collect();
     let remedy = match names.as_slice() {
         [] => format!("list {what}s with `{}`", app.command(list)),
         names => format!("did you mean {}?", names.join(" or ")),

@@ -57,7 +57,7 @@ use crate::node::options::GlobalOptions;
 use crate::node::recent::Recent;
 use crate::node::session_lock::{self, SessionLock};
 
-/// The least number of items that a `windrow run` can have at work.
+/// Minimum number of worker slots of `windrow run`.
 const WORKERS: usize = 32;
 
 #[derive(Clone)]
@@ -65,7 +65,7 @@ pub struct App {
     options: GlobalOptions,
     data: DataDir,
     pub store: Arc<dyn Store>,
-    /// The same, where other nodes have it too.
+    /// The store, if other nodes share it.
     shared: Option<Arc<SqlStore>>,
     pub datasets: Arc<dyn DatasetStore>,
     pub alerts: Arc<dyn AlertStore>,
@@ -90,13 +90,13 @@ pub struct Running {
     _lock: SessionLock,
 }
 
-/// How much a server takes on at the same time, and how long it keeps what is over.
+/// Capacity of a server, and how long it keeps finished jobs.
 #[derive(Debug, Clone)]
 pub struct Load {
     pub jobs: usize,
     pub workers: usize,
     pub retention: Option<Retention>,
-    /// B10: those whose runs are worked on; empty: all.
+    /// B10: regions whose runs it executes; empty: all.
     pub regions: Vec<String>,
     pub roles: Vec<NodeRole>,
     /// Where it listens.
@@ -104,12 +104,12 @@ pub struct Load {
 }
 
 impl App {
-    /// On a folder that exists: for commands that look or change something.
+    /// On a data directory that exists: for commands that read or change something.
     pub async fn open(options: &GlobalOptions) -> Result<Self> {
         Self::on(options, Self::folder_of(options)?).await
     }
 
-    /// Beside a server's database the folder only holds what is this node's own, and is made when it is needed.
+    /// With a shared database the directory only holds what belongs to this node, and is created when needed.
     fn folder_of(options: &GlobalOptions) -> Result<DataDir> {
         match options.database {
             Some(_) => DataDir::create(&options.data),
@@ -117,7 +117,7 @@ impl App {
         }
     }
 
-    /// On a folder made if need be: for commands that start something.
+    /// On a data directory that is created if need be: for commands that start something.
     pub async fn create(options: &GlobalOptions) -> Result<Self> {
         Self::on(options, DataDir::create(&options.data)?).await
     }
@@ -177,7 +177,7 @@ impl App {
         Ok(())
     }
 
-    /// As [`open`](Self::open), where there may be nothing yet.
+    /// As [`open`](Self::open), where no directory may exist yet.
     pub async fn open_if_there(options: &GlobalOptions) -> Result<Option<Self>> {
         match Self::folder_of(options) {
             Ok(data) => Self::on(options, data).await.map(Some),
@@ -185,12 +185,12 @@ impl App {
         }
     }
 
-    /// The transaction that somebody has kept open for longest, where others have the database too.
+    /// The oldest open transaction of a shared database.
     pub async fn oldest_transaction(&self) -> Option<windrow_model::store::Result<Option<OldTransaction>>> {
         Some(self.shared.as_ref()?.oldest_transaction().await)
     }
 
-    /// Named datasets, for what reads them where blocking is allowed.
+    /// Named datasets, for code that may block.
     pub fn library(&self) -> Library {
         Library::new(self.datasets.clone())
     }
@@ -199,12 +199,12 @@ impl App {
         &self.data
     }
 
-    /// Which keys seal secrets, and how many each.
+    /// The ids of the master keys in use, and how many secrets each has.
     pub async fn secret_keys(&self) -> Result<Vec<(String, i64)>> {
         Ok(self.secrets.secret_keys().await?)
     }
 
-    /// How many secrets there are, of all workspaces.
+    /// Number of secrets of all workspaces.
     pub async fn sealed_secrets(&self) -> Result<i64> {
         Ok(self.secrets.secret_keys().await?.iter().map(|(_, count)| count).sum())
     }
@@ -213,7 +213,7 @@ impl App {
         Vault::new(self.secrets.clone(), self.options.key_source())
     }
 
-    /// Variables and secrets, for what looks them up where blocking is allowed.
+    /// Variables and secrets, for code that may block.
     pub fn environment(&self) -> Environment {
         let (vault, runtime) = (self.vault(), tokio::runtime::Handle::current());
         let secrets = move |workspace: &str, name: &str| {
@@ -222,34 +222,34 @@ impl App {
         self.options.environment().with_secrets(secrets)
     }
 
-    /// Where the files lie that a job of the workspace, sent to the server, may name.
+    /// Files that a job sent to the server may use.
     pub fn files(&self, workspace: &str) -> PathBuf {
         self.data.files(workspace)
     }
 
-    /// What a run that is not over has come to, about now.
+    /// Numbers of an unfinished run, cached briefly.
     pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
         Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
     }
 
-    /// How the work has gone, about now.
+    /// Counts and durations, cached briefly.
     pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
         Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
     }
 
-    /// From now on items at work are told to the collector that was named, if one was.
+    /// Exports traces of items to the collector, if one is given.
     pub fn trace(&mut self, args: &TraceArgs) -> Result<Option<Sending>> {
         let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
         self.tracer = Some(tracer);
         Ok(Some(sending))
     }
 
-    /// Where everything lies.
+    /// The data directory.
     pub fn folder(&self) -> &Path {
         self.data.path()
     }
 
-    /// Where what is being sent to the server lies until it is stored.
+    /// Temporary files of uploads.
     pub fn uploads(&self) -> PathBuf {
         self.data.uploads()
     }
@@ -262,10 +262,10 @@ impl App {
         self.clock.clone()
     }
 
-    /// Releases at once what processes that were killed still hold.
+    /// Releases the items of killed processes at once.
     async fn expire_dead_sessions(&self) -> Result<()> {
         for session in self.store.sessions().await? {
-            // A worker or a node elsewhere has no lock here; it is known by its signs of life alone.
+            // A remote worker or node has no lock here; only its heartbeats tell that it lives.
             let elsewhere = match self.options.database {
                 Some(_) => !session_lock::is_of(&self.data.sessions(), session.id),
                 None => session.remote.is_some(),
@@ -278,7 +278,7 @@ impl App {
         Ok(())
     }
 
-    /// The living process that coordinates the run, if any.
+    /// The live process that coordinates the run, if any.
     pub async fn coordinator_of(&self, run: &Run) -> Result<Option<Session>> {
         let Some(id) = run.coordinator.filter(|_| run.coordinator_until > self.now()) else {
             return Ok(None);
@@ -296,7 +296,7 @@ impl App {
         self.start_engine(settings, None).await
     }
 
-    /// An engine for all runs of the folder, which goes on with what is unfinished and starts what is due.
+    /// An engine for all runs: it resumes unfinished ones and starts scheduled ones.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
         let Load { jobs, workers, retention, regions, roles, address } = load;
         let is = |role| roles.contains(&role);
@@ -304,8 +304,8 @@ impl App {
         let settings = Settings {
             scope,
             coordinates: is(NodeRole::Scheduler),
-            // An API without workers of its own has those that reach it from elsewhere.
-            lends_a_hand: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
+            // An API node without workers still serves remote ones.
+            helps_other_nodes: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
             jobs,
             workers: if is(NodeRole::Worker) { workers } else { 0 },
             retention: retention.filter(|_| is(NodeRole::Scheduler)),
@@ -322,8 +322,8 @@ impl App {
         let id = SessionId::mint(now, fastrand::u64(..));
         let lock = SessionLock::create(&self.data.sessions(), id).map_err(|error| {
             Error::new(
-                format!("the session's lock file cannot be made: {error}"),
-                format!("check that {} may be written", self.data.path().display()),
+                format!("cannot create the session lock file: {error}"),
+                format!("check the permissions of {}", self.data.path().display()),
             )
         })?;
         let session = Session {
@@ -354,12 +354,12 @@ impl App {
         Ok(Running { engine, _lock: lock })
     }
 
-    /// Limits that all nodes of the database keep together, by Redis where one is named.
+    /// Rate limits shared by all nodes of the database, through Redis where one is given.
     fn shared_limits(&self, session: SessionId) -> Result<Option<Arc<dyn SharedLimits>>> {
         let (store, url) = match (&self.shared, &self.options.redis) {
             (None, None) => return Ok(None),
             (None, Some(_)) => {
-                tracing::warn!("--redis is for nodes that share a database (--database); it is not used");
+                tracing::warn!("--redis is ignored without a shared database (--database)");
                 return Ok(None);
             }
             (Some(store), None) => return Ok(Some(store.clone())),
@@ -369,7 +369,7 @@ impl App {
         Ok(Some(RedisLimits::start(store, redis, session.to_string(), self.clock.clone())))
     }
 
-    /// A command line for this same folder, to be shown as a hint.
+    /// A command line for this data directory, to be shown as a hint.
     pub fn command(&self, arguments: &str) -> String {
         let path = self.data.path();
         let from_environment = std::env::var_os("WINDROW_DATA").is_some_and(|dir| Path::new(&dir) == path);
@@ -381,7 +381,7 @@ impl App {
     }
 }
 
-/// Nodes wake each other up by Redis where their database cannot do it. Its name is the installation's.
+/// Nodes wake each other through Redis where their database cannot. The database name identifies the installation.
 fn with_bell(store: SqlStore, options: &GlobalOptions, database: &str) -> Result<SqlStore> {
     let Some(url) = options.redis.as_ref().filter(|_| store.bell().is_none()) else { return Ok(store) };
     let place = database.split('?').next().unwrap_or(database);

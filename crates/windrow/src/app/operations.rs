@@ -10,8 +10,7 @@ use windrow_model::ItemId;
 use windrow_model::rollout::Rollout;
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
-use windrow_operation::{Preview, TargetRecord};
-use windrow_wire::{Plan, PlannedTarget, TargetList, TargetView};
+use windrow_wire::{Plan, PlannedTarget, TargetList};
 
 use crate::app::App;
 use crate::app::actor::Actor;
@@ -47,30 +46,14 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
             if let Entry::Vacant(entry) = runs.entry(run) {
                 entry.insert(app.store.run(run).await?);
             }
-            let record = TargetRecord::of(&detail, &runs[&run]);
+            let record = windrow_operation::target_view(&detail, &runs[&run]);
             if wanted.status.is_none_or(|status| status == record.status) {
-                targets.push(shown(record));
+                targets.push(record);
             }
         }
     }
     let next = items.last().filter(|_| items.len() == wanted.limit).map(|item| item.id.to_string());
     Ok(TargetList { targets, next })
-}
-
-fn shown(record: TargetRecord) -> TargetView {
-    TargetView {
-        item: record.item.to_string(),
-        target: record.target,
-        wave: record.wave + 1,
-        status: record.status,
-        before: record.before,
-        after: record.after,
-        changes: record.changes,
-        verified: record.verified,
-        error: record.error,
-        tries: record.tries,
-        duration_ms: record.duration_ms,
-    }
 }
 
 /// As [`plan`], of a job file sent as text.
@@ -89,7 +72,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
     let total = job.rows as i64;
     let waves = job.rollout.as_ref().map_or_else(Vec::new, |rollout| sizes(rollout, total));
     let mut plan = Plan { name: job.name.clone(), total, changed: 0, done: 0, refused: 0, waves, targets: Vec::new() };
-    let each = |preview: Preview| {
+    let each = |preview: PlannedTarget| {
         let count = match (preview.error.is_some(), preview.done) {
             (true, _) => &mut plan.refused,
             (false, true) => &mut plan.done,
@@ -98,7 +81,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
         *count += 1;
         // Targets that reject the change are what the person has to see.
         if plan.targets.len() < limit || (preview.error.is_some() && plan.refused <= limit as i64) {
-            plan.targets.push(planned(preview));
+            plan.targets.push(preview);
         }
     };
     windrow_operation::preview(&job.spec, environment, each).await.map_err(|failure| {
@@ -106,11 +89,6 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
         Error::new(what, "correct it and retry").coded(Code::Conflict)
     })?;
     Ok(plan)
-}
-
-fn planned(preview: Preview) -> PlannedTarget {
-    let Preview { target, before, after, changes, done, error } = preview;
-    PlannedTarget { target, before, after, changes, done, error }
 }
 
 /// Of every wave.

@@ -19,12 +19,12 @@ use crate::error::{Code, Error, Exit, Result};
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
 const FAILURES_SHOWN: usize = 3;
-/// How many findings of one row are expected among the worst.
+/// Scores read per row shown, since several evaluators and trials may be low on one row.
 const FINDINGS_PER_ROW: usize = 20;
 /// Rows that are read with all their steps at once.
 const DETAILS: usize = 100;
 
-/// What is asked beside the run itself.
+/// Options of a result.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// `JOB[#RUN]` instead of the job file's baseline.
@@ -139,8 +139,8 @@ impl Assessment {
     }
 }
 
-/// A run that takes on a part of the items (a retry, an append) is judged by all of the job as it now
-/// stands, together with what was good before.
+/// A run of a part of the items (a retry, an append) is judged by all items of the job, together with the results of
+/// earlier runs.
 struct Whole {
     counters: Counters,
     aggregates: Aggregates,
@@ -160,7 +160,7 @@ impl Whole {
     }
 }
 
-/// Some failed items are a result; too many, or a run that could not go on, are not.
+/// Some failed items are a result; too many, or a failed run, are not.
 fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exit {
     let counters = if quality.max_errors.is_some() { whole } else { &run.counters };
     match (run.state, overall(gates)) {
@@ -226,7 +226,7 @@ async fn latest_baseline(app: &App, runs: Vec<Run>, run: &Run) -> Result<Option<
     Ok(None)
 }
 
-/// A run that is over has them stored: a later run does not change what it was.
+/// A finished run has them stored: a later run does not change them.
 async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
         Some(aggregates) => Ok(aggregates),
@@ -234,7 +234,7 @@ async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     }
 }
 
-/// One finding per row: further evaluators and trials that failed on it would only push others out.
+/// One score per row: further evaluators and trials of it would only push other rows out.
 async fn worst(app: &App, run: &Run, limit: usize) -> Result<Vec<BadRow>> {
     if limit == 0 {
         return Ok(Vec::new());

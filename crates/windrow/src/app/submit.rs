@@ -18,7 +18,7 @@ use crate::app::audit::Change;
 use crate::app::lookup;
 use crate::error::{Code, Error, Result};
 
-const UNCHANGED: &str = "run the file without rescoring; unchanged results are reused";
+const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
 
 /// Checks all that is checked before a run is stored (E4), with every row of the dataset.
 pub async fn check(app: &App, actor: &Actor, wish: Check) -> Result<InOrder> {

@@ -1,5 +1,5 @@
-//! Looks at the server every few seconds: gauges are set, rules are judged, and what changed is stored,
-//! logged and sent on. Those who ask between two looks share one of their own.
+//! Reads the health of the server every few seconds: sets gauges, evaluates alert rules, and stores, logs and announces
+//! changes. Requests in between share a cached reading.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::node::observe::alert::{Change, Machine, Pace, signals};
 use crate::node::observe::gauges;
 use crate::node::recent::Recent;
 
-/// Alerts that are over and still shown.
+/// Cleared alerts that are kept.
 const KEPT: usize = 1000;
 
 pub struct Watch {
@@ -35,7 +35,7 @@ pub struct Watch {
 struct Alerts {
     machine: Machine,
     pace: Pace,
-    /// What the store has not taken yet, oldest first.
+    /// Not stored yet, oldest first.
     unstored: Vec<Change>,
 }
 
@@ -62,11 +62,11 @@ impl Watch {
         &self.thresholds
     }
 
-    /// How everything is about now, in one workspace or in all.
+    /// The current health, of one workspace or of all, cached briefly.
     pub async fn look(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Arc<Reading> {
         let look = async {
             let reading = self.look_anew(app, engine, workspace.clone()).await;
-            // A database that did not answer is asked again by the next one.
+            // After a failed read the next request reads again.
             if reading.vitals.is_ok() { Ok(reading) } else { Err(Arc::new(reading)) }
         };
         self.readings.get(workspace.clone(), look).await.unwrap_or_else(|failed| failed)
@@ -115,7 +115,7 @@ impl Watch {
         let mut changes = changes.into_iter();
         while let Some(change) = changes.next() {
             if let Err(error) = store(app, &change).await {
-                tracing::warn!(%error, "an alert was not stored; trying again");
+                tracing::warn!(%error, "failed to store an alert, retrying");
                 self.alerts().unstored.splice(0..0, std::iter::once(change).chain(changes));
                 return;
             }
@@ -140,7 +140,7 @@ fn tell(change: &Change) {
     }
 }
 
-/// Into the table of alerts, to webhooks, and into the log of the job it is about (T7).
+/// In the table of alerts, for webhooks, and in the log of its job (T7).
 async fn store(app: &App, change: &Change) -> Result<(), StoreError> {
     let (alert, level, topic, event, now) = match change {
         Change::Raised(alert) => {

@@ -1,4 +1,4 @@
-//! `windrow check FILE`: all that is looked at before a run is stored (E4), and nothing more.
+//! `windrow check FILE`: every validation that precedes a run (E4).
 
 use std::path::PathBuf;
 
@@ -16,16 +16,15 @@ use crate::error::{Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
 
-/// Say whether a job file and its dataset are in order.
+/// Validate a job file and its dataset without calling or storing anything
 ///
-/// Reads the file, the whole dataset and the environment, and reports every problem with its place.
-/// Nothing is called and nothing is stored. With --server a file whose dataset is kept there is checked
-/// there; one whose dataset is here is checked here.
+/// Reads the file, the whole dataset and the environment, and reports every error with its line. With
+/// --server, a file whose dataset is stored on the server is validated there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The job file (YAML)
+    /// Job file (YAML)
     file: PathBuf,
-    /// Print one JSON object
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -33,7 +32,7 @@ pub struct Args {
 impl Show for InOrder {
     fn text(&self) -> String {
         let items = i64::try_from(self.items).unwrap_or(i64::MAX);
-        format!("{}: in order, {}\n", self.job, text::plural(items, "item"))
+        format!("{} is valid: {}\n", self.job, text::plural(items, "item"))
     }
 }
 
@@ -43,7 +42,7 @@ pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
         None => check_here(&context.options, &args, App::open_if_there(&context.options).await?).await?,
     };
     for warning in &found.warnings {
-        eprintln!("warning: {warning}");
+        output::say(&format!("warning: {warning}"));
     }
     output::show(&found, args.json);
     Ok(Exit::Passed)

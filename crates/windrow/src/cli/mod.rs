@@ -1,18 +1,24 @@
 //! The command line: one command, one file. Each takes its arguments and the [`Api`] that answers, and
-//! returns how the program ends.
+//! returns the exit code.
 
 pub mod admin;
 mod check;
+mod confirm;
 pub mod datasets;
+mod examples;
+mod help;
 mod ingest;
 pub mod jobs;
 pub mod mock;
 pub mod operations;
+#[cfg(test)]
+mod page;
 pub mod results;
 mod run;
 mod serve;
 mod serve_access;
 mod started;
+mod status;
 pub mod view;
 mod worker;
 
@@ -25,98 +31,84 @@ use crate::client::api::Api;
 use crate::client::remote::{Remote, ServerArgs};
 use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
+use crate::text::style::Color;
 
-/// How many of the worst findings are shown unless told otherwise.
+/// Number of lowest scores shown by default.
 const WORST: usize = 5;
 
-const EXAMPLES: &str = "\
-Examples:
-  windrow run capitals.yaml              run it; run it again to continue what was interrupted
-  windrow run capitals.yaml --dry-run    what would it do, cost and take?
-  windrow run capitals.yaml --json       one JSON object at the end, for scripts and CI
-  windrow jobs list                      what there is in this folder
-  windrow jobs items capitals --state failed
-  windrow jobs retry capitals            try again what failed, and only that
-  windrow jobs why capitals              why is it not progressing?
-  windrow compare capitals#1 capitals#2  what changed from one run to the next
-  windrow serve                          the same over HTTP, and continue what is unfinished
-  windrow worker --server http://HOST:7373   do its items on this machine
-  windrow secrets set OPENAI_API_KEY     keep it sealed; a job file names it as ${secret:OPENAI_API_KEY}
-  windrow doctor                         is everything in order?
-  windrow datasets import capitals.csv   keep it as a version that never changes
-  windrow --server http://127.0.0.1:7373 run capitals.yaml
-                                         the same at a server; so with every command that reads or steers
-";
-
-/// Runs large batches of work that must not be lost and must not be done twice.
-///
-/// Every finished step is stored at once: stop it, kill it, pull the plug, then run the same file
-/// again and it goes on where it was. Nothing finished is paid for twice.
+/// Run large batches of work durably: finished work is never lost or repeated.
 #[derive(Debug, Parser)]
-#[command(version, after_help = after_help(), arg_required_else_help = true, max_term_width = 110)]
+#[command(version, arg_required_else_help = true, disable_help_subcommand = true, max_term_width = 110)]
 pub struct Cli {
     #[command(flatten)]
     options: GlobalOptions,
     #[command(flatten)]
     server: ServerArgs,
+    /// When to use colour; `auto` uses it on a terminal unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value = "auto")]
+    color: Color,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a job file, or continue it where it was interrupted
-    Run(run::Args),
-    /// Say whether a job file and its dataset are in order; nothing is called or stored
     Check(check::Args),
-    /// What an operation would change on each target; nothing is changed
+    Run(run::Args),
     Plan(operations::plan::Args),
-    /// Two runs row by row: what changed, and how surely
+    /// Show the results of a job as a table
+    Results(jobs::items::Args),
     Compare(results::compare::Args),
-    /// Judge the gates of a run once more
     Gates(results::gates::Args),
-    /// Write a run as JUnit XML, Markdown or JSON
     Report(results::report::Args),
-    /// Look at jobs and steer them
+    /// List, inspect and control jobs
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
-    /// Run everything in the data folder, and answer over HTTP
-    Serve(serve::Args),
-    /// Keys that let programs and people use the server
-    #[command(subcommand, arg_required_else_help = true)]
-    Keys(Keys),
-    /// Who changed what, and what was turned away
-    Audit(admin::audit::Args),
-    /// Where ingested data came from, and the checkpoints of plans
-    #[command(subcommand, arg_required_else_help = true)]
-    Ingest(ingest::Ingest),
-    /// The servers that share a database
-    #[command(subcommand, arg_required_else_help = true)]
-    Nodes(Nodes),
-    /// Do items for a server, on this machine
-    Worker(worker::Args),
-    /// Have events sent to URLs, signed
-    #[command(subcommand, arg_required_else_help = true)]
-    Webhooks(admin::webhooks::Webhooks),
-    /// A model endpoint on this machine, for examples and tests
-    MockModel(mock::model::Args),
-    /// An API with pages of records on this machine, for examples and tests of ingest
-    MockSource(mock::source::Args),
-    /// A stand-in for Kafka Connect on this machine, for examples and tests
-    MockConnect(mock::connect::Args),
-    /// Keep datasets under a name, in versions that never change
+    /// Import, inspect and export versioned datasets
     #[command(subcommand, arg_required_else_help = true)]
     Datasets(Datasets),
-    /// Keep API keys and the like sealed, for job files to name
+    /// Inspect lineage and manage checkpoints of ingest jobs
+    #[command(subcommand, arg_required_else_help = true)]
+    Ingest(ingest::Ingest),
+    /// Manage encrypted secrets for job files
     #[command(subcommand, arg_required_else_help = true)]
     Secrets(Secrets),
-    /// Look at the settings
+    Serve(serve::Args),
+    Worker(worker::Args),
+    /// List and drain the nodes of a cluster
+    #[command(subcommand, arg_required_else_help = true)]
+    Nodes(Nodes),
+    /// Manage API keys
+    #[command(subcommand, arg_required_else_help = true)]
+    Keys(Keys),
+    /// Manage signed webhooks
+    #[command(subcommand, arg_required_else_help = true)]
+    Webhooks(admin::webhooks::Webhooks),
+    Audit(admin::audit::Args),
+    Doctor(admin::doctor::Args),
+    /// Show the effective settings
     #[command(subcommand, arg_required_else_help = true)]
     Config(Config),
-    Doctor(admin::doctor::Args),
     Backup(admin::backup::Args),
     Restore(admin::restore::Args),
     MigrateStore(admin::migrate_store::Args),
+    /// Start mock servers for examples and tests
+    #[command(subcommand, arg_required_else_help = true)]
+    Mock(Mock),
+    #[command(hide = true)]
+    MockModel(mock::model::Args),
+    #[command(hide = true)]
+    MockSource(mock::source::Args),
+    #[command(hide = true)]
+    MockConnect(mock::connect::Args),
+    Help(help::Args),
+}
+
+#[derive(Debug, Subcommand)]
+enum Mock {
+    Model(mock::model::Args),
+    Connect(mock::connect::Args),
+    Source(mock::source::Args),
 }
 
 #[derive(Debug, Subcommand)]
@@ -140,80 +132,49 @@ enum Secrets {
 
 #[derive(Debug, Subcommand)]
 enum Keys {
-    /// Make a key; its secret is shown once
     Create(admin::keys_create::Args),
-    /// All keys, without their secrets
     List(admin::keys_list::Args),
-    /// Take a key back
     Revoke(admin::keys_revoke::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Datasets {
-    /// Read a file, check every row, and keep it as a new version
     Import(datasets::import::Args),
-    /// All datasets and their newest versions
     List(datasets::list::Args),
-    /// One dataset: its versions, its fields and their types, some rows
     Show(datasets::show::Args),
-    /// What one version has that another has not
     Diff(datasets::diff::Args),
-    /// Write a version to a file
     Export(datasets::export::Args),
-    /// Delete a dataset, or one version of it
     Delete(datasets::delete::Args),
 }
 
 #[derive(Debug, Subcommand)]
 enum Jobs {
-    /// All jobs, newest first
     List(jobs::list::Args),
-    /// One job: its definition, its runs, its numbers
     Show(jobs::show::Args),
-    /// The items of a job
     Items(jobs::items::Args),
-    /// One item with its attempts and steps
     Item(jobs::item::Args),
-    /// What happened, and who did it
     Logs(jobs::logs::Args),
-    /// Start no further items until it is resumed
-    Pause(jobs::pause::Args),
-    /// Let a paused job go on
-    Resume(jobs::resume::Args),
-    /// End a job's run; what is running finishes first
-    Cancel(jobs::cancel::Args),
-    /// Try again what failed or was cancelled, and only that
-    Retry(jobs::retry::Args),
-    /// Take an operation back: every target to what it was before
-    Rollback(operations::rollback::Args),
-    /// Let the next wave of an operation open
-    Approve(operations::approve::Args),
-    /// What became of every target of an operation
-    Targets(operations::targets::Args),
-    /// Run another job with the definition of this one
-    Clone(jobs::clone::Args),
-    /// Let a job start by itself
-    Schedule(jobs::schedule::Args),
-    /// Let a job no longer start by itself
-    Unschedule(jobs::unschedule::Args),
-    /// How the work has gone: states, tries, errors
-    Stats(jobs::stats::Args),
-    /// Why is it not progressing?
     Why(jobs::why::Args),
-    /// Delete a job with everything it has
+    Stats(jobs::stats::Args),
+    Pause(jobs::pause::Args),
+    Resume(jobs::resume::Args),
+    Cancel(jobs::cancel::Args),
+    Retry(jobs::retry::Args),
+    Approve(operations::approve::Args),
+    Rollback(operations::rollback::Args),
+    Targets(operations::targets::Args),
+    Clone(jobs::clone::Args),
+    Schedule(jobs::schedule::Args),
+    Unschedule(jobs::unschedule::Args),
     Delete(jobs::delete::Args),
-    /// Delete jobs that ended long ago
-    CleanUp(jobs::prune::Args),
+    #[command(alias = "clean-up")]
+    Prune(jobs::prune::Args),
 }
 
-fn after_help() -> String {
-    format!("{EXAMPLES}\n{}\n--log-filter info (or debug) shows what the engine does, on stderr.", Exit::help())
-}
-
-/// Where a command does what it does.
+/// Where a command is executed.
 pub struct Context {
     options: GlobalOptions,
-    /// The server that was named; it comes before the folder.
+    /// `--server`; it takes precedence over the data directory.
     remote: Option<Remote>,
 }
 
@@ -222,13 +183,14 @@ impl Context {
         Api::open(&self.options, self.remote).await
     }
 
-    /// For what only this machine can do.
+    /// For commands without a remote form.
     fn local_only(self, what: &str) -> Result<GlobalOptions> {
         match self.remote {
             None => Ok(self.options),
             Some(_) => {
                 let remedy = "leave out `--server`, or unset WINDROW_SERVER";
-                Err(Error::new(format!("`windrow {what}` works on this machine only"), remedy).ending_with(Exit::Usage))
+                Err(Error::new(format!("`windrow {what}` works only on the local data directory"), remedy)
+                    .ending_with(Exit::Usage))
             }
         }
     }
@@ -241,18 +203,20 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Run(args) => run::perform(&context, args).await,
         Command::Check(args) => check::perform(&context, args).await,
         Command::Datasets(command) => perform_on_datasets(context, command).await,
-        Command::MockModel(args) => {
-            context.local_only("mock-model")?;
+        Command::Mock(Mock::Model(args)) | Command::MockModel(args) => {
+            context.local_only("mock model")?;
             mock::model::perform(args).await
         }
-        Command::MockSource(args) => {
-            context.local_only("mock-source")?;
+        Command::Mock(Mock::Source(args)) | Command::MockSource(args) => {
+            context.local_only("mock source")?;
             mock::source::perform(args).await
         }
-        Command::MockConnect(args) => {
-            context.local_only("mock-connect")?;
+        Command::Mock(Mock::Connect(args)) | Command::MockConnect(args) => {
+            context.local_only("mock connect")?;
             mock::connect::perform(args).await
         }
+        Command::Help(args) => help::perform(args),
+        Command::Results(args) => jobs::items::perform(&context.api().await?, args).await,
         Command::Plan(args) => operations::plan::perform(&context, args).await,
         Command::Config(Config::Show(args)) => admin::config_show::perform(args),
         Command::Doctor(args) => {
@@ -296,13 +260,22 @@ async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
         Jobs::Unschedule(args) => jobs::unschedule::perform(api, args).await,
         Jobs::Cancel(args) => jobs::cancel::perform(api, args).await,
         Jobs::Retry(args) => jobs::retry::perform(api, args).await,
-        Jobs::Rollback(args) => operations::rollback::perform(api, args).await,
+        Jobs::Rollback(args) => {
+            operations::rollback::confirm(&args)?;
+            operations::rollback::perform(api, args).await
+        }
         Jobs::Approve(args) => operations::approve::perform(api, args).await,
         Jobs::Targets(args) => operations::targets::perform(api, args).await,
         Jobs::Stats(args) => jobs::stats::perform(api, args).await,
         Jobs::Why(args) => jobs::why::perform(api, args).await,
-        Jobs::Delete(args) => jobs::delete::perform(api, args).await,
-        Jobs::CleanUp(args) => jobs::prune::perform(api, args).await,
+        Jobs::Delete(args) => {
+            jobs::delete::confirm(api, &args).await?;
+            jobs::delete::perform(api, args).await
+        }
+        Jobs::Prune(args) => {
+            jobs::prune::confirm(&args)?;
+            jobs::prune::perform(api, args).await
+        }
     }
 }
 
@@ -326,6 +299,7 @@ async fn perform_on_datasets(context: Context, command: Datasets) -> Result<Exit
         Datasets::Export(args) => datasets::export::perform(&context.api().await?, args).await,
         Datasets::Delete(args) => {
             let api = context.api().await?;
+            datasets::delete::confirm(&args)?;
             datasets::delete::perform(&api, args).await
         }
     }
@@ -337,6 +311,7 @@ async fn perform_on_secrets(context: Context, command: Secrets) -> Result<Exit> 
         Secrets::List(args) => admin::secrets_list::perform(&context.api().await?, args).await,
         Secrets::Delete(args) => {
             let api = context.api().await?;
+            admin::secrets_delete::confirm(&args)?;
             admin::secrets_delete::perform(&api, args).await
         }
         Secrets::Rekey(args) => {
@@ -352,5 +327,6 @@ mod tests {
     fn the_command_line_is_consistent() {
         use clap::CommandFactory;
         super::Cli::command().debug_assert();
+        super::help::command().debug_assert();
     }
 }

@@ -1,6 +1,5 @@
-//! `windrow serve`: one engine for everything in the data folder, and the HTTP API over it.
+//! `windrow serve`: one engine for the whole data directory, and the HTTP API over it.
 
-use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,6 +13,7 @@ use tokio::net::TcpListener;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
+use windrow_model::time::DAY_MS;
 
 use crate::app::control;
 use crate::app::watch::Watch;
@@ -21,6 +21,7 @@ use crate::app::webhooks;
 use crate::app::{App, Load};
 use crate::cli::run::execute::Signals;
 use crate::cli::serve_access::{Access, forget_old_audit};
+use crate::cli::view::output;
 use crate::error::{Error, Exit, Result};
 use crate::http;
 use crate::http::Peer;
@@ -32,31 +33,31 @@ use crate::node::observe::Thresholds;
 use crate::node::observe::otlp::TraceArgs;
 use crate::node::observe::thresholds;
 use crate::node::options::GlobalOptions;
+use crate::text::{self, style};
 
-const DAY_MS: i64 = 86_400_000;
 /// How long a stopping server waits for its last answers to be taken.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// How often the server asks whether its engine can still work.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Run everything in the data folder, and answer over HTTP.
+/// Start the server: API, web UI, scheduler and workers
 ///
-/// Whatever was unfinished goes on at once, and jobs with a schedule start by themselves. The first line
-/// on stdout is the address. SIGTERM or Ctrl-C lets running items finish, within --grace; a second one
-/// stops at once. Nothing is lost either way.
+/// Unfinished runs resume at once, and scheduled jobs start at their times. The only line on stdout is the URL.
+/// SIGTERM or Ctrl-C waits up to --grace for running items; a second signal stops immediately. Either way the
+/// next start resumes unfinished runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address to listen on; port 0 takes any free one. Without API keys only addresses of this machine
+    /// Address to listen on; port 0 selects a free port. Without API keys only loopback addresses are allowed
     #[arg(long, value_name = "ADDRESS", env = "WINDROW_LISTEN", default_value = "127.0.0.1:7373")]
     listen: SocketAddr,
-    /// How long running items may take to finish when the server is stopped
+    /// Time that running items get to finish when the server is stopped
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = duration)]
     grace: Duration,
-    /// What this node does: api, scheduler, worker, or several of them. All by default
+    /// Roles of this node: api, scheduler, worker
     ///
-    /// Nodes that share a database (--database) can share the work: `api` answers over HTTP and gRPC,
-    /// `scheduler` coordinates runs and starts jobs that are due, `worker` does items of all nodes' runs. One
-    /// without `api` still answers /healthz, /readyz and /metrics.
+    /// Nodes that share a database (--database) can divide the roles: `api` serves HTTP and gRPC, `scheduler`
+    /// coordinates runs and starts scheduled jobs, `worker` executes items of all runs. A node without `api` still
+    /// serves /healthz, /readyz and /metrics.
     #[arg(
         long,
         value_name = "ROLES",
@@ -65,34 +66,33 @@ pub struct Args {
         default_value = "api,scheduler,worker"
     )]
     roles: Vec<NodeRole>,
-    /// Runs at work at the same time
+    /// Maximum number of concurrent runs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = at_least_one)]
     jobs: usize,
-    /// Items at work at the same time in this process, over all runs; 0 leaves all to `windrow worker` and
-    /// other workers elsewhere
+    /// Worker slots of this process, shared by all runs; with 0 only remote workers execute items
     #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
-    /// Work only on jobs whose label `region` is this one, or that have none; may be repeated. All by default
+    /// Execute only jobs with this `region` label or without one; may be repeated [default: all]
     #[arg(long = "region", value_name = "NAME", value_delimiter = ',')]
     regions: Vec<String>,
-    /// How long a worker may be silent before its items are given to others
+    /// Time without a heartbeat after which a worker's items are requeued
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = lease)]
     lease: Duration,
-    /// Requests that one caller may send: by its key, or by its address where it has none
+    /// Rate limit per API key, or per address for requests without a key
     #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
     rate_limit: Rate,
-    /// Delete jobs without failed items so many days after their end; by default nothing is deleted
+    /// Delete jobs without failed items this many days after they finished [default: never]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_completed: Option<i64>,
-    /// Delete all other jobs so many days after their end
+    /// Delete jobs with failed items this many days after they finished [default: never]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
     #[command(flatten)]
     access: Access,
-    /// When a health check finds something or an alert is raised, as in slow_run=30m; may be repeated
+    /// Threshold of a health check or alert, e.g. slow_run=30m; may be repeated
     #[arg(long = "threshold", value_name = "NAME=VALUE", env = "WINDROW_THRESHOLDS", value_delimiter = ',')]
     thresholds: Vec<thresholds::Setting>,
-    /// How often the server looks at its own health
+    /// Interval of the health checks
     #[arg(long, value_name = "DURATION", default_value = "5s", value_parser = duration)]
     watch_every: Duration,
     #[command(flatten)]
@@ -117,7 +117,8 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         let what = format!("cannot listen on {}: {error}", args.listen);
         Error::new(what, "choose another address with --listen, or port 0 for any free one")
     })?;
-    let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
+    let address =
+        listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
     // Before anything measures, so that nothing is measured in vain.
     let exposition = Exposition::install()?;
     let mut app = App::create(options).await?.serving(args.lease);
@@ -129,6 +130,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     tokio::spawn(forget_old_audit(app.audit.clone(), app.clock(), keep_audit_ms));
     let answers = args.roles.contains(&NodeRole::Api);
     let scheme = if certificate.is_some() { "https" } else { "http" };
+    let workers = args.workers;
     let load = Load {
         jobs: args.jobs,
         workers: args.workers,
@@ -140,9 +142,8 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let running = app.engine_of_all(load).await?;
     let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, auth, watch).await?;
-    println!("{scheme}://{address}");
-    // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
-    let _ = std::io::stdout().flush();
+    output::say(&banner(options, workers, &server).await);
+    output::print(&style::bold(format!("{scheme}://{address}")));
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     let router = match answers {
@@ -153,7 +154,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         Some(certificate) => {
             tokio::spawn(certificate.clone().keep_fresh());
             let listener = TlsListener::start(PlainListener(listener), certificate)
-                .map_err(|error| Error::new(format!("TLS cannot be set up: {error}"), "check the certificate"))?;
+                .map_err(|error| Error::new(format!("cannot set up TLS: {error}"), "check the certificate"))?;
             serve(server, router, listener, &mut signals, args.grace).await
         }
         None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
@@ -162,6 +163,21 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         sending.finish().await;
     }
     exit
+}
+
+async fn banner(options: &GlobalOptions, workers: usize, server: &Server) -> String {
+    let access = match server.app.access.has_keys().await {
+        Ok(false) => "no API keys: local access only",
+        _ => "API keys required",
+    };
+    let (version, slots) = (env!("CARGO_PKG_VERSION"), text::plural(workers as i64, "worker slot"));
+    let data = match &options.database {
+        Some(_) => "shared database".to_owned(),
+        None => format!("data {}", options.data.display()),
+    };
+    format!(
+        "Windrow {version} · {data} · {slots} · {access}\nListening (web UI, API docs at /api/docs). Press Ctrl-C to stop."
+    )
 }
 
 /// What an earlier process did not clear away: what it had deleted, and what it had begun to receive.
@@ -181,8 +197,8 @@ fn sweep(server: Arc<Server>) {
 
 fn make_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|error| {
-        let what = format!("the folder {} cannot be made: {error}", path.display());
-        Error::new(what, "choose a folder that may be written with `--data DIR`")
+        let what = format!("cannot create directory {}: {error}", path.display());
+        Error::new(what, "choose a writable directory with `--data DIR`")
     })
 }
 
@@ -210,7 +226,7 @@ where
         server.clone().closing(),
     ));
     let trouble = tokio::select! {
-        served = &mut serving => served.err().map(|error| Error::new(format!("the server broke: {error}"), "start it again")),
+        served = &mut serving => served.err().map(|error| Error::new(format!("the server failed: {error}"), "start it again")),
         error = engine_trouble(&server) => Some(error),
         () = sent_away(&server) => None,
         never = server.watch.go_on(&server.app, server.engine()) => match never {},
@@ -222,7 +238,9 @@ where
         server.engine().stop().await;
         return Err(error);
     }
-    eprintln!("finishing {} running item(s); once more stops at once", server.engine().in_flight());
+    let running = text::plural(server.engine().in_flight() as i64, "running item");
+    let grace_s = grace.as_secs();
+    output::say(&format!("Shutting down: waiting up to {grace_s} s for {running} (Ctrl-C again to stop now)"));
     let drained = async {
         // Requests under way are answered while items finish, but a stream that nobody reads never ends.
         let answered = async { drop(tokio::time::timeout(ANSWER_WITHIN, serving).await) };
@@ -231,11 +249,11 @@ where
     };
     let stopped = tokio::select! {
         () = drained => None,
-        () = tokio::time::sleep(grace) => Some("the time to finish is over"),
-        () = signals.next() => Some("asked again"),
+        () = tokio::time::sleep(grace) => Some("the grace period is over"),
+        () = signals.next() => Some("interrupted again"),
     };
     if let Some(why) = stopped {
-        eprintln!("{why}: stopping now; what was running goes on when the server is started again");
+        output::say(&format!("Stopping now: {why}. Unfinished runs resume when the server starts again."));
         server.engine().stop().await;
     }
     Ok(Exit::Passed)
@@ -260,10 +278,10 @@ async fn engine_trouble(server: &Server) -> Error {
 
 /// Somebody asked this node to leave (`windrow nodes drain`).
 async fn sent_away(server: &Server) {
-    while !server.engine().is_sent_away() {
+    while !server.engine().is_drain_requested() {
         tokio::time::sleep(LOOK_EVERY).await;
     }
-    eprintln!("asked to leave by `windrow nodes drain`");
+    output::say("Draining: requested by `windrow nodes drain`");
 }
 
 pub fn duration(text: &str) -> std::result::Result<Duration, String> {
@@ -273,9 +291,9 @@ pub fn duration(text: &str) -> std::result::Result<Duration, String> {
 fn lease(text: &str) -> std::result::Result<Duration, String> {
     let lease = duration(text)?;
     let fits = (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&lease);
-    fits.then_some(lease).ok_or_else(|| "write a length of time from 1s to 600s".to_owned())
+    fits.then_some(lease).ok_or_else(|| "must be between 1s and 600s".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {
-    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "write a number from 1 on".to_owned())
+    text.parse().ok().filter(|n| *n > 0).ok_or_else(|| "must be at least 1".to_owned())
 }

@@ -8,39 +8,40 @@ use std::time::Duration;
 use axum::http::{HeaderValue, Uri};
 use windrow_model::access::Role;
 use windrow_model::audit::AuditLog;
+use windrow_model::time::DAY_MS;
 use windrow_model::{Clock, Time};
 use windrow_wire::request::NewKey;
 
 use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::keys;
+use crate::cli::view::output;
 use crate::error::{Error, Exit, Result};
 use crate::http::AuthConfig;
 use crate::http::Keyring;
 use crate::node::listen::Certificate;
 use crate::node::options::GlobalOptions;
 
-const DAY_MS: i64 = 86_400_000;
 const FIRST_KEY: &str = "admin";
 const FORGET_EVERY: Duration = Duration::from_secs(3600);
 const FORGOTTEN_AT_ONCE: usize = 1000;
 
 #[derive(Debug, clap::Args)]
 pub struct Access {
-    /// Let nobody in without an API key. If there is none yet, one for an admin is made and shown, once.
-    /// Once there are keys, every request needs one, also without this
+    /// Require an API key for every request; creates and prints an admin key if none exists. Always on once a
+    /// key exists
     #[arg(long, env = "WINDROW_REQUIRE_KEYS")]
     require_keys: bool,
-    /// Certificate for TLS: a PEM file, with those it is signed by behind it. Read again when it changes
+    /// TLS certificate chain (PEM); reloaded when the file changes
     #[arg(long, value_name = "FILE", requires = "tls_key", env = "WINDROW_TLS_CERT")]
     tls_cert: Option<PathBuf>,
-    /// Private key of the certificate, a PEM file
+    /// Private key of the TLS certificate (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_cert", env = "WINDROW_TLS_KEY")]
     tls_key: Option<PathBuf>,
-    /// Let pages of this origin use the server, like https://evals.example.com; may be given several times
+    /// Allow requests from this origin, e.g. https://evals.example.com; may be repeated
     #[arg(long = "cors-origin", value_name = "ORIGIN", value_parser = origin, env = "WINDROW_CORS_ORIGIN", value_delimiter = ',')]
     cors_origins: Vec<HeaderValue>,
-    /// Forget entries of the audit log after so many days
+    /// Days that entries of the audit log are kept
     #[arg(long, value_name = "DAYS", default_value_t = 365, value_parser = clap::value_parser!(i64).range(1..))]
     keep_audit: i64,
 }
@@ -64,8 +65,8 @@ impl Access {
         {
             return Ok(());
         }
-        let what = format!("listening on {address} needs API keys, and there are none");
-        let remedy = "add --require-keys, which makes one, or make one with `windrow keys create NAME --role admin`; \
+        let what = format!("cannot listen on {address} without API keys");
+        let remedy = "add --require-keys, which creates an admin key, or run `windrow keys create NAME --role admin`; \
             without keys, listen on 127.0.0.1 or [::1]";
         Err(Error::new(what, remedy).ending_with(Exit::Usage))
     }
@@ -77,8 +78,8 @@ impl Access {
             show_once(&app.act(&Actor::local(), "keys create", FIRST_KEY, create).await?.secret);
         }
         if !address.ip().is_loopback() && !tls {
-            eprintln!(
-                "warning: keys and data go over the network unencrypted; add --tls-cert and --tls-key, or put a proxy with TLS in front"
+            output::say(
+                "warning: API keys and data cross the network unencrypted; add --tls-cert and --tls-key, or use a TLS proxy",
             );
         }
         let keyring = Keyring::new(app.access.clone(), app.clock());
@@ -91,12 +92,11 @@ impl Access {
 }
 
 fn show_once(secret: &str) {
-    let lines = ["This is the key of the admin. It is not shown again.".to_owned(), format!("  {secret}")];
+    let lines = ["Created the admin API key. Copy it now; it is not shown again.".to_owned(), format!("  {secret}")];
     let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0);
     let rule = "─".repeat(width + 2);
-    eprintln!("┌{rule}┐");
-    lines.iter().for_each(|line| eprintln!("│ {line:width$} │"));
-    eprintln!("└{rule}┘");
+    let framed: String = lines.iter().map(|line| format!("│ {line:width$} │\n")).collect();
+    output::say(&format!("┌{rule}┐\n{framed}└{rule}┘"));
 }
 
 /// Goes on as long as the server does.
@@ -113,7 +113,7 @@ pub async fn forget_old_audit(audit: Arc<dyn AuditLog>, clock: Arc<dyn Clock>, k
 }
 
 fn origin(text: &str) -> std::result::Result<HeaderValue, String> {
-    let wrong = || format!("{text:?} is not an origin; write it like https://evals.example.com, without a path");
+    let wrong = || format!("{text:?} is not an origin; e.g. https://evals.example.com, without a path");
     let uri: Uri = text.parse().map_err(|_| wrong())?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else { return Err(wrong()) };
     let origin = format!("{scheme}://{authority}").to_ascii_lowercase();

@@ -1,14 +1,14 @@
-//! Reading the command line, with the config file behind it.
+//! Reading the command line, with defaults from the config file.
 
 use std::ffi::OsString;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 
 use super::Cli;
 use super::Command;
+use super::help;
 use crate::error::{Error, Result};
-use crate::node::config;
-use crate::node::config::ConfigFile;
+use crate::node::config::{self, ConfigFile};
 use crate::node::observe::LogFormat;
 
 pub struct Started {
@@ -18,22 +18,24 @@ pub struct Started {
 }
 
 impl Started {
-    /// Ends the program where the command line is wrong or asks for help.
+    /// Ends the program where the command line is invalid or asks for help.
     pub fn read() -> Result<Self> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
-        let (file, config_trouble) = match ConfigFile::find(&arguments, &Cli::command()) {
+        let command = help::command();
+        let (file, config_trouble) = match ConfigFile::find(&arguments, &command) {
             Ok(file) => (file, None),
             Err(error) => (None, Some(error)),
         };
-        let matches = config::settled(Cli::command(), file.as_ref()).get_matches_from(arguments);
+        let matches = config::settled(command, file.as_ref()).get_matches_from(arguments);
         let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        cli.color.apply();
         match config_trouble {
             Some(error) if !matches!(cli.command, Command::Doctor(_)) => Err(error),
             config_trouble => Ok(Self { cli, config_trouble }),
         }
     }
 
-    /// What is logged, and how. Unless told otherwise a server tells what it does, a command its errors.
+    /// The log format and filter. By default a server logs `info`, any other command `error`.
     pub fn log(&self) -> (LogFormat, &str) {
         let usual = if matches!(self.cli.command, Command::Serve(_)) { "info" } else { "error" };
         (self.cli.options.log_format, self.cli.options.log_filter.as_deref().unwrap_or(usual))

@@ -1,6 +1,5 @@
-//! `windrow worker`: does items for a server, on this machine.
+//! `windrow worker`: executes items for a server.
 
-use std::io::Write;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,28 +7,29 @@ use windrow_engine::SystemClock;
 use windrow_jobfile::Environment;
 
 use crate::cli::run::execute::Signals;
+use crate::cli::view::output;
 use crate::error::{Exit, Result};
-use crate::worker::{Link, Shift, Terms};
+use crate::text;
+use crate::worker::{Link, Terms, WorkerSession};
 
-/// Do items for a server, on this machine.
+/// Start a worker that executes items for a server
 ///
-/// The worker asks the server for items, does them, and records every step there before and after each
-/// call. Kill it anywhere: the server notices within 15 seconds and gives its items to others, and nothing
-/// that was finished is paid for again. A server that is away is waited for. API keys that job files take
-/// from the environment are taken from this worker's. It needs a key of the role operator where the server
-/// asks for keys.
+/// The worker claims items from the server, executes them and records every step there. If it is killed, the
+/// server requeues its items after the lease (15 s by default), and finished steps are reused. If the server is
+/// unreachable, the worker retries until it is back. Job files that take API keys from the environment get those
+/// of the worker. A server with API keys requires one with the role operator.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Items at work at the same time
+    /// Maximum number of items executed at the same time
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..))]
     workers: u16,
-    /// What this worker has that others may not, as job files name it in `worker:`; may be given often
+    /// Capability that job files request with `worker:`; may be repeated
     #[arg(long, value_name = "NAME", value_parser = capability)]
     capability: Vec<String>,
-    /// Name in the list of workers; by default that of the machine
+    /// Name of the worker [default: the host name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How long running items may take to finish when the worker is stopped
+    /// Time that running items get to finish when the worker is stopped
     #[arg(long, value_name = "DURATION", default_value = "30s", value_parser = crate::cli::serve::duration)]
     grace: Duration,
 }
@@ -48,27 +48,28 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     let able = terms.capabilities.join(", ");
     // Rows come with the items: a worker reads no dataset.
     let workloads = crate::app::kinds::workloads_of_worker(Environment::process());
-    let mut shift = tokio::select! {
-        shift = Shift::begin(link, terms, workloads, Arc::new(SystemClock)) => shift?,
+    let mut session = tokio::select! {
+        session = WorkerSession::begin(link, terms, workloads, Arc::new(SystemClock)) => session?,
         () = signals.next() => return Ok(Exit::Interrupted),
     };
-    println!("{} works for {}: {} item(s) at a time, able to do {able}", shift.session(), server, args.workers);
-    let _ = std::io::stdout().flush();
+    let slots = text::plural(args.workers.into(), "worker slot");
+    output::print(&format!("{} works for {server}: {slots}, capabilities {able}", session.id()));
     let trouble = tokio::select! {
-        error = shift.work() => Some(error),
+        error = session.work() => Some(error),
         () = signals.next() => None,
     };
-    eprintln!("finishing {} running item(s); once more stops at once", shift.in_flight());
+    let (running, grace) = (text::plural(session.in_flight() as i64, "running item"), args.grace.as_secs());
+    output::say(&format!("Shutting down: waiting up to {grace} s for {running} (Ctrl-C again to stop now)"));
     let stopped = tokio::select! {
-        () = shift.drain() => None,
-        () = tokio::time::sleep(args.grace) => Some("the time to finish is over"),
-        () = signals.next() => Some("asked again"),
+        () = session.drain() => None,
+        () = tokio::time::sleep(args.grace) => Some("the grace period is over"),
+        () = signals.next() => Some("interrupted again"),
     };
     if let Some(why) = stopped {
-        eprintln!("{why}: stopping now; others go on with what was running");
-        shift.stop().await;
+        output::say(&format!("Stopping now: {why}. The server requeues the running items."));
+        session.stop().await;
     }
-    shift.end().await;
+    session.end().await;
     trouble.map_or(Ok(Exit::Passed), Err)
 }
 

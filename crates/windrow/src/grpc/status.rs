@@ -1,7 +1,7 @@
 //! Errors as gRPC statuses, by the table of [`Code`](crate::error::Code).
 
 use tonic::Status;
-use windrow_engine::Refused;
+use windrow_engine::ReportError;
 use windrow_model::store::StoreError;
 
 use crate::error::Error;
@@ -15,10 +15,10 @@ pub fn of_store(error: StoreError) -> Status {
     }
 }
 
-pub fn of_refusal(refused: Refused) -> Status {
-    match refused {
-        Refused::Store(error) => of_store(error),
-        Refused::Invalid(why) => Status::invalid_argument(why),
+pub fn of_refusal(error: ReportError) -> Status {
+    match error {
+        ReportError::Store(error) => of_store(error),
+        ReportError::Invalid(why) => Status::invalid_argument(why),
     }
 }
 

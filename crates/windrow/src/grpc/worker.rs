@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tonic::{Request, Response, Status};
-use windrow_engine::{Begun, Engine, Offer, Said, Word};
+use windrow_engine::{Engine, LeasedItem, ReportedEnding, StepDecision, WorkerReport};
 use windrow_model::record::RemoteWorker;
 use windrow_model::store::Store;
 use windrow_model::{Lease, SessionId};
@@ -118,13 +118,15 @@ impl Worker for Workers {
         let lease = self.own_lease(&actor, id).await?;
         let begun = self.engine().begin_step(lease, step_number(no)?, intent).await.map_err(of_store)?;
         let answer = match begun {
-            Begun::GoOn => Wire::GoOn(v1::GoOn { idempotency_key }),
-            Begun::Recalled { output, usage } => {
+            StepDecision::Execute => Wire::GoOn(v1::GoOn { idempotency_key }),
+            StepDecision::Reuse { output, usage } => {
                 Wire::Recalled(v1::Recalled { output_json: output.as_str().to_owned(), usage: Some(usage.into()) })
             }
-            Begun::Unknown(policy) => Wire::Unknown(v1::Unknown { on_unknown: v1::OnUnknown::from(policy).into() }),
-            Begun::Refused(receipt) => Wire::Refused(v1::Receipt::from(receipt).into()),
-            Begun::NotInRescore => {
+            StepDecision::Unknown(policy) => {
+                Wire::Unknown(v1::Unknown { on_unknown: v1::OnUnknown::from(policy).into() })
+            }
+            StepDecision::Rejected(receipt) => Wire::Refused(v1::Receipt::from(receipt).into()),
+            StepDecision::NotInRescore => {
                 let why = "a rescore never calls the target, and this response is not recorded";
                 return Err(Status::failed_precondition(why));
             }
@@ -136,11 +138,11 @@ impl Worker for Workers {
         let actor = operator(&request)?;
         let now = self.app.now();
         let told = request.into_inner().reports.into_iter().map(|report| report.read(now));
-        let words = told.map(|told| told.map(word)).collect::<Result<Vec<_>, Bad>>()?;
+        let words = told.map(|told| told.map(worker_report)).collect::<Result<Vec<_>, Bad>>()?;
         for word in &words {
             own(&self.app, &self.running, &actor, word.lease.run).await?;
         }
-        let receipts = self.engine().hear(words).await.map_err(of_refusal)?;
+        let receipts = self.engine().accept_reports(words).await.map_err(of_refusal)?;
         let receipts = receipts.into_iter().map(|receipt| v1::Receipt::from(receipt).into()).collect();
         Ok(Response::new(v1::ReportResponse { receipts }))
     }
@@ -195,8 +197,8 @@ fn session_id(text: &str) -> Result<SessionId, Status> {
     text.parse().map_err(|error| Bad(format!("`session`: {error}")).into())
 }
 
-fn item(offer: Offer) -> v1::Item {
-    let Offer { claimed, job, spec_hash, mode, fresh, timeout_ms, next_step } = offer;
+fn item(leased: LeasedItem) -> v1::Item {
+    let LeasedItem { claimed, job, spec_hash, mode, fresh, timeout_ms, next_step } = leased;
     v1::Item {
         workspace: job.workspace.clone(),
         job: job.name.clone(),
@@ -210,7 +212,7 @@ fn item(offer: Offer) -> v1::Item {
     }
 }
 
-fn word(told: Told) -> Word {
+fn worker_report(told: Told) -> WorkerReport {
     let Told { lease, steps, ending } = told;
-    Word { lease, steps, said: ending.map_or_else(Said::Failed, Said::Ending) }
+    WorkerReport { lease, steps, ending: ending.map_or_else(ReportedEnding::Failed, ReportedEnding::Ending) }
 }

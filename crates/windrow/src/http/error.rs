@@ -107,7 +107,7 @@ pub fn broken_rows(report: &Report) -> ApiError {
 
 fn placed(report: &Report) -> Vec<PlacedProblem> {
     let problems = report.problems.iter().map(|problem| {
-        let place = problem.place.as_ref();
+        let place = problem.location.as_ref();
         PlacedProblem {
             file: place.map(|place| place.excerpt.name.clone()),
             line: place.map(|place| place.excerpt.line_of(place.span.start)),

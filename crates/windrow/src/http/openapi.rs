@@ -18,7 +18,7 @@ const TITLE: &str = "Windrow";
 const DESCRIPTION: &str = "Runs large batches of work that must not be lost and must not be done twice. \
     Every error is `application/problem+json` with a stable `code`.";
 
-/// Changes that can be made to depend on what the client has seen.
+/// Changes that support `If-Match`.
 const GUARDED: &[&str] = &[
     "pause_job",
     "resume_job",
@@ -32,7 +32,7 @@ const GUARDED: &[&str] = &[
     "delete_dataset",
 ];
 
-/// Adds what is the same everywhere: the head, and the answer that is no.
+/// Adds what all operations share: headers and the error response.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     let mut info = Info::new(TITLE, env!("CARGO_PKG_VERSION"));
     info.description = Some(DESCRIPTION.to_owned());
@@ -47,14 +47,14 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     document.security = Some(vec![SecurityRequirement::new(KEY, [""; 0]), SecurityRequirement::default()]);
     for (path, item) in &mut document.paths.paths {
         if let Some(read) = item.get.as_mut().filter(|read| answers_json(read)) {
-            add_header(read, "If-None-Match", "The ETag of an answer: 304 where it would be the same again");
-            let unchanged = ResponseBuilder::new().description("It has not changed since").build();
+            add_header(read, "If-None-Match", "ETag of an earlier response: 304 if it has not changed");
+            let unchanged = ResponseBuilder::new().description("Not changed").build();
             read.responses.responses.insert("304".into(), unchanged.into());
         }
         operations(item).for_each(|(method, operation)| {
             let id = operation.operation_id.as_deref().unwrap_or_default();
             if GUARDED.contains(&id) {
-                add_header(operation, "If-Match", "The ETag of what was looked at: 412 where it has changed since");
+                add_header(operation, "If-Match", "ETag of the resource: 412 if it has changed");
             }
             add_refusal(operation);
             let role = rights::least_role(&method, path);
@@ -91,10 +91,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (Method, &mut Operati
 fn add_refusal(operation: &mut Operation) {
     let schema = RefOr::Ref(Ref::from_schema_name("Problem"));
     let content = ContentBuilder::new().schema(Some(schema)).build();
-    let refusal = ResponseBuilder::new()
-        .description("It was not done, and this is why")
-        .content("application/problem+json", content)
-        .build();
+    let refusal = ResponseBuilder::new().description("The error").content("application/problem+json", content).build();
     operation.responses.responses.insert("default".into(), refusal.into());
 }
 

@@ -21,7 +21,7 @@ where
     let ending = futures::stream::once(async move {
         let ended = writing.await.map_err(io::Error::other).and_then(|ended| ended);
         ended.err().map(|error| {
-            tracing::warn!(%error, "an answer could not be written to its end");
+            tracing::warn!(%error, "failed to write a streamed response");
             Err(error)
         })
     });

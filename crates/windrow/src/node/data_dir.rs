@@ -1,7 +1,5 @@
-//! The folder of the embedded database, and what lies where in it:
-//! `windrow.db` (and SQLite's own files beside it), `sessions/<id>.lock` one per living process,
-//! `files/` what jobs sent to a server may name, and `workspaces/<name>/files/` the same for every other
-//! workspace than the default one, `uploads/` what is being sent to it.
+//! The data directory: `windrow.db` (and SQLite's own files), `sessions/<id>.lock` per live process, `files/` for jobs
+//! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +10,7 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use crate::error::{Error, Result};
 
 pub const DEFAULT: &str = ".windrow";
-/// An upload that has not grown for so long is nobody's.
+/// An upload that has not grown for so long was abandoned.
 const FORSAKEN: Duration = Duration::from_secs(86_400);
 
 #[derive(Debug, Clone)]
@@ -26,15 +24,15 @@ impl DataDir {
         Self { path: path.to_owned() }
     }
 
-    /// The folder as earlier runs left it; reading commands never make one.
+    /// An existing directory; commands that read never create one.
     pub fn existing(path: &Path) -> Result<Self> {
         let dir = Self { path: path.to_owned() };
         if dir.database().is_file() {
             return Ok(dir);
         }
         Err(Error::new(
-            format!("there is no Windrow data in {}", path.display()),
-            "run a job here first (`windrow run FILE`), or name the folder with `--data DIR`",
+            format!("no data directory at {}", path.display()),
+            "run a job first (`windrow run FILE`) or pass `--data DIR`",
         ))
     }
 
@@ -42,8 +40,8 @@ impl DataDir {
         let dir = Self { path: path.to_owned() };
         dir.lay_out().map_err(|error| {
             Error::new(
-                format!("the data folder {} cannot be made: {error}", path.display()),
-                "choose a folder that may be written with `--data DIR`",
+                format!("cannot create the data directory {}: {error}", path.display()),
+                "choose a writable directory with `--data DIR`",
             )
         })?;
         Ok(dir)
@@ -54,7 +52,7 @@ impl DataDir {
             return Ok(());
         }
         std::fs::create_dir_all(self.sessions())?;
-        // The folder usually lies in somebody's repository, where it should not be committed.
+        // The directory is often inside a repository, where it must not be committed.
         std::fs::write(self.path.join(".gitignore"), "*\n")
     }
 
@@ -77,8 +75,7 @@ impl DataDir {
         self.path.join("uploads")
     }
 
-    /// Deletes what a process that was killed had begun to receive. Nobody writes to it any more after so long;
-    /// what is younger may be another server's on the same folder.
+    /// Deletes uploads of killed processes. Younger files may belong to another server on the same directory.
     pub fn clear_uploads(&self, now: SystemTime) -> io::Result<usize> {
         let found = match std::fs::read_dir(self.uploads()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),

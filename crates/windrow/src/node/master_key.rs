@@ -1,5 +1,5 @@
-//! The master key: 32 bytes from `WINDROW_MASTER_KEY`, from a file that is named, or from `master.key`
-//! in the data folder, which is made when the first secret is set.
+//! The master key: 32 bytes from `WINDROW_MASTER_KEY`, from a given file, or from `master.key` in the data directory,
+//! which is created with the first secret.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -21,13 +21,13 @@ pub struct MasterKey {
     bytes: [u8; BYTES],
 }
 
-/// Where the key is looked for.
+/// Where the key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeySource {
     Variable,
-    /// One that must be there.
+    /// A file that must exist.
     Named(PathBuf),
-    /// One that may be made.
+    /// A file that may be created.
     DataFolder(PathBuf),
 }
 
@@ -35,7 +35,7 @@ impl MasterKey {
     pub fn generate() -> Result<Self> {
         let mut bytes = [0; BYTES];
         let filled = SystemRandom::new().fill(&mut bytes);
-        filled.map_err(|_| Error::new("the system gives no random bytes", "try again"))?;
+        filled.map_err(|_| Error::new("no random numbers from the operating system", "retry"))?;
         Ok(Self { bytes })
     }
 
@@ -50,12 +50,12 @@ impl MasterKey {
         &self.bytes
     }
 
-    /// Tells keys apart and gives nothing of them away.
+    /// Identifies the key without revealing it.
     pub fn id(&self) -> String {
         blake3::Hash::from(blake3::derive_key(ID_CONTEXT, &self.bytes)).to_hex()[..16].to_owned()
     }
 
-    /// Where nobody else can read it, whole or not at all. A file that is there already stays.
+    /// Atomically, readable by its owner only. An existing file is kept.
     pub fn write(&self, path: &Path) -> io::Result<()> {
         let draft = path.with_extension(format!("{}.draft", std::process::id()));
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
@@ -67,7 +67,7 @@ impl MasterKey {
 }
 
 impl KeySource {
-    /// What was said comes before the data folder's own file.
+    /// Variable, then flag, then the data directory.
     pub fn of(named: Option<&Path>, data: &Path) -> Self {
         match named {
             _ if std::env::var_os(VARIABLE).is_some() => KeySource::Variable,
@@ -76,22 +76,22 @@ impl KeySource {
         }
     }
 
-    /// `None` where it may still be made.
+    /// `None` if it can still be created.
     pub fn read(&self) -> Result<Option<MasterKey>> {
         let remedy = "write 32 bytes as 64 hexadecimal digits or as base64, for example from: openssl rand -hex 32";
         match self {
             KeySource::Variable => {
                 let found = std::env::var(VARIABLE).ok().and_then(|text| MasterKey::parse(&text));
-                found.map(Some).ok_or_else(|| Error::new(format!("{VARIABLE} is not a master key"), remedy))
+                found.map(Some).ok_or_else(|| Error::new(format!("invalid master key in {VARIABLE}"), remedy))
             }
             KeySource::Named(path) | KeySource::DataFolder(path) => match fs::read_to_string(path) {
                 Ok(text) => {
-                    let broken = || Error::new(format!("{} is not a master key", path.display()), remedy);
+                    let broken = || Error::new(format!("invalid master key in {}", path.display()), remedy);
                     MasterKey::parse(&text).map(Some).ok_or_else(broken)
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound && self.may_be_made() => Ok(None),
                 Err(error) => {
-                    let what = format!("the master key {} cannot be read: {error}", path.display());
+                    let what = format!("cannot read the master key {}: {error}", path.display());
                     Err(Error::new(what, "check the path and the permissions"))
                 }
             },

@@ -1,4 +1,4 @@
-//! What holds for every command: where the data lies, and what of the machine jobs may use.
+//! Options of every command: where the data is, and what jobs may use.
 
 use std::path::PathBuf;
 
@@ -16,35 +16,35 @@ use crate::node::observe::LogFormat;
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]
 pub struct GlobalOptions {
-    /// File of settings (TOML); windrow.toml in the current folder if not given
+    /// Config file (TOML) [default: windrow.toml in the current directory]
     #[arg(long, global = true, value_name = "FILE", env = config::VARIABLE)]
     pub config: Option<PathBuf>,
-    /// Folder of the embedded database
+    /// Data directory
     #[arg(long, global = true, value_name = "DIR", env = "WINDROW_DATA", default_value = data_dir::DEFAULT)]
     pub data: PathBuf,
-    /// Database that nodes share, like postgres://user:password@host/name or mysql://user:password@host/name; a file in the data folder if not given
+    /// Shared database, e.g. postgres://user:password@host/name or mysql://user:password@host/name [default: embedded]
     #[arg(long, global = true, value_name = "URL", env = "WINDROW_DATABASE_URL", hide_env_values = true)]
     pub database: Option<String>,
-    /// Redis beside a shared database, which makes what nodes share faster: redis://host, rediss://host for TLS
+    /// Redis URL, to speed up coordination between nodes, e.g. redis://host, or rediss://host for TLS
     #[arg(long, global = true, value_name = "URL", env = "WINDROW_REDIS_URL", hide_env_values = true)]
     pub redis: Option<String>,
-    /// Runs of one workspace at work at the same time, like 3, or 3,team-a=10; all of them if not given
+    /// Maximum concurrent runs per workspace, e.g. `3` or `3,team-a=10` [default: unlimited]
     #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
     pub quota: Option<Quota>,
-    /// File of prices of models (YAML), before our own table
+    /// Model prices (YAML); take precedence over the built-in table
     #[arg(long, global = true, value_name = "FILE", env = prices::VARIABLE, hide_short_help = true)]
     pub prices: Option<PathBuf>,
-    /// File of words that no job file and no row may hold
+    /// File of words that job files and rows must not contain
     #[arg(long, global = true, value_name = "FILE", env = forbidden::VARIABLE, hide_short_help = true)]
     pub forbidden: Option<PathBuf>,
-    /// File of the key that opens the secrets; `master.key` in the data folder if not given
+    /// Master key file for secrets [default: `master.key` in the data directory]
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
-    /// What is logged on stderr: error, warn, info, debug, trace, or a filter such as `windrow=debug`; if not
-    /// given, info by a server and error by other commands
+    /// Log filter: error, warn, info, debug, trace, or e.g. `windrow=debug` [default: info for a server, else
+    /// error]
     #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
     pub log_filter: Option<String>,
-    /// How lines of the log are written
+    /// Log format
     #[arg(long, global = true, value_name = "FORMAT", default_value = "pretty", hide_short_help = true)]
     pub log_format: LogFormat,
 }
@@ -63,8 +63,8 @@ impl GlobalOptions {
         match &self.database {
             None => Ok(()),
             Some(_) => Err(Error::new(
-                format!("{what} is of the embedded database, and this one is a server's"),
-                "use the server's own tools (pg_dump; mysqldump or mariadb-dump), or leave --database and WINDROW_DATABASE_URL out",
+                format!("{what} works on the embedded database only"),
+                "use the tools of the database server (pg_dump, mysqldump, mariadb-dump), or leave out --database and WINDROW_DATABASE_URL",
             )),
         }
     }
@@ -75,7 +75,7 @@ impl GlobalOptions {
 }
 
 fn quota(text: &str) -> std::result::Result<Quota, String> {
-    let wrong = || format!("{text:?} is no quota; write a number from 1 on, also of one workspace: 3,team-a=10");
+    let wrong = || format!("invalid quota {text:?}: use a number, or one per workspace, e.g. 3,team-a=10");
     let runs = |text: &str| text.trim().parse().ok().filter(|runs| *runs > 0).ok_or_else(wrong);
     let mut quota = Quota::default();
     for part in text.split(',') {

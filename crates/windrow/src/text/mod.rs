@@ -1,7 +1,14 @@
-//! Numbers, durations, tables and long text as a person reads them: on a terminal, and in reports.
+//! Numbers, durations, times and long text as a person reads them.
 
+pub mod style;
 pub mod table;
 pub mod tables;
+
+use std::io::IsTerminal;
+
+use windrow_engine::SystemClock;
+use windrow_model::{Clock, Time};
+use windrow_wire::Timestamp;
 
 /// `1234567` as `1,234,567`.
 pub fn count(n: i64) -> String {
@@ -29,10 +36,43 @@ pub fn duration(ms: i64) -> String {
 }
 
 pub fn rate(per_second: f64) -> String {
-    if per_second >= 10.0 { format!("{}/s", count(per_second.round() as i64)) } else { format!("{per_second:.1}/s") }
+    if per_second >= 100.0 { format!("{}/s", count(per_second.round() as i64)) } else { format!("{per_second:.1}/s") }
 }
 
-pub use windrow_model::record::dollars;
+/// Four digits below a dollar, two from there on.
+pub fn dollars(nanos: i64) -> String {
+    match nanos.abs() {
+        0 => "$0.00".to_owned(),
+        1..50_000 => "<$0.0001".to_owned(),
+        50_000..1_000_000_000 => format!("${:.4}", nanos as f64 / 1e9),
+        _ => format!("${:.2}", nanos as f64 / 1e9),
+    }
+}
+
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// `2 min ago` on a terminal, RFC 3339 elsewhere.
+pub fn moment(at: Timestamp) -> String {
+    if !std::io::stdout().is_terminal() {
+        return at.to_string();
+    }
+    ago(SystemClock.now() - Time::from(at)).unwrap_or_else(|| at.to_string())
+}
+
+/// `None` in the future, and where the day says more.
+fn ago(ms: i64) -> Option<String> {
+    match ms / 1000 {
+        ..0 => None,
+        0..10 => Some("now".to_owned()),
+        seconds @ 10..60 => Some(format!("{seconds} s ago")),
+        seconds @ 60..3_600 => Some(format!("{} min ago", seconds / 60)),
+        seconds @ 3_600..86_400 => Some(format!("{} h ago", seconds / 3_600)),
+        seconds @ 86_400..864_000 => Some(format!("{} d ago", seconds / 86_400)),
+        _ => None,
+    }
+}
 
 /// One line of at most `width` characters.
 pub fn line(text: &str, width: usize) -> String {
@@ -44,7 +84,11 @@ pub fn line(text: &str, width: usize) -> String {
 }
 
 pub fn plural(n: i64, one: &str) -> String {
-    format!("{} {one}{}", count(n), if n == 1 { "" } else { "s" })
+    match (n, one.strip_suffix("ch")) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(_)) => format!("{} {one}es", count(n)),
+        (_, None) => format!("{} {one}s", count(n)),
+    }
 }
 
 #[cfg(test)]
@@ -55,6 +99,12 @@ mod tests {
     fn numbers_read_well() {
         assert_eq!([count(0), count(999), count(1234567), count(-1000)], ["0", "999", "1,234,567", "-1,000"]);
         assert_eq!([duration(999), duration(1500), duration(61_000)], ["999 ms", "1.5 s", "1 min 1 s"]);
+        assert_eq!([dollars(0), dollars(9), dollars(66_000_000)], ["$0.00", "<$0.0001", "$0.0660"]);
+        assert_eq!([dollars(1_250_000_000), rate(13.51), rate(640.2)], ["$1.25", "13.5/s", "640/s"]);
+        assert_eq!(
+            [ago(-1), ago(130_000), ago(9 * 3_600_000)],
+            [None, Some("2 min ago".into()), Some("9 h ago".into())]
+        );
         assert_eq!(line("a  long\nline", 6), "a lon…");
         assert_eq!([plural(1, "item"), plural(2, "item")], ["1 item", "2 items"]);
     }

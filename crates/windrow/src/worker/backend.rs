@@ -1,4 +1,4 @@
-//! The backend of a worker that reaches the store through a server.
+//! The backend of a remote worker: it reaches the store through a server.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const REPORTS: usize = 100;
 pub struct ServerBackend {
     link: Link,
     clock: Arc<dyn Clock>,
-    /// Another one when the server had given the first up.
+    /// Replaced when the server has expired the first one.
     session: Mutex<String>,
 }
 
@@ -35,7 +35,7 @@ impl ServerBackend {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub fn sit_down(&self, session: String) {
+    pub fn reattach(&self, session: String) {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
     }
 }
@@ -87,18 +87,17 @@ impl WorkerBackend for ServerBackend {
     }
 }
 
-/// A server that is away or refuses may be there again, or be told better; a report that it does not
-/// understand will never be understood.
+/// An unreachable server may come back; a report that it cannot read will never be readable.
 pub fn fault(status: Status) -> StoreError {
     match status.code() {
         Code::NotFound => StoreError::NotFound { what: "session", id: status.message().to_owned() },
         Code::InvalidArgument | Code::FailedPrecondition | Code::Unimplemented | Code::OutOfRange => {
-            StoreError::Corrupt(format!("the server says {}: {}", status.code(), status.message()))
+            StoreError::Corrupt(format!("server error {}: {}", status.code(), status.message()))
         }
         code => StoreError::Unavailable(format!("{code}: {}", status.message())),
     }
 }
 
 fn strange(bad: Bad) -> StoreError {
-    StoreError::Corrupt(format!("the server says something strange: {bad}"))
+    StoreError::Corrupt(format!("invalid response of the server: {bad}"))
 }

@@ -13,7 +13,7 @@ use windrow_wire::grpc::v1::worker_client::WorkerClient;
 use crate::error::{Error, Result};
 
 const CONNECT: Duration = Duration::from_secs(5);
-/// A connection over which nothing comes any more is noticed within two of these.
+/// A dead connection is noticed within two of these.
 const KEEP_ALIVE: Duration = Duration::from_secs(5);
 
 pub type Client = WorkerClient<InterceptedService<Channel, Bearer>>;
@@ -40,9 +40,8 @@ impl Interceptor for Bearer {
 impl Link {
     /// `authority`: a certificate to trust beside those of the system, in PEM.
     pub fn new(url: &str, api_key: Option<&str>, authority: Option<&str>) -> Result<Self> {
-        let wrong = |why: String| {
-            Error::new(format!("{url:?} is not the address of a server: {why}"), "for example: http://127.0.0.1:7373")
-        };
+        let wrong =
+            |why: String| Error::new(format!("invalid server address {url:?}: {why}"), "e.g. http://127.0.0.1:7373");
         let mut endpoint = Endpoint::from_shared(url.to_owned())
             .map_err(|error| wrong(error.to_string()))?
             .connect_timeout(CONNECT)
@@ -58,11 +57,10 @@ impl Link {
                 }
                 endpoint = endpoint.tls_config(tls).map_err(|error| wrong(error.to_string()))?;
             }
-            _ => return Err(wrong("it begins with neither http:// nor https://".to_owned())),
+            _ => return Err(wrong("it must start with http:// or https://".to_owned())),
         }
         let bearer = api_key.map(|key| format!("Bearer {key}").parse()).transpose();
-        let bearer =
-            bearer.map_err(|_| Error::new("the API key has characters that no key has", "copy it once more"))?;
+        let bearer = bearer.map_err(|_| Error::new("invalid characters in the API key", "copy it again"))?;
         let client = WorkerClient::with_interceptor(endpoint.connect_lazy(), Bearer(bearer))
             .max_decoding_message_size(MAX_MESSAGE)
             .max_encoding_message_size(MAX_MESSAGE);
@@ -75,7 +73,7 @@ impl Link {
     }
 }
 
-/// A call that has so long to be answered.
+/// A call with a timeout.
 pub fn within<T>(patience: Duration, message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(patience);

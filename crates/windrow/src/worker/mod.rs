@@ -1,10 +1,10 @@
-//! `windrow worker`: items of a server's runs, done by this process. The engine's own crew does them, at
-//! a backend that speaks gRPC, so panics, deadlines, retries and limits are dealt with as they are there.
+//! `windrow worker`: items of a server's runs, executed by this process. The engine's own worker pool executes them
+//! with a backend that speaks gRPC, so panics, deadlines, retries and limits are handled as on the server.
 
 mod backend;
 mod link;
 mod programs;
-mod shift;
+mod session;
 
 pub use link::Link;
-pub use shift::{Shift, Terms};
+pub use session::{Terms, WorkerSession};

@@ -12,7 +12,7 @@ use windrow_wire::grpc::v1;
 use super::link::{Link, within};
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Kept at the same time; what was left out is prepared anew.
+/// Programs kept; others are prepared again.
 const KEPT: usize = 100;
 
 pub struct Programs {
@@ -20,7 +20,7 @@ pub struct Programs {
     prepared: HashMap<String, Arc<dyn Program>>,
 }
 
-/// Why an item cannot be done here.
+/// Why an item cannot be executed here.
 pub enum Unfit {
     /// The definition could not be fetched.
     Server(Status),
@@ -48,7 +48,7 @@ impl Programs {
         let spec = Json::from_text(answer.into_inner().definition_json);
         let workload = self.workloads.iter().find(|workload| workload.kind() == kind);
         let Some(workload) = workload else {
-            let why = format!("this version knows no kind {kind:?}");
+            let why = format!("unknown kind {kind:?}");
             return Err(Unfit::Machine(Failure::new(windrow_model::ErrorClass::InvalidRequest, why)));
         };
         let program = workload.prepare(workspace, &spec).await.map_err(Unfit::Machine)?;

@@ -47,7 +47,7 @@ fn requests_without_a_valid_key_are_rejected() {
         assert!(!problem.to_string().contains("root"), "{problem}");
     }
     assert_eq!(refused(ask("Authorization: Bearer x"), 401, "unauthenticated"), unknown, "nothing is told of a guess");
-    assert_eq!(refused(ask(&expired), 401, "unauthenticated")["detail"], "the key is expired");
+    assert_eq!(refused(ask(&expired), 401, "unauthenticated")["detail"], "API key is expired");
     // The responses do not reveal which routes exist either.
     for path in ["/api/v1/nothing", "/metrics", "/api/eval-tasks", "/api/v1/events", "/api", "/api/docs/x"] {
         refused(server.get(path), 401, "unauthenticated");

@@ -21,7 +21,7 @@ fn a_first_append_runs_all_rows_and_later_ones_only_what_is_new() {
     place.append("counted.jsonl", "{\"n\": 10}");
     place.append("counted.jsonl", "{\"n\": 11}");
     let said = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("only rows it has not seen"), "{}", said.stderr);
+    assert!(said.stderr.contains("only rows that are new in the dataset"), "{}", said.stderr);
     assert_eq!((&said.json()["run"]["mode"], total(&said.json())), (&"append".into(), (2, 2)));
     let nothing = place.windrow(&["run", "job.yaml", "--append", "--json"]).ended_with(0).json();
     assert_eq!((total(&nothing), endpoint.calls()), ((0, 0), 12));
@@ -73,7 +73,7 @@ fn a_scheduled_job_appends_new_rows_until_it_is_unscheduled() {
     place.append("counted.jsonl", "{\"n\": 5}");
     wait_until("the new row to be asked", || endpoint.calls() == 6);
     let said = place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
-    assert!(said.stdout.contains("no longer starts by itself (it did at * * * * * *)"), "{}", said.stdout);
+    assert!(said.stdout.contains("Removed the schedule of counted (* * * * * *)"), "{}", said.stdout);
     run.finish().ended_with(0);
     let calls = endpoint.calls_by_question();
     assert!(calls.len() == 6 && calls.values().all(|times| *times == 1), "{calls:?}");

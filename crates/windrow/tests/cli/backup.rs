@@ -32,7 +32,7 @@ fn a_backup_taken_under_load_is_restored_elsewhere_and_the_run_resumes() {
     let before = endpoint.calls();
     assert!(before < ROWS, "it was made in the middle");
 
-    let said = place.windrow(&["--data", "new", "restore", "one.tar.zst", "--json"]).ended_with(0).json();
+    let said = place.windrow(&["--data", "new", "restore", "one.tar.zst", "--json", "--yes"]).ended_with(0).json();
     assert_eq!(said["unfinished_runs"], 1);
     let (counters, succeeded) = counted(&place, "new");
     assert_eq!(counters["succeeded"], succeeded, "counters equal a recount");
@@ -61,17 +61,17 @@ fn an_incomplete_backup_is_rejected_and_nothing_is_changed() {
     let cut = good[..good.len() - 200].to_vec();
     for (name, bytes) in [("flipped", flipped), ("cut", cut), ("empty", Vec::new()), ("text", b"hello".to_vec())] {
         std::fs::write(place.path(name), bytes).unwrap();
-        let said = place.windrow(&["--data", "new", "restore", name]).ended_with(1);
+        let said = place.windrow(&["--data", "new", "restore", name, "--yes"]).ended_with(1);
         assert!(said.stderr.contains("not a whole backup"), "{name}: {}", said.stderr);
         assert!(!place.path("new").exists(), "{name}");
     }
-    let said = place.windrow(&["restore", "good.tar.zst"]).ended_with(1);
-    assert!(said.stderr.contains("there is something in .windrow already"), "{}", said.stderr);
+    let said = place.windrow(&["restore", "good.tar.zst", "--yes"]).ended_with(1);
+    assert!(said.stderr.contains("data directory .windrow is not empty"), "{}", said.stderr);
     let said = place.windrow(&["backup", "good.tar.zst"]).ended_with(1);
-    assert!(said.stderr.contains("is there already"), "{}", said.stderr);
+    assert!(said.stderr.contains("already exists"), "{}", said.stderr);
     assert_eq!(std::fs::read(place.path("good.tar.zst")).unwrap(), good);
     std::fs::create_dir(place.path("new")).unwrap();
-    place.windrow(&["--data", "new", "restore", "good.tar.zst"]).ended_with(0);
+    place.windrow(&["--data", "new", "restore", "good.tar.zst", "--yes"]).ended_with(0);
     let jobs = place.windrow(&["--data", "new", "jobs", "list", "--json"]).ended_with(0).json();
     assert_eq!(jobs["jobs"].as_array().unwrap().len(), 1);
 }
@@ -84,10 +84,10 @@ fn a_backup_contains_the_master_key_only_on_request() {
     let said = place.windrow(&["backup", "without"]).ended_with(0);
     assert!(said.stdout.contains("the master key is not in it"), "{}", said.stdout);
     place.windrow(&["backup", "with", "--with-master-key"]).ended_with(0);
-    let said = place.windrow(&["--data", "one", "restore", "without"]).ended_with(0);
+    let said = place.windrow(&["--data", "one", "restore", "without", "--yes"]).ended_with(0);
     assert!(said.stdout.contains("need the master key"), "{}", said.stdout);
-    let said = place.windrow(&["--data", "two", "restore", "with"]).ended_with(0);
-    assert!(said.stdout.contains("the master key fits"), "{}", said.stdout);
+    let said = place.windrow(&["--data", "two", "restore", "with", "--yes"]).ended_with(0);
+    assert!(said.stdout.contains("the master key matches"), "{}", said.stdout);
     assert!(!place.path("one/master.key").exists());
     let key = std::fs::metadata(place.path("two/master.key")).unwrap();
     assert_eq!(key.permissions().mode() & 0o777, 0o600);

@@ -16,7 +16,7 @@ fn succeeded(result: &Value) -> usize {
 /// A paused run names its budget and how to continue.
 fn is_spent(said: Said, spent: &str) -> Value {
     let said = said.ended_with(5);
-    for part in ["the budget is spent", spent, "all of it kept", "--budget"] {
+    for part in ["budget reached", spent, "all of it kept", "--budget"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     let result = said.json();
@@ -42,10 +42,10 @@ fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
         [&["run", "job.yaml", "--budget-tokens", "50"], &["jobs", "resume", "counted", "--here"]];
     for arguments in command {
         let said = place.windrow(arguments).ended_with(5);
-        assert!(said.stderr.contains("cannot go on") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
+        assert!(said.stderr.contains("cannot resume") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
     }
     let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
-    assert!(why.stdout.contains("the budget is spent"), "{}", why.stdout);
+    assert!(why.stdout.contains("budget reached"), "{}", why.stdout);
     assert_eq!(endpoint.calls(), made);
 
     let result = place.windrow(&["run", "job.yaml", "--budget-tokens", "100000", "--json"]).ended_with(0).json();

@@ -37,9 +37,9 @@ fn a_plan_previews_changes_and_changes_nothing() {
     write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 1, max_failed: 1 }");
     let before = connect.connectors();
     let said = place.windrow(&["plan", "job.yaml"]).ended_with(0);
-    assert!(said.stdout.contains("orders-0001  config.tasks.max: \"1\" → \"2\""), "{}", said.stdout);
-    assert!(said.stdout.contains("3 targets: 3 to change, 0 done already, 0 refused"), "{}", said.stdout);
-    assert!(said.stdout.contains("3 waves: 1, 1, 1"), "{}", said.stdout);
+    assert!(said.stdout.contains("~ orders-0001  config.tasks.max: \"1\" → \"2\""), "{}", said.stdout);
+    assert!(said.stdout.contains("Plan: 3 to change, 0 up to date, 0 invalid"), "{}", said.stdout);
+    assert!(said.stdout.contains("3 waves: 3 × 1"), "{}", said.stdout);
     place.edit("job.yaml", "tasks.max: \"2\"", "tasks.max: many");
     let refused = place.windrow(&["plan", "job.yaml", "--json"]).ended_with(1).json();
     let error = refused["targets"][0]["error"].as_str().unwrap();
@@ -75,7 +75,7 @@ fn a_change_is_made_once_and_rolled_back_exactly() {
         all
     };
     assert_eq!(without_puts(connect.connectors()), without_puts(before));
-    let csv = place.windrow(&["jobs", "targets", "change", "--as", "csv"]).ended_with(0).stdout;
+    let csv = place.windrow(&["jobs", "targets", "change", "--format", "csv"]).ended_with(0).stdout;
     assert!(csv.lines().count() == 7 && csv.contains("rollback_success"), "{csv}");
 }
 
@@ -113,7 +113,7 @@ fn a_target_changed_since_is_a_conflict_unless_forced() {
     assert!(error.contains("config.tasks.max: \"2\" → \"7\"") && error.contains("--force"), "{error}");
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "7");
 
-    place.windrow(&["jobs", "rollback", "change", "--force", "--quiet"]).ended_with(0);
+    place.windrow(&["jobs", "rollback", "change", "--force", "--yes", "--quiet"]).ended_with(0);
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "1");
 }
 
@@ -125,7 +125,7 @@ fn reaching_the_failure_cap_rolls_back() {
     write_job(&place, &connect, TWO_TASKS, "{ canary: 2, wave: 20, max_failed: 3, on_failure: rollback }");
     let said = place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(4);
     assert!(said.stdout.contains("3 items have failed, and at most 3 may"), "{}", said.stdout);
-    assert!(said.stderr.contains("taking back"), "{}", said.stderr);
+    assert!(said.stderr.contains("Rolling back"), "{}", said.stderr);
     let tasks: Vec<Value> = connect.connectors().values().map(|one| one["config"]["tasks.max"].clone()).collect();
     assert!(tasks.iter().all(|tasks| tasks == "1"), "{tasks:?}");
     let runs = place.windrow(&["jobs", "show", "change", "--json"]).ended_with(0).json();
@@ -191,7 +191,7 @@ fn a_wave_waits_for_approval_and_says_so() {
     waiting.wait_for_stderr("wave 2 waits for approval");
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
-    assert!(why.contains("Wave 2 waits for somebody to approve it.") && why.contains("windrow jobs approve"), "{why}");
+    assert!(why.contains("Wave 2 waits for approval.") && why.contains("windrow jobs approve"), "{why}");
     // An approval survives the process that waits for it.
     waiting.kill();
     place.windrow(&["jobs", "approve", "change"]).ended_with(0);

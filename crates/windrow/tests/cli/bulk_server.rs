@@ -57,7 +57,7 @@ fn an_operation_is_planned_run_approved_and_rolled_back_on_a_server() {
     // A retry of a failed rollback is a rollback too.
     let said = place.windrow_at(&server, &["jobs", "retry", "change", "--json"]).ended_with(4).json();
     assert_eq!((&said["run"]["mode"], &said["items"]["total"]), (&json!("rollback"), &json!(1)));
-    place.windrow_at(&server, &["jobs", "rollback", "change", "--force", "-q"]).ended_with(0);
+    place.windrow_at(&server, &["jobs", "rollback", "change", "--force", "--yes", "-q"]).ended_with(0);
     assert_eq!(connect.get("/east/connectors/orders-0000/config")["tasks.max"], "1");
     server.post_json("/api/v1/jobs/change/rollback", &json!({ "wave": 0 })).with_status(400);
 }

@@ -49,7 +49,7 @@ fn an_explicit_config_file_overrides_the_default_and_must_exist() {
     assert_eq!(show(&[("WINDROW_CONFIG", "other.toml")], &[]), "2");
     assert_eq!(show(&[("WINDROW_CONFIG", "other.toml")], &["--config", "third.toml"]), "3");
     let said = place.windrow(&["--config", "none.toml", "jobs", "list"]).ended_with(2);
-    assert!(said.stderr.contains("none.toml cannot be read"), "{}", said.stderr);
+    assert!(said.stderr.contains("cannot read the config file none.toml"), "{}", said.stderr);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn the_same_file_continues_an_unfinished_run_and_says_so() {
     let place = killed_midway(&endpoint);
     endpoint.open_gate();
     let said = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("continuing run run_"), "{}", said.stderr);
+    assert!(said.stderr.contains("Resuming run 1"), "{}", said.stderr);
     assert!(said.stderr.contains("of 40 items done"), "{}", said.stderr);
     let result = said.json();
     assert_eq!((&result["resumed"], &result["items"]["succeeded"]), (&true.into(), &40.into()));
@@ -38,7 +38,9 @@ fn a_changed_file_does_not_continue_an_unfinished_run() {
         assert!(said.stderr.contains(way), "no {way:?} in {}", said.stderr);
     }
     endpoint.open_gate();
-    let result = place.windrow(&["run", "job.yaml", "--new", "--json"]).ended_with(0).json();
+    let unconfirmed = place.windrow(&["run", "job.yaml", "--new"]).ended_with(2);
+    assert!(unconfirmed.stderr.contains("confirmation required: pass --yes"), "{}", unconfirmed.stderr);
+    let result = place.windrow(&["run", "job.yaml", "--new", "--yes", "--json"]).ended_with(0).json();
     assert_eq!((&result["run"]["no"], &result["items"]["succeeded"]), (&2.into(), &40.into()));
     let runs = place.windrow(&["jobs", "show", "counted", "--json"]).json();
     let states: Vec<_> = runs["runs"].as_array().unwrap().iter().map(|run| run["state"].as_str().unwrap()).collect();
@@ -52,7 +54,7 @@ fn a_finished_job_runs_again_without_a_call_and_with_new_from_scratch() {
     place.windrow(&["run", "job.yaml"]).ended_with(0);
     assert_eq!(endpoint.calls(), 30);
     let again = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
-    assert!(again.stderr.contains("taken over"), "{}", again.stderr);
+    assert!(again.stderr.contains("Reusing results of run 1"), "{}", again.stderr);
     assert_eq!((&again.json()["items"]["succeeded"], endpoint.calls()), (&30.into(), 30));
     place.windrow(&["run", "job.yaml", "--new"]).ended_with(0);
     assert_eq!(endpoint.calls(), 60);

@@ -41,7 +41,7 @@ fn rows_in_another_order_are_the_same_version() {
         &rows((0..50).rev()).replace("{\"id\": 7, \"q\": \"question 7\"}", "{\"q\":\"question 7\",\"id\":7}"),
     );
     let said = place.windrow(&["datasets", "import", "back.jsonl", "--name", "rows"]).ended_with(0);
-    says(&said, &["rows@1: no change, it has these 50 rows already"]);
+    says(&said, &["rows@1 is unchanged: 50 rows"]);
     let list = place.windrow(&["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!((&list["datasets"][0]["versions"], list["datasets"].as_array().unwrap().len()), (&json!(1), 1));
 }
@@ -126,17 +126,26 @@ fn the_schema_applies_to_every_later_version() {
 #[test]
 fn errors_have_a_remedy() {
     let place = place(&rows(0..3));
-    says(&place.windrow(&["datasets", "list"]).ended_with(1), &["there is no Windrow data"]);
+    says(&place.windrow(&["datasets", "list"]).ended_with(1), &["no data directory"]);
     says(&place.windrow(&["datasets", "import", "gone.jsonl"]).ended_with(2), &["there is no file gone.jsonl"]);
     place.write("rows.txt", "x");
     says(&place.windrow(&["datasets", "import", "rows.txt"]).ended_with(2), &["--format", "parquet"]);
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "a@1"]).ended_with(2);
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
-    says(&place.windrow(&["datasets", "show", "qiuz"]).ended_with(1), &["there is no dataset", "did you mean quiz?"]);
-    says(&place.windrow(&["datasets", "show", "quiz@7"]).ended_with(1), &["quiz has no version 7", "there are: 1"]);
+    says(
+        &place.windrow(&["datasets", "show", "qiuz"]).ended_with(1),
+        &["dataset \"qiuz\" not found", "did you mean \"quiz\"?"],
+    );
+    says(
+        &place.windrow(&["datasets", "show", "quiz@7"]).ended_with(1),
+        &["quiz has no version 7", "its versions are 1"],
+    );
     says(&place.windrow(&["datasets", "diff", "quiz@1", "other@1"]).ended_with(1), &["different datasets"]);
     place.windrow(&["datasets", "export", "quiz@x"]).ended_with(2);
-    says(&place.windrow(&["datasets", "export", "quiz", "-o", "no/such/file"]).ended_with(1), &["cannot be written"]);
+    says(
+        &place.windrow(&["datasets", "export", "quiz", "-o", "no/such/file"]).ended_with(1),
+        &["cannot write no/such/file"],
+    );
     place.write("rows.jsonl", "");
     says(&place.windrow(&["datasets", "import", "rows.jsonl"]).ended_with(2), &["rows.jsonl has no rows"]);
 }
@@ -183,7 +192,7 @@ fn a_killed_import_leaves_nothing_visible_and_the_next_one_succeeds() {
     wait_until("rows of the import on disk", || stored(&place, "draft") > 0);
     import.kill();
     assert!(stored(&place, "draft") < 100_000, "it was killed half way");
-    says(&place.windrow(&["datasets", "show", "rows"]).ended_with(1), &["there is no dataset \"rows\""]);
+    says(&place.windrow(&["datasets", "show", "rows"]).ended_with(1), &["dataset \"rows\" not found"]);
     let again = place.windrow(&["datasets", "import", "rows.jsonl", "--json"]).ended_with(0).json();
     assert_eq!((&again["version"]["version"], &again["version"]["rows"]), (&json!(1), &json!(100_000)));
     assert_eq!((stored(&place, "draft"), stored(&place, "dropped"), stored(&place, "ready")), (0, 0, 200_000));
@@ -195,13 +204,13 @@ fn deleting_takes_a_version_or_all_of_it() {
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
     place.write("rows.jsonl", &rows(3..9));
     place.windrow(&["datasets", "import", "rows.jsonl", "--name", "quiz"]).ended_with(0);
-    says(&place.windrow(&["datasets", "delete", "quiz@1"]).ended_with(0), &["deleted quiz@1"]);
+    says(&place.windrow(&["datasets", "delete", "quiz@1", "--yes"]).ended_with(0), &["Deleted quiz@1"]);
     let left = place.windrow(&["datasets", "export", "quiz"]).ended_with(0).stdout;
     assert_eq!(
         left.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].clone()).collect::<Value>(),
         json!([3, 4, 5, 6, 7, 8])
     );
-    let gone = place.windrow(&["datasets", "delete", "quiz", "--json"]).ended_with(0).json();
+    let gone = place.windrow(&["datasets", "delete", "quiz", "--yes", "--json"]).ended_with(0).json();
     assert_eq!(gone, json!({"name": "quiz", "versions": [2]}));
     assert_eq!(place.windrow(&["datasets", "list", "--json"]).json(), json!({"datasets": []}));
 }

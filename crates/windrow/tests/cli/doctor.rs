@@ -74,7 +74,7 @@ fn doctor_finds_orphaned_runs_and_their_remedy() {
     endpoint.open_gate();
     server.wait_for_state("counted", "completed");
     let said = doctor(&place, &[("WINDROW_LISTEN", &server.address)]).ended_with(0);
-    assert!(check(&said, "server").1.starts_with("answers"), "{:?}", check(&said, "server"));
+    assert!(check(&said, "server").1.starts_with("listening"), "{:?}", check(&said, "server"));
     assert_eq!((check(&said, "runs").0, check(&said, "processes").0), ("ok".into(), "ok".into()));
 }
 

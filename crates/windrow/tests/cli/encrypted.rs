@@ -93,7 +93,7 @@ fn a_renewed_certificate_is_loaded_without_a_restart() {
     // An invalid certificate changes nothing.
     place.write("cert.pem", "nonsense");
     server.signal(Signal::HUP);
-    server.wait_for_stderr("stays as it was");
+    server.wait_for_stderr("keeping the previous one");
     get(&server, &new, "/healthz").unwrap().with_status(200);
 }
 

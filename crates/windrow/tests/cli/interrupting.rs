@@ -14,7 +14,7 @@ fn drained_by(signal: Signal) {
     run.wait_for_stderr("finishing ");
     endpoint.let_through(4);
     let said = run.finish().ended_with(130);
-    assert!(said.stderr.contains("continue with: windrow run job.yaml"), "{}", said.stderr);
+    assert!(said.stderr.contains("next: windrow run job.yaml"), "{}", said.stderr);
     assert_eq!((&said.json()["exit_code"], &said.json()["items"]["succeeded"]), (&130.into(), &14.into()));
     endpoint.open_gate();
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();

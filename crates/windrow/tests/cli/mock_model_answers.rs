@@ -116,7 +116,7 @@ fn a_script_overrides_the_rules_and_requests_are_logged() {
 fn a_wrong_command_line_suggests_the_right_one() {
     let place = Place::empty();
     let said = place.windrow(&["mock-model", "--faults", "429"]).ended_with(2);
-    assert!(said.stderr.contains("write it like 429:20%"), "{}", said.stderr);
+    assert!(said.stderr.contains("e.g. 429:20%"), "{}", said.stderr);
     place.write("replies.yaml", "- { match: '(', reply: x }\n");
     let said = place.windrow(&["mock-model", "--script", "replies.yaml"]).ended_with(1);
     assert!(said.stderr.contains("replies.yaml: rule 1"), "{}", said.stderr);

@@ -69,7 +69,7 @@ fn a_drained_node_hands_its_run_over_and_ends(url: String) {
     one.wait_for_stderr("asked to leave");
     endpoint.open_gate();
     let said = one.finish();
-    assert!(said.stderr.contains("finishing"), "{}", said.stderr);
+    assert!(said.stderr.contains("Shutting down"), "{}", said.stderr);
     wait_until("the end", || two.state("counted") == "completed");
     assert_eq!(endpoint.calls(), 60, "nothing was done twice");
     let said = place.windrow_at(&two, &["nodes", "list", "--json"]).ended_with(0);

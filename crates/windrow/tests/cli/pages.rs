@@ -75,15 +75,15 @@ fn a_page_asks_for_a_required_key_and_shows_missing_permissions() {
     let server = encrypted::start(&place, &[]);
     let url = format!("https://{}/nodes", server.address);
     let mut browser = Browser::open(&url);
-    browser.wait_for_text("this needs an API key");
+    browser.wait_for_text("API key required");
     assert_eq!(browser.evaluate("performance.getEntriesByType('navigation')[0].nextHopProtocol"), "h2");
     browser.type_text("wrw_nonsense");
     browser.press_key("Enter");
-    browser.wait_for_text("there is no such key");
+    browser.wait_for_text("invalid API key");
     browser.evaluate("document.getElementById('key').focus()");
     browser.type_text(eve.trim());
     browser.press("Sign in");
-    browser.wait_for_text("this takes the role admin; the key \"eve\" has viewer");
+    browser.wait_for_text("role admin required; the key \"eve\" has role viewer");
     browser.wait_for_text("use a key with that role, or ask an admin");
     browser.press("Use another key");
     browser.wait_for("the form", "document.activeElement.id === 'key'");

@@ -53,7 +53,7 @@ fn submit_example(server: &Served) {
 
 fn worker(place: &Place, server: &Served) -> Background {
     let worker = place.start_program(program(place, &format!("{EXAMPLE}/worker.py"), &[&server.url()]));
-    assert!(worker.first_line().contains("works"), "{}", worker.first_line());
+    assert!(worker.first_line().contains("registered"), "{}", worker.first_line());
     worker
 }
 

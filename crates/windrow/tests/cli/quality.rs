@@ -101,7 +101,7 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
     assert!((exact["mean"]["difference"].as_f64().unwrap() + 9.0 / 40.0).abs() < 1e-12);
     assert!(exact["mean"]["p"].as_f64().unwrap() < 0.01);
     let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
-    assert!(text.contains("exact: 9 rows broken") && text.contains("row 5 "), "{text}");
+    assert!(text.contains("Regressed on exact: 9 rows") && text.contains("row 5 "), "{text}");
 
     // Compared with itself, nothing regressed.
     let result =

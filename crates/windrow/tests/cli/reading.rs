@@ -59,7 +59,7 @@ fn an_unknown_job_suggests_a_similar_name() {
     place.windrow(&["run", "job.yaml"]).ended_with(0);
     let said = place.windrow(&["jobs", "show", "cuonted"]).ended_with(1);
     assert!(
-        said.stderr.contains("there is no job \"cuonted\"") && said.stderr.contains("did you mean counted?"),
+        said.stderr.contains("job \"cuonted\" not found") && said.stderr.contains("did you mean \"counted\"?"),
         "{}",
         said.stderr
     );

@@ -79,13 +79,13 @@ fn a_server_returns_the_same_as_its_data_directory() {
         "datasets export numbers@1 --format csv -q",
         "jobs unschedule counted",
         "jobs schedule counted @yearly",
-        "jobs clean-up --json",
+        "jobs clean-up --yes --json",
     ] {
         let said = alike(&place, &server, command);
         assert!(!said.stdout.is_empty(), "{command} says nothing: {}", said.stderr);
     }
     let said = place.windrow_at(&server, &["jobs", "unschedule", "counted"]).ended_with(0);
-    assert!(said.stdout.contains("it did at @yearly"), "{}", said.stdout);
+    assert!(said.stdout.contains("Removed the schedule of counted (@yearly)"), "{}", said.stdout);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_server_rejects_the_same_as_its_data_directory() {
         "datasets delete nothing-like-it",
     ] {
         let said = alike(&place, &server, command);
-        assert!(said.code == 1 && said.stderr.contains("do: "), "{command}: {} {}", said.code, said.stderr);
+        assert!(said.code == 1 && said.stderr.contains("help: "), "{command}: {} {}", said.code, said.stderr);
     }
     assert_eq!(alike(&place, &server, "jobs items counted --where scoer.exact<1").code, 2);
 }
@@ -145,14 +145,20 @@ fn reports_datasets_and_deletions_match_too() {
     }
     place.write("more.csv", "n\n1\n2\n");
     let import = ["datasets", "import", "more.csv", "--name", "more"];
-    assert_eq!(place.windrow_at(&server, &import).ended_with(0).stdout, "more@1: 2 rows\n");
-    assert_eq!(place.windrow(&import).ended_with(0).stdout, "more@1: no change, it has these 2 rows already\n");
+    assert_eq!(place.windrow_at(&server, &import).ended_with(0).stdout, "Imported more@1: 2 rows\n");
+    assert_eq!(place.windrow(&import).ended_with(0).stdout, "more@1 is unchanged: 2 rows\n");
     place.write("bad.jsonl", "{\"n\": 1}\noops\n");
     let import = ["datasets", "import", "bad.jsonl"];
     let (here, there) = (place.windrow(&import).ended_with(2), place.windrow_at(&server, &import).ended_with(2));
     assert_eq!(there.stderr, here.stderr);
-    assert_eq!(place.windrow_at(&server, &["datasets", "delete", "more"]).ended_with(0).stdout, "deleted more@1\n");
+    assert_eq!(
+        place.windrow_at(&server, &["datasets", "delete", "more", "--yes"]).ended_with(0).stdout,
+        "Deleted more@1.\n"
+    );
     place.windrow(&["datasets", "show", "more"]).ended_with(1);
-    assert_eq!(place.windrow_at(&server, &["jobs", "delete", "other"]).ended_with(0).stdout, "deleted other\n");
+    assert_eq!(
+        place.windrow_at(&server, &["jobs", "delete", "other", "--yes"]).ended_with(0).stdout,
+        "Deleted other.\n"
+    );
     place.windrow(&["jobs", "show", "other"]).ended_with(1);
 }

@@ -39,7 +39,7 @@ fn a_remote_run_sends_file_and_rows_and_returns_the_local_result() {
     endpoint.fail_on([]);
     let calls = endpoint.calls();
     let said = place.windrow_at(&server, &["run", "job.yaml"]).ended_with(0);
-    assert!(said.stderr.contains("has run before") && said.stdout.contains("20: 20 succeeded"), "{}", said.stderr);
+    assert!(said.stderr.contains("has run before") && said.stdout.contains("20 · 20 succeeded"), "{}", said.stderr);
     assert_eq!(endpoint.calls() - calls, 1);
     let datasets = place.windrow_at(&server, &["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!(datasets["datasets"].as_array().unwrap().len(), 1);
@@ -85,7 +85,7 @@ fn detaching_changes_nothing_and_the_same_command_follows_the_run_again() {
     }
     assert_eq!(server.state("counted"), "running");
     let run = place.start_at(&server, &["run", "job.yaml", "--json"]);
-    run.wait_for_stderr("continuing run");
+    run.wait_for_stderr("Resuming run");
     endpoint.open_gate();
     let result = run.finish().ended_with(0).json();
     assert_eq!((&result["resumed"], &result["items"]["succeeded"]), (&true.into(), &20.into()));
@@ -107,7 +107,7 @@ fn a_run_is_controlled_remotely() {
     let said = place.windrow_at(&server, &["jobs", "resume", "counted", "--here"]).ended_with(2);
     assert!(said.stderr.contains("leave out `--here`"), "{}", said.stderr);
     let said = place.windrow_at(&server, &["jobs", "resume", "counted"]).ended_with(0);
-    assert!(said.stdout.contains("goes on with it"), "{}", said.stdout);
+    assert!(said.stdout.contains("continues the run"), "{}", said.stdout);
     let said = place.windrow_at(&server, &["jobs", "cancel", "counted"]).ended_with(0);
     assert!(said.stdout.starts_with("counted is cancelling: "), "{}", said.stdout);
     endpoint.open_gate();
@@ -116,7 +116,7 @@ fn a_run_is_controlled_remotely() {
     place.windrow_at(&server, &["jobs", "retry", "counted", "-q"]).ended_with(0);
     assert_eq!(endpoint.calls(), 12, "and nothing was done twice");
     let said = place.windrow_at(&server, &["jobs", "retry", "counted"]).ended_with(0);
-    assert!(said.stderr.contains("there is nothing to retry"), "{}", said.stderr);
+    assert!(said.stderr.contains("Nothing to retry"), "{}", said.stderr);
     let copy = place.windrow_at(&server, &["jobs", "clone", "counted", "copy", "--json"]).ended_with(0).json();
     assert_eq!((&copy["job"]["name"], &copy["items"]["succeeded"]), (&"copy".into(), &12.into()));
 }
@@ -127,7 +127,7 @@ fn a_budget_exits_with_5_and_a_larger_one_resumes_the_run() {
     let (place, elsewhere) = (Place::with_rows(&endpoint, 10, 1), Place::empty());
     let server = Served::start(&elsewhere, &[]);
     let said = place.windrow_at(&server, &["run", "job.yaml", "--budget-tokens", "12"]).ended_with(5);
-    assert!(said.stderr.contains("the budget is spent"), "{}", said.stderr);
+    assert!(said.stderr.contains("Paused: budget of 12 tokens reached"), "{}", said.stderr);
     let said = place.windrow_at(&server, &["jobs", "resume", "counted"]).ended_with(5);
     assert!(said.stderr.contains("--budget-tokens"), "{}", said.stderr);
     let said = place.windrow_at(&server, &["run", "job.yaml", "--budget-tokens", "1000", "--json"]).ended_with(0);

@@ -20,7 +20,7 @@ fn secrets_are_set_listed_and_deleted_on_a_server() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let said = set(&place, &server, &["secrets", "set", "TOKEN"], "a \"quoted\" value").ended_with(0);
-    assert!(said.stdout.contains("windrow keeps TOKEN in the workspace default"), "{}", said.stdout);
+    assert!(said.stdout.contains("Set secret TOKEN in workspace default"), "{}", said.stdout);
     let said = set(&place, &server, &["secrets", "set", "TOKEN", "--json"], "another value").ended_with(0);
     assert_eq!(said.json()["created"], Value::Bool(false));
     set(&place, &server, &["secrets", "set", "TOKEN", "--workspace", "team"], "of the team").ended_with(0);
@@ -29,8 +29,8 @@ fn secrets_are_set_listed_and_deleted_on_a_server() {
         let (here, there) = (place.windrow(command).ended_with(0), place.windrow_at(&server, command));
         assert_eq!((here.stdout, here.code), (there.stdout, there.code));
     }
-    place.windrow_at(&server, &["secrets", "delete", "TOKEN"]).ended_with(0);
-    place.windrow_at(&server, &["secrets", "delete", "TOKEN"]).ended_with(1);
+    place.windrow_at(&server, &["secrets", "delete", "TOKEN", "--yes"]).ended_with(0);
+    place.windrow_at(&server, &["secrets", "delete", "TOKEN", "--yes"]).ended_with(1);
     assert_eq!(place.windrow(&["secrets", "list", "--json"]).json()["secrets"].as_array().unwrap().len(), 0);
     let left = place.windrow(&["secrets", "list", "--workspace", "team", "--json"]).json();
     assert_eq!(left["secrets"].as_array().unwrap().len(), 1);
@@ -43,7 +43,7 @@ fn webhooks_are_created_tested_paused_and_deleted_on_a_server() {
     let at = |arguments: &[&str]| place.windrow_at(&server, arguments);
     let made = at(&["webhooks", "add", &receiver.url, "--events", "run.*", "--json"]).ended_with(0).json();
     let id = made["id"].as_str().unwrap();
-    assert!(at(&["webhooks", "test", id]).ended_with(0).stdout.starts_with("taken: 20"));
+    assert!(at(&["webhooks", "test", id]).ended_with(0).stdout.starts_with("Accepted: 20"));
     assert!(receiver.received()[0].is_signed_with(made["secret"].as_str().unwrap()));
     assert!(at(&["webhooks", "pause", id]).ended_with(0).stdout.contains("is paused"));
     let listed = ["webhooks", "list", "--json"];
@@ -51,10 +51,10 @@ fn webhooks_are_created_tested_paused_and_deleted_on_a_server() {
     assert!(at(&["webhooks", "resume", id]).ended_with(0).stdout.contains("is active"));
     let rotated = at(&["webhooks", "rotate", id, "--overlap", "1", "--json"]).ended_with(0).json();
     assert_ne!(rotated["secret"], made["secret"]);
-    assert!(at(&["webhooks", "deliveries", id, "--state", "failed"]).ended_with(0).stdout.contains("no deliveries"));
+    assert!(at(&["webhooks", "deliveries", id, "--state", "failed"]).ended_with(0).stdout.contains("No deliveries"));
     assert!(at(&["webhooks", "redeliver", "99"]).ended_with(1).stderr.contains("99"));
-    at(&["webhooks", "delete", id]).ended_with(0);
-    assert!(at(&["webhooks", "list"]).ended_with(0).stdout.contains("no webhooks"));
+    at(&["webhooks", "delete", id, "--yes"]).ended_with(0);
+    assert!(at(&["webhooks", "list"]).ended_with(0).stdout.contains("No webhooks"));
 }
 
 #[test]

@@ -50,7 +50,7 @@ fn a_rescore_keeps_the_previous_scores() {
     let place = finished(&endpoint);
     place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
     let said = place.windrow(&["run", "job.yaml", "--rescore", "--json"]).ended_with(0);
-    assert!(said.stderr.contains("no target is called"), "{}", said.stderr);
+    assert!(said.stderr.contains("the target is not called"), "{}", said.stderr);
     let result = said.json();
     assert_eq!((&result["run"]["mode"], endpoint.calls()), (&"rescore".into(), 2 * ROWS));
     let found = columns(&result);
@@ -93,7 +93,7 @@ fn a_rescore_that_needs_the_target_is_rejected() {
     let place = finished(&endpoint);
     place.edit("job.yaml", "prompt: \"{{ n }}\"", "prompt: \"please, {{ n }}\"");
     let said = place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(1);
-    for part in ["more than the evaluators of counted has changed", "without `--rescore`"] {
+    for part in ["more than its evaluators has changed", "without `--rescore`"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     assert_eq!(endpoint.calls(), 2 * ROWS);
@@ -104,6 +104,6 @@ fn a_job_without_results_cannot_be_rescored() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 2);
     let said = place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(1);
-    assert!(said.stderr.contains("nothing to judge again") && said.stderr.contains("run it first"), "{}", said.stderr);
+    assert!(said.stderr.contains("it has not run yet") && said.stderr.contains("run it first"), "{}", said.stderr);
     assert_eq!(endpoint.calls(), 0);
 }

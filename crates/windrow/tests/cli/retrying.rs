@@ -141,7 +141,7 @@ fn a_clone_is_a_separate_job_and_resumes_with_the_printed_command() {
     assert_eq!((&copy["job"]["name"], &copy["items"]["succeeded"]), (&"copy".into(), &4.into()));
     assert_eq!(endpoint.calls(), 8, "without `cache` a copy pays for itself");
     let said = place.windrow(&["jobs", "clone", "counted", "copy"]).ended_with(1);
-    assert!(said.stderr.contains("there is a job \"copy\" already"), "{}", said.stderr);
+    assert!(said.stderr.contains("job \"copy\" already exists"), "{}", said.stderr);
     let of_none = place.windrow(&["jobs", "clone", "cuonted", "other"]).ended_with(1);
     assert!(of_none.stderr.contains("counted"), "{}", of_none.stderr);
 }

@@ -93,7 +93,7 @@ fn items_still_running_after_the_grace_period_are_requeued() {
     wait_until("four calls", || endpoint.calls() == 4);
     server.signal(Signal::INT);
     let said = server.finish().ended_with(0);
-    assert!(said.stderr.contains("stopping now"), "{}", said.stderr);
+    assert!(said.stderr.contains("Stopping now"), "{}", said.stderr);
     let server = Served::start(&place, &[]);
     endpoint.open_gate();
     server.wait_for_state("hanging", "completed");
@@ -111,7 +111,7 @@ fn a_second_signal_stops_at_once_and_nothing_is_lost() {
     server.wait_for_stderr("once more stops at once");
     server.signal(Signal::TERM);
     let said = server.finish().ended_with(0);
-    assert!(said.stderr.contains("asked again"), "{}", said.stderr);
+    assert!(said.stderr.contains("interrupted again"), "{}", said.stderr);
     let server = Served::start(&place, &[]);
     endpoint.open_gate();
     server.wait_for_state("hurried", "completed");

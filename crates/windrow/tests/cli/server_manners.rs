@@ -63,11 +63,11 @@ fn a_deleted_job_is_gone_and_its_name_is_free() {
     server.submit(&place.served_job("counted", &endpoint, 2, 1)).with_status(201);
     let refused = server.ask("DELETE", "/api/v1/jobs/counted", &[], "").with_status(409);
     assert_eq!(refused.json()["code"], "running_existed");
-    let said = place.windrow(&["jobs", "delete", "counted"]).ended_with(1);
+    let said = place.windrow(&["jobs", "delete", "counted", "--yes"]).ended_with(1);
     assert!(said.stderr.contains("ExperimentRunningExisted"), "{}", said.stderr);
     endpoint.open_gate();
     server.wait_for_state("counted", "completed");
-    place.windrow(&["jobs", "delete", "counted"]).ended_with(0);
+    place.windrow(&["jobs", "delete", "counted", "--yes"]).ended_with(0);
     assert_eq!(server.get("/api/v1/jobs").json()["jobs"], json!([]));
 }
 

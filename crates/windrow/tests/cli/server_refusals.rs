@@ -163,7 +163,7 @@ fn a_public_address_requires_keys() {
     let place = Place::empty();
     for address in ["0.0.0.0:0", "[::]:0", "192.168.1.7:7373"] {
         let said = place.windrow(&["serve", "--listen", address]).ended_with(2);
-        assert!(said.stderr.contains("needs API keys") && said.stderr.contains("127.0.0.1"), "{}", said.stderr);
+        assert!(said.stderr.contains("without API keys") && said.stderr.contains("127.0.0.1"), "{}", said.stderr);
     }
     assert!(!place.data().exists(), "something was stored");
 }

@@ -163,7 +163,7 @@ fn webhooks_are_managed_on_the_command_line_and_the_secret_is_shown_once() {
 
     place.windrow(&["webhooks", "pause", hook]).ended_with(0);
     assert_eq!(server.get("/api/v1/webhooks").json()["webhooks"][0]["state"], "paused");
-    place.windrow(&["webhooks", "delete", hook]).ended_with(0);
+    place.windrow(&["webhooks", "delete", hook, "--yes"]).ended_with(0);
     server.get(&format!("/api/v1/webhooks/{hook}")).with_status(404);
     receiver.answers(&[500]);
     let gone = server.post_json("/api/v1/webhooks", &json!({ "url": receiver.url })).with_status(201).json();
@@ -176,7 +176,7 @@ fn an_invalid_socket_request_is_rejected_with_the_allowed_ones() {
     let server = Served::start(&place, &[]);
     let url = "http://127.0.0.1:9/";
     for (wish, part) in [
-        (json!({ "url": "ftp://example.org" }), "web"),
+        (json!({ "url": "ftp://example.org" }), "HTTP"),
         (json!({ "url": "no" }), "URL"),
         (json!({ "url": url, "events": ["run.finished"] }), "run.finished"),
         (json!({ "url": url, "batch": 0 }), "batch"),

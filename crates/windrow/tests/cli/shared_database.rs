@@ -64,7 +64,7 @@ fn the_doctor_says_whether_the_database_answers_and_never_the_password(url: Stri
     let place = Place::empty();
     let said = place.windrow_with(&[(URL, &url)], &["doctor"]).ended_with(0);
     assert!(said.stdout.contains("transactions"), "{}", said.stdout);
-    assert!(said.stdout.contains("answers, its schema is up to date"), "{}", said.stdout);
+    assert!(said.stdout.contains("is reachable, its schema is up to date"), "{}", said.stdout);
     let (scheme, _) = url.split_once("://").unwrap();
     let nowhere = format!("{scheme}://ann:hush@127.0.0.1:1/windrow?sslmode=disable");
     let said = place.windrow_with(&[(URL, &nowhere)], &["doctor"]).ended_with(1);
@@ -110,7 +110,7 @@ fn what_is_in_use_is_not_moved_and_nothing_is_moved_over_it(url: String) {
     let run = place.start(&["run", "job.yaml"]);
     wait_until("three answers", || endpoint.answered() >= 3);
     let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
-    assert!(said.stderr.contains("works on .windrow/windrow.db"), "{}", said.stderr);
+    assert!(said.stderr.contains("is using .windrow/windrow.db"), "{}", said.stderr);
     endpoint.open_gate();
     run.finish().ended_with(0);
     place.windrow(&["migrate-store", "--to", &url]).ended_with(0);

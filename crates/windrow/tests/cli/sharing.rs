@@ -58,7 +58,7 @@ fn a_process_with_an_expired_session_exits_with_an_error() {
     std::fs::remove_dir_all(place.data().join("sessions")).unwrap();
     place.windrow(&["jobs", "list"]).ended_with(0);
     let said = run.finish().ended_with(1);
-    assert!(said.stderr.contains("took this one for dead") && said.stderr.contains("again"), "{}", said.stderr);
+    assert!(said.stderr.contains("expired the session") && said.stderr.contains("again"), "{}", said.stderr);
     endpoint.open_gate();
     let again = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!(again["items"]["succeeded"], 20);

@@ -113,7 +113,7 @@ fn the_log_is_written_for_machines_when_asked_for() {
     let said = server.finish().ended_with(0).stderr;
     let lines = said.lines().filter(|line| line.starts_with('{'));
     let lines: Vec<Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
-    let refused = lines.iter().find(|line| line["message"] == "request refused").unwrap();
+    let refused = lines.iter().find(|line| line["message"] == "request rejected").unwrap();
     assert_eq!((&refused["level"], &refused["status"]), (&"INFO".into(), &404.into()));
     assert_eq!(refused["route"], "/api/v1/jobs/{job}");
     assert_eq!((&refused["span"]["request_id"], &refused["span"]["caller"]), (&"asked-by-me".into(), &"http".into()));

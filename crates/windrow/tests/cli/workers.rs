@@ -120,7 +120,7 @@ fn a_job_with_a_capability_runs_only_on_workers_that_have_it() {
 fn an_invalid_server_url_is_rejected_with_a_remedy() {
     let place = Place::empty();
     let said = place.windrow(&["worker", "--server", "ftp://somewhere"]).ended_with(2);
-    assert!(said.stderr.contains("write it with its scheme"), "{}", said.stderr);
+    assert!(said.stderr.contains("include the scheme"), "{}", said.stderr);
     let said = place.windrow(&["worker", "--server", "http://x", "--capability", "a/b"]).ended_with(2);
     assert!(said.stderr.contains("letters"), "{}", said.stderr);
 }

@@ -18,14 +18,13 @@ use windrow_model::trace::{self, CallSpan};
 use windrow_model::{ErrorClass, Failure, Json};
 
 pub use embeddings::{Embeddings, has_embeddings};
-pub use provider::PROVIDERS;
-pub use settings::SettingsOf;
+pub use provider::{PROVIDERS, Provider};
+pub use settings::Settings;
 
 use super::account::Account;
 use super::{Answer, ComponentContext, Question, Target, thaw};
 use dialect::{Asking, Dialect, Said};
-use provider::{KeyHeader, Provider};
-use settings::Settings;
+use provider::KeyHeader;
 use windrow_jobfile::environment::{Environment, Resolved};
 use windrow_jobfile::http_client::{self, Frames, Secret, failure, ms_since};
 use windrow_jobfile::prices::Prices;
@@ -52,9 +51,12 @@ struct Received {
 }
 
 impl Chat {
-    pub fn build<const PROVIDER: usize>(config: Value, context: &ComponentContext) -> Result<Arc<dyn Target>, Failure> {
-        let SettingsOf::<PROVIDER>(settings) = thaw(config)?;
-        let provider = &PROVIDERS[PROVIDER];
+    pub fn build(
+        provider: &'static Provider,
+        config: Value,
+        context: &ComponentContext,
+    ) -> Result<Arc<dyn Target>, Failure> {
+        let settings: Settings = thaw(config)?;
         let environment = &context.environment;
         let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
         let base_url = resolve(&settings.base_url(provider))?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use windrow_model::limit::Limits;
 
-use super::provider::{PROVIDERS, Provider};
+use super::provider::Provider;
 use crate::definition::component::{Config, Issue};
 use crate::target::account::check_limits;
 use windrow_jobfile::canonical::canonical;
@@ -67,16 +67,8 @@ pub struct Tool {
     pub parameters: Option<Value>,
 }
 
-/// The settings of one provider, so that they can be checked knowing which.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct SettingsOf<const PROVIDER: usize>(pub Settings);
-
-impl<const PROVIDER: usize> Config for SettingsOf<PROVIDER> {
-    fn check(&self, environment: &Environment) -> Vec<Issue> {
-        self.0.check(&PROVIDERS[PROVIDER], environment)
-    }
-}
+/// Checked by [`Settings::check`], which needs the provider.
+impl Config for Settings {}
 
 impl Settings {
     pub fn base_url(&self, provider: &Provider) -> String {
@@ -134,7 +126,7 @@ impl Settings {
         canonical(&identity)
     }
 
-    fn check(&self, provider: &Provider, environment: &Environment) -> Vec<Issue> {
+    pub fn check(&self, provider: &Provider, environment: &Environment) -> Vec<Issue> {
         let mut issues = Vec::new();
         let base_url = self.base_url(provider);
         if base_url.is_empty() {

@@ -64,7 +64,7 @@ pub fn read(section: &Section, also: &[&str], context: LoadContext<'_>, problems
     let (kind, config) = chosen(target?, &[], problems)?;
     let Own { mode, file } = own?;
     let environment = environment_for(mode, context.environment);
-    let checked = (kind.read)(&config, &[], LoadContext { environment: &environment, ..context }, problems)?;
+    let checked = kind.read(&config, &[], LoadContext { environment: &environment, ..context }, problems)?;
     let file = context.folder.join(file);
     if mode == Mode::Replay && !file.exists() {
         let help = "record the calls first: run it once with mode: auto";

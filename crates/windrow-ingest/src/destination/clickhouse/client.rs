@@ -6,8 +6,8 @@ use reqwest::{Client as Http, Url};
 use serde::de::DeserializeOwned;
 use windrow_model::{ErrorClass, Failure};
 
-use crate::unfit;
 use windrow_jobfile::http_client::{self, Secret, failure};
+use windrow_jobfile::spec::invalid_request;
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -23,13 +23,13 @@ pub struct Client {
 impl Client {
     /// From `http://user:password@host:8123/database`.
     pub fn new(url: &str, secret: Secret) -> Result<Self, Failure> {
-        let mut url: Url = url.parse().map_err(|error| unfit(format!("the URL of the database: {error}")))?;
+        let mut url: Url = url.parse().map_err(|error| invalid_request(format!("the URL of the database: {error}")))?;
         let plain = |text: &str| percent_decoded(text);
         let user = Some(plain(url.username())).filter(|user| !user.is_empty()).unwrap_or_else(|| "default".to_owned());
         let password = url.password().map(plain);
         let database = Some(url.path().trim_matches('/').to_owned()).filter(|name| !name.is_empty());
         let removed = url.set_username("").and_then(|()| url.set_password(None));
-        removed.map_err(|()| unfit("the URL of the database has no host"))?;
+        removed.map_err(|()| invalid_request("the URL of the database has no host"))?;
         url.set_path("/");
         let shown = url.to_string();
         url.query_pairs_mut().append_pair("database", database.as_deref().unwrap_or("default"));
@@ -53,8 +53,9 @@ impl Client {
 
     pub async fn rows<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>, Failure> {
         let answer = self.perform(format!("{sql} FORMAT JSONEachRow")).await?;
-        let row =
-            |line: &str| serde_json::from_str(line).map_err(|error| unfit(format!("ClickHouse: {error}: {line}")));
+        let row = |line: &str| {
+            serde_json::from_str(line).map_err(|error| invalid_request(format!("ClickHouse: {error}: {line}")))
+        };
         answer.lines().map(row).collect()
     }
 

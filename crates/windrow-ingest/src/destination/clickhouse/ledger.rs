@@ -8,7 +8,7 @@ use windrow_model::{Failure, Time};
 
 use super::client::{Client, literal};
 use crate::record::Rejected;
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS _windrow_ledger (scope String, version Int64, key String, cause String, actor String, \
@@ -74,7 +74,7 @@ pub async fn history(client: &Client, scope: &str, below: Option<i64>, limit: us
 }
 
 fn entry(row: Row) -> Result<Entry, Failure> {
-    let odd = |error: &dyn std::fmt::Display| unfit(format!("the ledger is not readable: {error}"));
+    let odd = |error: &dyn std::fmt::Display| invalid_request(format!("the ledger is not readable: {error}"));
     let number = |text: &str| text.parse::<i64>().map_err(|error| odd(&error));
     Ok(Entry {
         version: number(&row.version)?,

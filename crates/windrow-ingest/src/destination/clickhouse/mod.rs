@@ -18,11 +18,11 @@ use windrow_model::ingest::Entry;
 use self::client::Client;
 use self::table::Table;
 use super::{Batch, Committed, Destination, DestinationKind};
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "clickhouse", read, build };
 
@@ -65,9 +65,9 @@ fn read(section: &Section, _base: Base<'_>, problems: &mut Problems) -> Option<V
 }
 
 fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
-    let known = Known::of(&config, environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    let client = Client::new(&known.fill(&config.url), known.secret())?;
+    let refs = ResolvedRefs::of(&config, environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    let client = Client::new(&refs.fill(&config.url), refs.secret())?;
     Ok(Arc::new(ClickHouse { client, batch: config.batch, version: Mutex::default(), tables: Mutex::default() }))
 }
 
@@ -76,14 +76,14 @@ struct ClickHouse {
     batch: usize,
     /// Of the server, once it was asked and has its ledger.
     version: Mutex<Option<(u32, u32)>>,
-    /// As they are known; a table that is not here is looked at first.
+    /// As they are refs; a table that is not here is looked at first.
     tables: Mutex<BTreeMap<String, Table>>,
 }
 
 impl ClickHouse {
     async fn ready(&self) -> Result<(u32, u32), Failure> {
-        let known = *self.version.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(version) = known {
+        let refs = *self.version.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(version) = refs {
             return Ok(version);
         }
         let said = self.client.perform("SELECT version()").await?;
@@ -95,8 +95,8 @@ impl ClickHouse {
     }
 
     async fn table(&self, name: &str, key: &[String], has_bool: bool) -> Result<Table, Failure> {
-        let known = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-        match known {
+        let refs = self.tables.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
+        match refs {
             Some(table) => Ok(table),
             None => Table::open(&self.client, name, key, has_bool).await,
         }

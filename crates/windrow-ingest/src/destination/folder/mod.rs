@@ -17,10 +17,10 @@ use windrow_model::{ErrorClass, Failure};
 use self::ledger::Ledger;
 use self::write::Shape;
 use super::{Batch, Committed, Destination, DestinationKind};
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::invalid_request;
 
 pub const JSONL: DestinationKind =
     DestinationKind { name: "jsonl", read, build: |config, _: &Environment| build(config, Shape::JsonLines) };
@@ -59,9 +59,9 @@ fn read(section: &Section, base: Base<'_>, problems: &mut Problems) -> Option<Va
 }
 
 fn build(config: Value, shape: Shape) -> Result<Arc<dyn Destination>, Failure> {
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
     let create = std::fs::create_dir_all(&config.path);
-    create.map_err(|error| unfit(format!("{}: {error}", config.path.display())))?;
+    create.map_err(|error| invalid_request(format!("{}: {error}", config.path.display())))?;
     let ledger = Ledger::new(&config.path);
     Ok(Arc::new(Folder { inner: Arc::new(Inner { root: config.path, ledger, shape }), batch: config.batch }))
 }

@@ -8,7 +8,7 @@ use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
 use crate::record::Rejected;
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS _windrow_ledger (
@@ -90,7 +90,7 @@ pub fn history(
 }
 
 fn entry((version, key, cause, actor, checkpoint, records, at): Row) -> Result<Entry, Failure> {
-    let odd = |error: &dyn std::fmt::Display| unfit(format!("the ledger is not readable: {error}"));
+    let odd = |error: &dyn std::fmt::Display| invalid_request(format!("the ledger is not readable: {error}"));
     Ok(Entry {
         version,
         key,

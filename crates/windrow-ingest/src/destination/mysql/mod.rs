@@ -17,12 +17,12 @@ use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind, Written};
 use crate::sql::mysql::{connect, failure, is_url};
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Secret;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "mysql", read, build };
 
@@ -42,9 +42,9 @@ fn read(section: &Section, _base: Base<'_>, problems: &mut Problems) -> Option<V
 }
 
 fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
-    let known = Known::of(&config, environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    let (url, secret) = (known.fill(&config.url), known.secret());
+    let refs = ResolvedRefs::of(&config, environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    let (url, secret) = (refs.fill(&config.url), refs.secret());
     // Connected when it is first needed: a server that is away for a while fails a try, not the run.
     let database = MySql { url, secret, conn: None, tables: BTreeMap::new() };
     Ok(Arc::new(Blocking::new(database)))
@@ -54,7 +54,7 @@ struct MySql {
     url: String,
     secret: Secret,
     conn: Option<Conn>,
-    /// As they are known; a table that is not here is looked at first.
+    /// As they are refs; a table that is not here is looked at first.
     tables: BTreeMap<String, Table>,
 }
 
@@ -100,7 +100,7 @@ fn write(conn: &mut Conn, tables: &mut BTreeMap<String, Table>, batch: Batch) ->
     let (mut total, mut parts) = (Written::default(), Vec::new());
     for part in batch.tables {
         let table = match tables.entry(part.name.clone()) {
-            btree_map::Entry::Occupied(known) => known.into_mut(),
+            btree_map::Entry::Occupied(refs) => refs.into_mut(),
             btree_map::Entry::Vacant(new) => new.insert(Table::open(conn, &part.name, &part.key)?),
         };
         let fitting = table.fit(conn, part.records, &mut total.rejected)?;

@@ -7,7 +7,7 @@ use windrow_model::{Failure, Time};
 use super::table::quoted;
 use crate::record::Rejected;
 use crate::sql::postgres::failure;
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 /// Two that start at the same time must not both create what neither has found.
 const LOCK: i64 = 0x77696e_64726f77;
@@ -90,7 +90,7 @@ pub fn history(client: &mut Client, scope: &str, below: Option<i64>, limit: usiz
 }
 
 fn entry(row: &Row) -> Result<Entry, Failure> {
-    let odd = |error: &dyn std::fmt::Display| unfit(format!("the ledger is not readable: {error}"));
+    let odd = |error: &dyn std::fmt::Display| invalid_request(format!("the ledger is not readable: {error}"));
     let (cause, checkpoint): (&str, &str) = (row.get(2), row.get(4));
     Ok(Entry {
         version: row.get(0),

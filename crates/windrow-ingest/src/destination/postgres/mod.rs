@@ -17,12 +17,12 @@ use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind};
 use crate::sql::postgres::{Session, connect, failure, is_url};
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Secret;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "postgres", read, build };
 
@@ -48,9 +48,9 @@ fn read(section: &Section, _base: Base<'_>, problems: &mut Problems) -> Option<V
 }
 
 fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
-    let known = Known::of(&config, environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    let (url, secret) = (known.fill(&config.url), known.secret());
+    let refs = ResolvedRefs::of(&config, environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    let (url, secret) = (refs.fill(&config.url), refs.secret());
     // Connected when it is first needed: a server that is away for a while fails a try, not the run.
     let database = Postgres { url, schema: config.schema, secret, client: None, tables: BTreeMap::new() };
     Ok(Arc::new(Blocking::new(database)))
@@ -61,7 +61,7 @@ struct Postgres {
     schema: String,
     secret: Secret,
     client: Option<Session>,
-    /// As they are known; a table that is not here is looked at first.
+    /// As they are refs; a table that is not here is looked at first.
     tables: BTreeMap<String, Table>,
 }
 
@@ -112,7 +112,7 @@ fn write(
     let (mut upserted, mut bytes_out, mut refused) = (0, 0, 0);
     for part in batch.tables {
         let table = match tables.entry(part.name) {
-            btree_map::Entry::Occupied(known) => known.into_mut(),
+            btree_map::Entry::Occupied(refs) => refs.into_mut(),
             btree_map::Entry::Vacant(new) => {
                 let table = Table::open(&mut tx, schema, new.key(), &part.key)?;
                 new.insert(table)

@@ -16,10 +16,10 @@ use windrow_model::{ErrorClass, Failure};
 use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind};
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "sqlite", read, build };
 
@@ -43,9 +43,9 @@ fn read(section: &Section, base: Base<'_>, problems: &mut Problems) -> Option<Va
 }
 
 fn build(config: Value, _environment: &Environment) -> Result<Arc<dyn Destination>, Failure> {
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
     if let Some(folder) = config.path.parent() {
-        std::fs::create_dir_all(folder).map_err(|error| unfit(format!("{}: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| invalid_request(format!("{}: {error}", folder.display())))?;
     }
     let open = || {
         let connection = Connection::open(&config.path)?;
@@ -56,7 +56,7 @@ fn build(config: Value, _environment: &Environment) -> Result<Arc<dyn Destinatio
         ledger::create(&connection)?;
         Ok::<_, rusqlite::Error>(connection)
     };
-    let connection = open().map_err(|error| unfit(format!("{}: {error}", config.path.display())))?;
+    let connection = open().map_err(|error| invalid_request(format!("{}: {error}", config.path.display())))?;
     Ok(Arc::new(Blocking::new(Sqlite { connection, tables: BTreeMap::new() })))
 }
 

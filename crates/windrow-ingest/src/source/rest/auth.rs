@@ -11,9 +11,9 @@ use tokio::sync::Mutex;
 use windrow_model::{ErrorClass, Failure};
 
 use super::config::{Auth, OAuth2};
-use crate::unfit;
 use windrow_jobfile::http_client::{self, failure};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 /// A token is given up this long before it ends.
 const MARGIN: Duration = Duration::from_secs(30);
@@ -38,33 +38,34 @@ struct Granted {
 }
 
 impl Credential {
-    pub fn of(auth: &Auth, known: &Known) -> Result<Self, Failure> {
+    pub fn of(auth: &Auth, refs: &ResolvedRefs) -> Result<Self, Failure> {
         if let Some(token) = &auth.bearer {
-            return Ok(Self::Header(AUTHORIZATION, secret_value(&format!("Bearer {}", known.fill(token)))?));
+            return Ok(Self::Header(AUTHORIZATION, secret_value(&format!("Bearer {}", refs.fill(token)))?));
         }
         if let Some(basic) = &auth.basic {
-            let pair = format!("{}:{}", known.fill(&basic.user), known.fill(&basic.password));
+            let pair = format!("{}:{}", refs.fill(&basic.user), refs.fill(&basic.password));
             let encoded = base64::engine::general_purpose::STANDARD.encode(pair);
             return Ok(Self::Header(AUTHORIZATION, secret_value(&format!("Basic {encoded}"))?));
         }
         if let Some(key) = &auth.api_key {
-            let value = known.fill(&key.value);
+            let value = refs.fill(&key.value);
             return match (&key.header, &key.param) {
                 (Some(header), _) => {
-                    let name = header.parse().map_err(|_| unfit(format!("{header:?} cannot be a header's name")))?;
+                    let name =
+                        header.parse().map_err(|_| invalid_request(format!("{header:?} cannot be a header's name")))?;
                     Ok(Self::Header(name, secret_value(&value)?))
                 }
                 (None, Some(param)) => Ok(Self::Param(param.clone(), value)),
-                (None, None) => Err(unfit("`auth.api_key` names neither a header nor a parameter")),
+                (None, None) => Err(invalid_request("`auth.api_key` names neither a header nor a parameter")),
             };
         }
         Ok(match &auth.oauth2 {
             None => Self::None,
             Some(config) => Self::OAuth2 {
                 config: OAuth2 {
-                    token_url: known.fill(&config.token_url),
-                    client_id: known.fill(&config.client_id),
-                    client_secret: known.fill(&config.client_secret),
+                    token_url: refs.fill(&config.token_url),
+                    client_id: refs.fill(&config.client_id),
+                    client_secret: refs.fill(&config.client_secret),
                     scope: config.scope.clone(),
                 },
                 token: Mutex::default(),
@@ -104,7 +105,7 @@ impl Credential {
 }
 
 async fn grant(config: &OAuth2, client: &Client) -> Result<Token, Failure> {
-    let url = http_client::web_url(&config.token_url).map_err(unfit)?;
+    let url = http_client::web_url(&config.token_url).map_err(invalid_request)?;
     let form = grant_form(config.scope.as_deref());
     let request = client.post(url.clone()).basic_auth(&config.client_id, Some(&config.client_secret));
     let request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form);
@@ -131,7 +132,7 @@ fn grant_form(scope: Option<&str>) -> String {
 
 fn secret_value(text: &str) -> Result<HeaderValue, Failure> {
     let mut value =
-        HeaderValue::from_str(text).map_err(|_| unfit("the credential has characters no header carries"))?;
+        HeaderValue::from_str(text).map_err(|_| invalid_request("the credential has characters no header carries"))?;
     value.set_sensitive(true);
     Ok(value)
 }

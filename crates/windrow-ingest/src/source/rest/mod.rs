@@ -27,9 +27,9 @@ use self::paging::{Paging, text_of};
 use super::path::Path;
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use crate::unfit;
 use windrow_jobfile::http_client::{self, Secret, failure, ms_since};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 use windrow_jobfile::templated::Templated;
 
 pub const KIND: SourceKind = SourceKind { name: "rest", read: config::read, build, provenance };
@@ -38,39 +38,42 @@ pub const KIND: SourceKind = SourceKind { name: "rest", read: config::read, buil
 const NAP: Duration = Duration::from_millis(500);
 
 fn build(config: Value, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let known = Known::of(&config, means.environment)?;
-    let config: RestConfig = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    let url = http_client::web_url(&known.fill(&config.url)).map_err(unfit)?;
+    let refs = ResolvedRefs::of(&config, means.environment)?;
+    let config: RestConfig = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    let url = http_client::web_url(&refs.fill(&config.url)).map_err(invalid_request)?;
     let mut headers = HeaderMap::new();
     for (name, value) in &config.headers {
-        let bad = || unfit(format!("the header {name} cannot be sent"));
+        let bad = || invalid_request(format!("the header {name} cannot be sent"));
         let parsed: HeaderName = name.parse().map_err(|_| bad())?;
-        headers.insert(parsed, HeaderValue::from_str(&known.fill(value)).map_err(|_| bad())?);
+        headers.insert(parsed, HeaderValue::from_str(&refs.fill(value)).map_err(|_| bad())?);
     }
-    let template = |value: &Value| Templated::new(value).map_err(|error| unfit(error.message));
+    let template = |value: &Value| Templated::new(value).map_err(|error| invalid_request(error.message));
     let param = |(name, value): (&String, &Value)| Ok((name.clone(), template(value)?));
     let incremental = match &config.incremental {
         None => None,
         Some(cursor) => Some(Cursor {
             param: cursor.param.clone(),
-            field: Path::parse(&rooted(&cursor.field)).map_err(unfit)?,
+            field: Path::parse(&rooted(&cursor.field)).map_err(invalid_request)?,
             initial: cursor.initial.clone(),
         }),
     };
     Ok(Arc::new(Rest {
         api: Arc::new(Api {
             client: http_client::client(url.as_str(), config.timeout.to_std())?,
-            method: config.method.parse().map_err(|_| unfit(format!("{:?} is not a method", config.method)))?,
+            method: config
+                .method
+                .parse()
+                .map_err(|_| invalid_request(format!("{:?} is not a method", config.method)))?,
             resource: url.host_str().unwrap_or("?").to_owned(),
             url,
             headers,
-            credential: Credential::of(&config.auth, &known)?,
-            records: Path::parse(&config.records).map_err(unfit)?,
+            credential: Credential::of(&config.auth, &refs)?,
+            records: Path::parse(&config.records).map_err(invalid_request)?,
             paging: Paging::of(&config.pagination)?,
             limits: config.limits,
             incremental,
             retry: means.retry.clone(),
-            secret: known.secret(),
+            secret: refs.secret(),
         }),
         params: config.params.iter().map(param).collect::<Result<_, Failure>>()?,
         body: config.body.as_ref().map(template).transpose()?,
@@ -114,7 +117,7 @@ impl Source for Rest {
     async fn open(&self, slice: &Slice, at: &Checkpoint) -> Result<Box<dyn Pages>, Failure> {
         let variables = json!({ "slice": slice.variables(), "since": at.since });
         let variables = minijinja::Value::from(minijinja::value::Serde(&variables));
-        let render = |template: &Templated| template.render(&variables).map_err(|error| unfit(error.message));
+        let render = |template: &Templated| template.render(&variables).map_err(|error| invalid_request(error.message));
         let mut params = Vec::new();
         for (name, template) in &self.params {
             params.push((name.clone(), text_of(&render(template)?)));

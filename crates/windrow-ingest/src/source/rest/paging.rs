@@ -8,7 +8,7 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::config::{Pagination, rooted};
 use crate::source::path::Path;
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 pub enum Paging {
     Whole,
@@ -25,12 +25,12 @@ pub enum Next {
 
 impl Paging {
     pub fn of(config: &Pagination) -> Result<Self, Failure> {
-        let path = |text: &str| Path::parse(&rooted(text)).map_err(unfit);
+        let path = |text: &str| Path::parse(&rooted(text)).map_err(invalid_request);
         if let Some(token) = &config.token {
             let next = match (&token.next, &token.header) {
                 (Some(next), _) => Next::Body(path(next)?),
                 (None, Some(header)) => Next::Header(header.clone()),
-                (None, None) => return Err(unfit("`pagination.token` does not say where the next token is")),
+                (None, None) => return Err(invalid_request("`pagination.token` does not say where the next token is")),
             };
             return Ok(Self::Token { param: token.param.clone(), next });
         }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use windrow_model::Failure;
 
 use crate::source::process::Process;
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 /// Catalogs of large databases are long, but not endless.
 const MOST_BYTES: usize = 64 << 20;
@@ -15,7 +15,7 @@ pub async fn discover(mut tap: Process) -> Result<Value, Failure> {
         text.push_str(&line);
         text.push('\n');
         if text.len() > MOST_BYTES {
-            return Err(unfit("the catalog is too long"));
+            return Err(invalid_request("the catalog is too long"));
         }
     }
     serde_json::from_str(&text).map_err(|error| tap.odd(&text, format!("a catalog ({error})")))
@@ -23,11 +23,11 @@ pub async fn discover(mut tap: Process) -> Result<Value, Failure> {
 
 /// These streams and no others.
 pub fn select(mut catalog: Value, streams: &[String]) -> Result<Value, Failure> {
-    let offered = catalog["streams"].as_array_mut().ok_or_else(|| unfit("the catalog has no `streams`"))?;
+    let offered = catalog["streams"].as_array_mut().ok_or_else(|| invalid_request("the catalog has no `streams`"))?;
     let name = |stream: &Value| stream["tap_stream_id"].as_str().or(stream["stream"].as_str()).map(str::to_owned);
     let names: Vec<String> = offered.iter().filter_map(name).collect();
     if let Some(unknown) = streams.iter().find(|stream| !names.contains(stream)) {
-        return Err(unfit(format!("the tap has no stream {unknown:?}; it has: {}", names.join(", "))));
+        return Err(invalid_request(format!("the tap has no stream {unknown:?}; it has: {}", names.join(", "))));
     }
     for stream in offered {
         let selected = name(stream).is_some_and(|name| streams.contains(&name));

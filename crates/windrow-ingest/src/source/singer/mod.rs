@@ -21,11 +21,11 @@ use self::message::Message;
 use super::process::{Process, replayed};
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use crate::unfit;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::http_client::ms_since;
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "singer", read, build, provenance };
 
@@ -67,14 +67,14 @@ fn provenance(config: &Value) -> String {
 }
 
 fn build(config: Value, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let known = Known::of(&config, means.environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    Ok(Arc::new(Singer { config, known }))
+    let refs = ResolvedRefs::of(&config, means.environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    Ok(Arc::new(Singer { config, refs }))
 }
 
 struct Singer {
     config: Config,
-    known: Known,
+    refs: ResolvedRefs,
 }
 
 impl Singer {
@@ -85,12 +85,12 @@ impl Singer {
             std::io::Write::write_all(&mut file, content.as_bytes())?;
             Ok(file)
         };
-        made.and_then(write).map_err(|error| unfit(format!("the tap's {name} cannot be written: {error}")))
+        made.and_then(write).map_err(|error| invalid_request(format!("the tap's {name} cannot be written: {error}")))
     }
 
     fn start(&self, arguments: &[String]) -> Result<Process, Failure> {
-        let words: Vec<String> = self.config.tap.iter().chain(arguments).map(|word| self.known.fill(word)).collect();
-        Process::start(&words, &self.config.folder, &[], self.known.secret())
+        let words: Vec<String> = self.config.tap.iter().chain(arguments).map(|word| self.refs.fill(word)).collect();
+        Process::start(&words, &self.config.folder, &[], self.refs.secret())
     }
 }
 
@@ -98,7 +98,7 @@ impl Singer {
 impl Source for Singer {
     async fn open(&self, _slice: &Slice, at: &Checkpoint) -> Result<Box<dyn Pages>, Failure> {
         let given = if self.config.config.is_null() { json!({}) } else { self.config.config.clone() };
-        let config = self.file("config", &self.known.fill(&given.to_string()))?;
+        let config = self.file("config", &self.refs.fill(&given.to_string()))?;
         let mut arguments = vec!["--config".to_owned(), config.path().display().to_string()];
         let mut files = vec![config];
         if !self.config.streams.is_empty() {

@@ -20,12 +20,13 @@ use windrow_model::{ErrorClass, Failure};
 use self::page::{Bound, Question};
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
+use crate::sql;
 use crate::sql::place_of;
-use crate::{sql, unfit};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::http_client::{Secret, ms_since};
 use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::known::Known;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "sql", read, build, provenance };
 
@@ -105,9 +106,9 @@ fn provenance(config: &Value) -> String {
 }
 
 fn build(config: Value, means: &Means<'_>) -> Result<Arc<dyn Source>, Failure> {
-    let known = Known::of(&config, means.environment)?;
-    let config: Config = serde_json::from_value(config).map_err(|error| unfit(error.to_string()))?;
-    Ok(Arc::new(Sql { url: known.fill(&config.url), secret: known.secret(), config }))
+    let refs = ResolvedRefs::of(&config, means.environment)?;
+    let config: Config = serde_json::from_value(config).map_err(|error| invalid_request(error.to_string()))?;
+    Ok(Arc::new(Sql { url: refs.fill(&config.url), secret: refs.secret(), config }))
 }
 
 struct Sql {
@@ -123,7 +124,7 @@ impl Sql {
         order.extend(key.iter().filter(|name| cursor.as_ref() != Some(name)).cloned());
         let bounds = match (&slice.span, sliced) {
             (Span::All, _) => Vec::new(),
-            (_, None) => return Err(unfit("the plan has slices; say with `slice` which column they cut")),
+            (_, None) => return Err(invalid_request("the plan has slices; say with `slice` which column they cut")),
             (Span::Time { from, to, .. }, Some(column)) => {
                 Bound::between(column, from.clone().into(), to.clone().into())
             }
@@ -145,7 +146,7 @@ fn open(url: &str, question: Question) -> Result<Box<dyn Reader>, Failure> {
         Some(file) => Ok(Box::new(sqlite::Sqlite::open(&PathBuf::from(file), question)?)),
         None if sql::postgres::is_url(url) => Ok(Box::new(postgres::Postgres::open(url, question)?)),
         None if sql::mysql::is_url(url) => Ok(Box::new(mysql::MySql::open(url, question)?)),
-        None => Err(unfit("the URL of the database must begin with postgres://, mysql:// or sqlite:")),
+        None => Err(invalid_request("the URL of the database must begin with postgres://, mysql:// or sqlite:")),
     }
 }
 
@@ -156,7 +157,7 @@ impl Source for Sql {
         let (order, size) = (question.order.clone(), question.size);
         let at = at.position.as_ref().or(at.since.as_ref()).cloned();
         let at: Option<Vec<Value>> =
-            at.map(serde_json::from_value).transpose().map_err(|error| unfit(error.to_string()))?;
+            at.map(serde_json::from_value).transpose().map_err(|error| invalid_request(error.to_string()))?;
         let url = self.url.clone();
         let opened = blocking(move || open(&url, question)).await;
         let reader = Arc::new(Mutex::new(opened.map_err(|failure| self.secret.redact_failure(failure))?));

@@ -9,7 +9,7 @@ use windrow_model::Failure;
 use super::Reader;
 use super::page::{Dialect, Question};
 use crate::sql::postgres::{Session, connect, failure};
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 pub struct Postgres {
     client: Session,
@@ -30,7 +30,7 @@ impl Postgres {
             found.columns().iter().map(|column| (column.name().to_owned(), column.type_().clone())).collect();
         let asked = question.order.iter().chain(question.bounds.iter().map(|bound| &bound.column));
         if let Some(missing) = asked.into_iter().find(|name| !columns.iter().any(|(known, _)| known == *name)) {
-            return Err(unfit(format!("there is no column {missing:?}")));
+            return Err(invalid_request(format!("there is no column {missing:?}")));
         }
         Ok(Self { client, question, columns })
     }

@@ -10,7 +10,7 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::Reader;
 use super::page::{Dialect, Question};
-use crate::unfit;
+use windrow_jobfile::spec::invalid_request;
 
 const BUSY: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -22,7 +22,7 @@ pub struct Sqlite {
 impl Sqlite {
     pub fn open(file: &Path, question: Question) -> Result<Self, Failure> {
         let connection = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_ONLY)
-            .map_err(|error| unfit(format!("{}: {error}", file.display())))?;
+            .map_err(|error| invalid_request(format!("{}: {error}", file.display())))?;
         connection.busy_timeout(BUSY).map_err(failure)?;
         Ok(Self { connection, question })
     }

@@ -1,25 +1,28 @@
 //! One connection to MySQL or MariaDB. Statements are translated and prepared once and kept.
 
 use std::cell::{Cell as Count, RefCell, RefMut};
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use lru::LruCache;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
 
 use crate::backend::mysql::cells;
 use crate::backend::mysql::set;
-use crate::backend::{Bound, Cell, Dialect, Error, Place, Result, Row, Translated, translate};
+use crate::backend::mysql::set::Kind;
+use crate::backend::{Bound, Cell, Dialect, Error, ForRows, Lookup, Place, Result, Row, Source, Translated, translate};
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
 pub(super) const STATEMENTS: usize = 512;
+const KEPT: NonZeroUsize = NonZeroUsize::new(STATEMENTS).unwrap();
 /// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
 const LARGEST: usize = 256;
 
 pub(crate) struct Link {
     conn: RefCell<Conn>,
-    prepared: RefCell<HashMap<String, Arc<Prepared>>>,
+    prepared: RefCell<LruCache<String, Arc<Prepared>>>,
     sent: Count<u64>,
 }
 
@@ -32,7 +35,7 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(conn: Conn) -> Self {
-        Self { conn: RefCell::new(conn), prepared: RefCell::default(), sent: Count::default() }
+        Self { conn: RefCell::new(conn), prepared: RefCell::new(LruCache::new(KEPT)), sent: Count::default() }
     }
 
     /// Statements sent since this was last asked, what prepares them aside.
@@ -60,17 +63,13 @@ impl Link {
 
     /// What is prepared under this name, made if it is not there.
     fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<Place>)) -> Result<Arc<Prepared>> {
-        if let Some(known) = self.prepared.borrow().get(name) {
+        if let Some(known) = self.prepared.borrow_mut().get(name) {
             return Ok(Arc::clone(known));
         }
         let (text, places) = made();
         let statement = self.conn.borrow_mut().prep(&text)?;
         let prepared = Arc::new(Prepared { statement, places, upserts: text.contains(" ON DUPLICATE KEY UPDATE ") });
-        let mut known = self.prepared.borrow_mut();
-        if known.len() >= STATEMENTS {
-            known.clear();
-        }
-        known.insert(name.to_owned(), Arc::clone(&prepared));
+        self.prepared.borrow_mut().put(name.to_owned(), Arc::clone(&prepared));
         Ok(prepared)
     }
 
@@ -107,42 +106,46 @@ impl Link {
 }
 
 impl Link {
-    pub fn execute_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
-        if sql.starts_with("INSERT") {
-            return self.insert_many(sql, rows);
+    pub fn execute_many<const N: usize>(&self, statement: &impl ForRows, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        if statement.listed(1).is_some() {
+            return set::portions(rows).try_fold(0, |changed, some| Ok(changed + self.insert_many(statement, some)?));
         }
-        let kinds = set::kinds(rows);
-        let prepared = self.keep(&format!("{kinds:?} for many: {sql}"), || (set::change(sql, &kinds), Vec::new()))?;
+        let prepared = self.prepare_set(statement, &set::kinds(rows))?;
         set::portions(rows)
             .try_fold(0, |changed, some| Ok(changed + self.run(&prepared, vec![Value::from(set::document(some))])?))
     }
 
-    fn insert_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
-        set::portions(rows).try_fold(0, |changed, some| Ok(changed + self.insert_portion(sql, some)?))
-    }
-
-    fn insert_portion<const N: usize>(&self, sql: &str, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
+    fn insert_many<const N: usize>(&self, statement: &impl ForRows, mut rows: &[[Cell<'_>; N]]) -> Result<usize> {
         let mut changed = 0;
         while !rows.is_empty() {
             let now;
             (now, rows) = rows.split_at(1 << rows.len().min(LARGEST).ilog2());
-            let prepared = self.keep(&format!("{} of {sql}", now.len()), || set::insert(sql, now.len()))?;
+            let one = self.prepare(&statement.on(Dialect::MySql))?;
+            let listed = statement.listed(now.len()).unwrap_or_default();
+            let prepared = self.prepare(&listed)?;
             let values: Result<Vec<Value>> =
-                now.iter().flat_map(|row| prepared.places.iter().map(|place| of_row(row, place))).collect();
+                now.iter().flat_map(|row| one.places.iter().map(|place| of_row(row, place))).collect();
             let inserted = self.run(&prepared, values?)?;
             changed += if prepared.upserts { now.len() } else { inserted };
         }
         Ok(changed)
     }
 
+    pub fn prepare_set(&self, statement: &(impl ForRows + ?Sized), kinds: &[Kind]) -> Result<Arc<Prepared>> {
+        self.keep(&format!("{kinds:?} {}", statement.on(Dialect::MySql)), || {
+            let column = |place: &Place| set::column(kinds, place);
+            let source = Source { dialect: Dialect::MySql, table: set::source(kinds), column: &column };
+            (statement.for_set(&source), Vec::new())
+        })
+    }
+
     pub fn query_many<const N: usize>(
         &self,
-        sql: &str,
+        lookup: &Lookup,
         rows: &[[Cell<'_>; N]],
         mut each: impl FnMut(usize, &Row) -> Result<()>,
     ) -> Result<()> {
-        let kinds = set::kinds(rows);
-        let prepared = self.keep(&format!("{kinds:?} of many: {sql}"), || (set::question(sql, &kinds), Vec::new()))?;
+        let prepared = self.prepare_set(lookup, &set::kinds(rows))?;
         let mut conn = self.sending();
         for row in conn.exec_iter(&prepared.statement, (set::document(rows),))? {
             let row = row?;

@@ -7,11 +7,8 @@ mod fault;
 mod link;
 mod migrate;
 pub(crate) mod set;
-mod words;
 
 pub(crate) use address::Address;
 pub(crate) use cells::cell;
 pub(crate) use fault::{is_conflict, is_lost, is_refused};
 pub(crate) use link::{Link, Prepared};
-pub(crate) use set::column;
-pub(crate) use words::{by_key, joined_by_key, when_there_already, words};

@@ -1,8 +1,7 @@
-//! A statement about one row, made into one about many. New rows are listed in the statement; for a change or a question
-//! the rows come as one JSON text that the server reads as a table, because that is the only table of values that MySQL and
-//! MariaDB write in the same way.
+//! The rows of a set as MySQL and MariaDB take them: one JSON text that the server reads as a table, because that is the
+//! only table of values that both write in the same way. New rows are listed in the statement instead.
 
-use crate::backend::{Cell, Dialect, Place, Translated, translate};
+use crate::backend::{Cell, Place};
 
 /// What is in a column of the rows, as far as the server must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,62 +28,23 @@ fn kind(cell: Cell) -> Option<Kind> {
     }
 }
 
-/// An insert of so many rows, and the places of one of them. Nothing is bound outside of the list of values.
-pub(crate) fn insert(sql: &str, rows: usize) -> (String, Vec<Place>) {
-    let Translated { sql, places } = translate(sql, Dialect::MySql);
-    let (head, values) = sql.split_once(" VALUES (").expect("a row is inserted by its values");
-    let end = closing(values);
-    let (one, tail) = (&values[..end], &values[end + 1..]);
-    let list = vec![format!("({one})"); rows].join(", ");
-    (format!("{head} VALUES {list}{tail}"), places)
-}
-
-/// An update or a deletion of the rows of the set. An update must reach them by their key: rows that it reads on the
-/// way would be locked.
-pub(crate) fn change(sql: &str, kinds: &[Kind]) -> String {
-    let sql = of_set(sql, kinds);
-    if let Some((table, condition)) = sql.strip_prefix("DELETE FROM ").and_then(|sql| sql.split_once(" WHERE ")) {
-        return format!("DELETE {table} FROM {} STRAIGHT_JOIN {table} WHERE {condition}", source(kinds));
+/// The value of this number. In JSON a blob is written in hexadecimal digits.
+pub(crate) fn column(kinds: &[Kind], place: &Place) -> String {
+    match place {
+        Place::Number(n) if kinds[n - 1] == Kind::Blob => format!("UNHEX(u.p{n})"),
+        Place::Number(n) => format!("u.p{n}"),
+        Place::Name(name) => unreachable!("rows have no names: {name}"),
     }
-    let (table, rest) = sql.strip_prefix("UPDATE ").and_then(|sql| sql.split_once(" SET ")).expect("an update");
-    format!("UPDATE {} STRAIGHT_JOIN {table} FORCE INDEX (PRIMARY) SET {rest}", source(kinds))
 }
 
-/// As a question about every row of the set; the number of the row comes last. Answers of one row stay in their order.
-pub(crate) fn question(sql: &str, kinds: &[Kind]) -> String {
-    let sql = of_set(sql, kinds);
-    let (columns, rest) = sql.strip_prefix("SELECT ").and_then(|sql| sql.split_once(" FROM ")).expect("a question");
-    let (tables, condition) = rest.split_once(" WHERE ").expect("one row is meant");
-    let (condition, order) = match condition.split_once(" ORDER BY ") {
-        Some((condition, order)) => (condition, format!(", {order}")),
-        None => (condition, String::new()),
-    };
-    let set = source(kinds);
-    format!("SELECT {columns}, u.n FROM {set} STRAIGHT_JOIN {tables} WHERE {condition} ORDER BY u.n{order}")
-}
-
-fn of_set(sql: &str, kinds: &[Kind]) -> String {
-    let mut sql = translate(sql, Dialect::MySqlSet).sql;
-    for (i, _) in kinds.iter().enumerate().filter(|(_, kind)| **kind == Kind::Blob) {
-        let name = column(i + 1);
-        sql = sql.replace(&name, &format!("UNHEX({name})"));
-    }
-    sql
-}
-
-/// What stands for the value of this number. No name is the beginning of another.
-pub(crate) fn column(number: usize) -> String {
-    format!("u.p{number:02}")
-}
-
-fn source(kinds: &[Kind]) -> String {
+pub(crate) fn source(kinds: &[Kind]) -> String {
     let columns = kinds.iter().enumerate().map(|(i, kind)| {
         let ty = match kind {
             Kind::Int => "BIGINT",
             Kind::Real => "DOUBLE",
             Kind::Text | Kind::Blob => "LONGTEXT CHARACTER SET utf8mb4",
         };
-        format!(", p{:02} {ty} PATH '$[{i}]'", i + 1)
+        format!(", p{} {ty} PATH '$[{i}]'", i + 1)
     });
     format!("JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY{})) AS u", columns.collect::<String>())
 }
@@ -147,32 +107,9 @@ fn write_cell(json: &mut String, cell: Cell) {
     }
 }
 
-/// The end of a list whose opening bracket has been read.
-fn closing(text: &str) -> usize {
-    let mut depth = 1;
-    for (at, c) in text.char_indices() {
-        match c {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            return at;
-        }
-    }
-    text.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn new_rows_are_listed() {
-        let (sql, places) = insert("INSERT INTO t (a, b) VALUES (?1, lower(?2)) ON CONFLICT (a) DO NOTHING", 2);
-        assert_eq!(sql, "INSERT IGNORE INTO t (a, b) VALUES (?, lower(?)), (?, lower(?)) ");
-        assert_eq!(places, [Place::Number(1), Place::Number(2)]);
-    }
 
     #[test]
     fn large_rows_are_sent_in_portions() {
@@ -184,25 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn a_change_and_a_question_are_joined_with_their_rows() {
+    fn rows_are_a_document() {
         let rows = [[Cell::Null, Cell::Blob(&[0, 255])], [Cell::Int(2), Cell::Null]];
-        let kinds = kinds(&rows);
         assert_eq!(document(&rows), r#"[[null,"00ff"],[2,null]]"#);
-        let set = "JSON_TABLE(?, '$[*]' COLUMNS (n FOR ORDINALITY, p01 BIGINT PATH '$[0]', \
-                   p02 LONGTEXT CHARACTER SET utf8mb4 PATH '$[1]')) AS u";
-        assert_eq!(
-            change("UPDATE t SET b = ?2 WHERE id = ?1", &kinds),
-            format!("UPDATE {set} STRAIGHT_JOIN t FORCE INDEX (PRIMARY) SET b = UNHEX(u.p02) WHERE id = u.p01")
-        );
-        assert_eq!(
-            change("DELETE FROM t WHERE id = ?1", &kinds),
-            format!("DELETE t FROM {set} STRAIGHT_JOIN t WHERE id = u.p01")
-        );
-        assert_eq!(
-            question("SELECT b FROM t WHERE id = ?1 AND key = ?2 ORDER BY b", &kinds),
-            format!(
-                "SELECT b, u.n FROM {set} STRAIGHT_JOIN t WHERE id = u.p01 AND `key` = UNHEX(u.p02) ORDER BY u.n, b"
-            )
-        );
+        assert_eq!(kinds(&rows), [Kind::Int, Kind::Blob]);
     }
 }

@@ -1,24 +1,27 @@
 //! One connection to PostgreSQL. Statements are translated and prepared once and kept.
 
 use std::cell::{Cell as Count, RefCell, RefMut};
-use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use lru::LruCache;
 use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::{ToSql, Type};
 use postgres::{Client, Row, Statement};
 
 use crate::backend::postgres::cells::Arg;
 use crate::backend::postgres::set::{self, Column};
-use crate::backend::{Bound, Cell, Dialect, Error, Place, Result, Row as AnyRow, Translated, translate};
+use crate::backend::{
+    Bound, Cell, Dialect, Error, ForRows, Lookup, Place, Result, Row as AnyRow, Source, Translated, translate,
+};
 
-/// Statements put together from what somebody asks for are many; nothing is lost by preparing one again.
-const STATEMENTS: usize = 512;
+/// Search builds texts without end; the least recently used are dropped.
+const STATEMENTS: NonZeroUsize = NonZeroUsize::new(512).unwrap();
 
 pub(crate) struct Link {
     client: RefCell<Client>,
-    prepared: RefCell<HashMap<String, Arc<Prepared>>>,
+    prepared: RefCell<LruCache<String, Arc<Prepared>>>,
     sent: Count<u64>,
 }
 
@@ -31,7 +34,7 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(client: Client) -> Self {
-        Self { client: RefCell::new(client), prepared: RefCell::default(), sent: Count::default() }
+        Self { client: RefCell::new(client), prepared: RefCell::new(LruCache::new(STATEMENTS)), sent: Count::default() }
     }
 
     /// Statements sent since this was last asked, what prepares them aside.
@@ -54,18 +57,18 @@ impl Link {
     }
 
     pub fn prepare(&self, sql: &str) -> Result<Arc<Prepared>> {
-        if let Some(known) = self.prepared.borrow().get(sql) {
+        if let Some(known) = self.prepared.borrow_mut().get(sql) {
             return Ok(Arc::clone(known));
         }
         let Translated { sql: text, places } = translate(sql, Dialect::Postgres);
         let statement = self.client.borrow_mut().prepare(&text)?;
-        let prepared = Arc::new(Prepared { statement, places, types: Vec::new() });
-        let mut known = self.prepared.borrow_mut();
-        if known.len() >= STATEMENTS {
-            known.clear();
-        }
-        known.insert(sql.to_owned(), Arc::clone(&prepared));
-        Ok(prepared)
+        Ok(self.keep(sql.to_owned(), Prepared { statement, places, types: Vec::new() }))
+    }
+
+    fn keep(&self, name: String, prepared: Prepared) -> Arc<Prepared> {
+        let prepared = Arc::new(prepared);
+        self.prepared.borrow_mut().put(name, Arc::clone(&prepared));
+        prepared
     }
 
     pub fn execute(&self, prepared: &Prepared, bound: Bound) -> Result<usize> {
@@ -93,8 +96,8 @@ impl Link {
 }
 
 impl Link {
-    pub fn execute_many<const N: usize>(&self, sql: &str, rows: &[[Cell<'_>; N]]) -> Result<usize> {
-        let many = self.prepare_set(sql, "for many: ", set::change)?;
+    pub fn execute_many<const N: usize>(&self, statement: &impl ForRows, rows: &[[Cell<'_>; N]]) -> Result<usize> {
+        let many = self.prepare_set(statement)?;
         let columns = many.columns(rows);
         let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
         let args: Vec<&(dyn ToSql + Sync)> = args.iter().map(|arg| arg as &(dyn ToSql + Sync)).collect();
@@ -103,11 +106,11 @@ impl Link {
 
     pub fn query_many<const N: usize>(
         &self,
-        sql: &str,
+        lookup: &Lookup,
         rows: &[[Cell<'_>; N]],
         mut each: impl FnMut(usize, &AnyRow) -> Result<()>,
     ) -> Result<()> {
-        let many = self.prepare_set(sql, "of many: ", set::question)?;
+        let many = self.prepare_set(lookup)?;
         let columns = many.columns(rows);
         let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
         let mut client = self.sending();
@@ -119,19 +122,22 @@ impl Link {
         Ok(())
     }
 
-    /// The statement about a set that a statement about one row becomes.
-    fn prepare_set(&self, sql: &str, mark: &str, made: fn(&str, &[Type]) -> String) -> Result<Arc<Prepared>> {
-        let name = format!("{mark}{sql}");
-        if let Some(known) = self.prepared.borrow().get(&name) {
+    /// The types of the values are those of the statement about one row.
+    pub fn prepare_set(&self, statement: &(impl ForRows + ?Sized)) -> Result<Arc<Prepared>> {
+        let sql = statement.on(Dialect::Postgres);
+        let name = format!("set: {sql}");
+        if let Some(known) = self.prepared.borrow_mut().get(&name) {
             return Ok(Arc::clone(known));
         }
-        let one = self.prepare(sql)?;
-        let Translated { sql: text, places } = translate(sql, Dialect::Postgres);
-        let statement = self.client.borrow_mut().prepare(&made(&text, one.statement.params()))?;
+        let one = self.prepare(&sql)?;
+        let column = |place: &Place| {
+            let number = one.places.iter().position(|known| known == place).map_or(0, |at| at + 1);
+            format!("u.p{number}")
+        };
         let types = one.statement.params().to_vec();
-        let prepared = Arc::new(Prepared { statement, places, types });
-        self.prepared.borrow_mut().insert(name, Arc::clone(&prepared));
-        Ok(prepared)
+        let source = Source { dialect: Dialect::Postgres, table: set::source(&types), column: &column };
+        let statement = self.client.borrow_mut().prepare(&statement.for_set(&source))?;
+        Ok(self.keep(name, Prepared { statement, places: one.places.clone(), types }))
     }
 }
 

@@ -5,10 +5,8 @@ mod bell;
 mod cells;
 mod link;
 mod migrate;
-mod planner;
 mod set;
 
 pub(crate) use address::Address;
 pub(crate) use bell::Listening;
 pub(crate) use link::{Link, Prepared, cell};
-pub(crate) use planner::{by_key, in_order};

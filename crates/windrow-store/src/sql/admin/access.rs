@@ -4,18 +4,23 @@ use windrow_model::access::{ApiKey, KeyDigest};
 use windrow_model::store::StoreError;
 use windrow_model::{KeyId, Time};
 
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, OptionalExtension, Row, params};
 use crate::sql::cells::Cells;
 
 const COLUMNS: &str = "id, name, role, workspace, digest, created_by, created_at, expires_at, revoked_at, used_at";
+pub(crate) static ALL: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM api_keys ORDER BY id"));
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM api_keys WHERE id = ?1"));
+pub(crate) static ADD: NewRows = NewRows::new("api_keys", COLUMNS, "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, NULL");
 
 pub(crate) fn has_keys(conn: &Connection) -> Result<bool> {
     Ok(conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM api_keys)")?.query_row((), |row| row.get(0))?)
 }
 
 pub(crate) fn keys(conn: &Connection) -> Result<Vec<ApiKey>> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM api_keys ORDER BY id"))?;
+    let mut stmt = conn.prepare_cached(&ALL)?;
     Ok(stmt.query_map((), from_row)?.collect::<backend::Result<_>>()?)
 }
 
@@ -41,7 +46,7 @@ fn from_row(row: &Row) -> backend::Result<ApiKey> {
 }
 
 pub(crate) fn find(conn: &Connection, id: KeyId) -> Result<Option<ApiKey>> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM api_keys WHERE id = ?1"))?;
+    let mut stmt = conn.prepare_cached(&BY_ID)?;
     Ok(stmt.query_row([id.0], from_row).optional()?)
 }
 
@@ -52,8 +57,7 @@ pub(crate) fn add(tx: &Connection, key: &ApiKey) -> Result<()> {
     if taken {
         return Err(StoreError::NameTaken { what: "a key", name: key.name.clone() }.into());
     }
-    let sql = format!("INSERT INTO api_keys ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, NULL)");
-    tx.prepare_cached(&sql)?.execute(params![
+    tx.prepare_cached(&ADD)?.execute(params![
         key.id.0,
         key.name,
         key.role.as_str(),

@@ -3,20 +3,20 @@
 use windrow_model::alert::Alert;
 use windrow_model::{AlertId, JobId, RunId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure;
 use crate::backend::{self, Connection, Params, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 
 const COLUMNS: &str =
     "id, rule, severity, subject, workspace, job_id, run_id, value, threshold, message, raised_at, cleared_at";
 pub(crate) static ACTIVE: Sql =
-    Sql::new(|| format!("SELECT {COLUMNS} FROM alerts WHERE cleared_at IS NULL AND id > ?1 ORDER BY id"));
+    Sql::new(|_| format!("SELECT {COLUMNS} FROM alerts WHERE cleared_at IS NULL AND id > ?1 ORDER BY id"));
 pub(crate) static RECENT: Sql =
-    Sql::new(|| format!("SELECT {COLUMNS} FROM alerts WHERE id < ?1 ORDER BY id DESC LIMIT ?2"));
-static RAISE: Sql = Sql::new(|| {
+    Sql::new(|_| format!("SELECT {COLUMNS} FROM alerts WHERE id < ?1 ORDER BY id DESC LIMIT ?2"));
+pub(crate) static RAISE: Sql = Sql::new(|d| {
     let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12";
-    format!("INSERT INTO alerts ({COLUMNS}) VALUES ({places}) ON CONFLICT (id) DO NOTHING")
+    format!("INSERT INTO alerts ({COLUMNS}) VALUES ({places}){}", d.or_ignore("id"))
 });
 
 pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<()> {
@@ -48,7 +48,7 @@ pub(crate) fn forget(tx: &Connection, keep: usize) -> failure::Result<i64> {
     Ok(tx.prepare_cached(sql)?.execute([keep as i64])? as i64)
 }
 
-pub(crate) fn list(conn: &Connection, sql: &str, params: impl Params) -> failure::Result<Vec<Alert>> {
+pub(crate) fn list(conn: &Connection, sql: &Sql, params: impl Params) -> failure::Result<Vec<Alert>> {
     let mut stmt = conn.prepare_cached(sql)?;
     let found = stmt.query_map(params, |row| {
         let mut c = Cells::of(row);

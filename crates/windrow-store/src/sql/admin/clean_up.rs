@@ -7,23 +7,43 @@ use windrow_model::state::{JobState, RunState};
 use windrow_model::store::Retention;
 use windrow_model::{AttemptId, ItemId, JobId, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::Sql;
+use crate::backend::Text;
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, params};
-use crate::sql::codes::Sql;
 use crate::sql::lock;
 
-static DOOMED: Sql = Sql::new(|| {
+pub(crate) static DOOMED: Sql = Sql::new(|d| {
     format!(
-        "SELECT j.id FROM jobs j CROSS JOIN runs r ON r.id = j.latest_run
-         WHERE j.state = '{}' AND r.ended_at + CASE WHEN r.state = '{}' AND r.failed = 0 THEN CAST(?1 AS BIGINT) ELSE CAST(?2 AS BIGINT) END <= ?3
+        "SELECT j.id FROM jobs j {}
+         WHERE j.state = '{}' AND r.ended_at + CASE WHEN r.state = '{}' AND r.failed = 0 THEN {} ELSE {} END <= ?3
          ORDER BY j.id",
+        d.each_by_key("runs", "r", "r.id = j.latest_run"),
         JobState::Idle,
-        RunState::Completed
+        RunState::Completed,
+        d.int("?1"),
+        d.int("?2")
     )
 });
 pub(crate) const ITEMS: &str = "SELECT id FROM items WHERE job_id = ?1 ORDER BY id LIMIT ?2";
-const EMPTY: &str =
-    "SELECT j.id FROM jobs j WHERE j.id = ?1 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.job_id = j.id)";
+pub(crate) static EMPTY: Lookup =
+    Lookup::new("j.id", "jobs j", "j.id = ?1 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.job_id = j.id)", "");
+pub(crate) static SPECS: Lookup = Lookup::new("spec_hash", "runs", "job_id = ?1", "");
+/// Of a page of items; steps, attempts and items are ranges of keys.
+pub(crate) static SHARED_STEPS: Change = Change::delete("shared_steps", "step_id BETWEEN ?1 AND ?2");
+pub(crate) static STEPS: Change = Change::delete("steps", "id BETWEEN ?1 AND ?2");
+pub(crate) static SCORES: Change = Change::delete("scores", "attempt_id BETWEEN ?1 AND ?2");
+pub(crate) static ATTEMPTS: Change = Change::delete("attempts", "id BETWEEN ?1 AND ?2");
+pub(crate) static INPUTS: Change = Change::delete("inputs", "item_id BETWEEN ?1 AND ?2");
+pub(crate) static ITEM_ROWS: Change = Change::delete("items", "id BETWEEN ?1 AND ?2");
+pub(crate) static LOG: Change = Change::delete("log", "job_id = ?1");
+pub(crate) static OUTBOX: Change = Change::delete("outbox", "job_id = ?1");
+pub(crate) static RUNS: Change = Change::delete("runs", "job_id = ?1");
+pub(crate) static JOBS: Change = Change::delete("jobs", "id = ?1");
+pub(crate) static UNUSED_SPECS: Change =
+    Change::delete("specs", "hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)");
 
 pub(crate) fn clean_up(tx: &Connection, retention: Retention, limit: usize, now: Time) -> Result<i64> {
     let doomed = doomed(tx, retention, now)?;
@@ -35,7 +55,7 @@ pub(crate) fn clean_up(tx: &Connection, retention: Retention, limit: usize, now:
     }
     delete_items(tx, &items)?;
     let mut empty = Vec::new();
-    tx.query_many(EMPTY, &rows_of(&doomed), |n, _| {
+    tx.query_many(&EMPTY, &rows_of(&doomed), |n, _| {
         empty.push(doomed[n]);
         Ok(())
     })?;
@@ -49,7 +69,7 @@ fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>
     lock::steady(tx, "jobs", read, |job| job.0)
 }
 
-pub(crate) fn ids(tx: &Connection, sql: &str, params: impl backend::Params) -> Result<Vec<i64>> {
+pub(crate) fn ids(tx: &Connection, sql: &(impl Text + ?Sized), params: impl backend::Params) -> Result<Vec<i64>> {
     let mut stmt = tx.prepare_cached(sql)?;
     let found = stmt.query_map(params, |row| row.get(0))?.collect::<backend::Result<_>>()?;
     Ok(found)
@@ -64,23 +84,23 @@ pub(crate) fn delete_items(tx: &Connection, ids: &[i64]) -> Result<()> {
         items.iter().map(|[first, last]| [ItemId(*first).attempts().0.0, ItemId(*last).attempts().1.0]).collect();
     let steps = attempts.iter().map(|[first, last]| [AttemptId(*first).first_step().0, AttemptId(*last).last_step().0]);
     let steps: Vec<[i64; 2]> = steps.collect();
-    for (sql, ranges) in [
-        ("DELETE FROM shared_steps WHERE step_id BETWEEN ?1 AND ?2", &steps),
-        ("DELETE FROM steps WHERE id BETWEEN ?1 AND ?2", &steps),
-        ("DELETE FROM scores WHERE attempt_id BETWEEN ?1 AND ?2", &attempts),
-        ("DELETE FROM attempts WHERE id BETWEEN ?1 AND ?2", &attempts),
-        ("DELETE FROM inputs WHERE item_id BETWEEN ?1 AND ?2", &items),
-        ("DELETE FROM items WHERE id BETWEEN ?1 AND ?2", &items),
+    for (change, ranges) in [
+        (&SHARED_STEPS, &steps),
+        (&STEPS, &steps),
+        (&SCORES, &attempts),
+        (&ATTEMPTS, &attempts),
+        (&INPUTS, &items),
+        (&ITEM_ROWS, &items),
     ] {
-        tx.execute_many(sql, &ranges.iter().map(|range| range.map(Cell::Int)).collect::<Vec<_>>())?;
+        tx.execute_many(change, &ranges.iter().map(|range| range.map(Cell::Int)).collect::<Vec<_>>())?;
     }
     Ok(())
 }
 
 fn delete_jobs(tx: &Connection, jobs: &[JobId]) -> Result<()> {
     delete_rows(tx, jobs)?;
-    for sql in ["DELETE FROM log WHERE job_id = ?1", "DELETE FROM outbox WHERE job_id = ?1"] {
-        tx.execute_many(sql, &rows_of(jobs))?;
+    for change in [&LOG, &OUTBOX] {
+        tx.execute_many(change, &rows_of(jobs))?;
     }
     Ok(())
 }
@@ -88,15 +108,14 @@ fn delete_jobs(tx: &Connection, jobs: &[JobId]) -> Result<()> {
 /// The jobs, their runs, and definitions that no other run has.
 pub(crate) fn delete_rows(tx: &Connection, jobs: &[JobId]) -> Result<()> {
     let (jobs, mut specs) = (rows_of(jobs), BTreeSet::<String>::new());
-    tx.query_many("SELECT spec_hash FROM runs WHERE job_id = ?1", &jobs, |_, row| {
+    tx.query_many(&SPECS, &jobs, |_, row| {
         specs.insert(row.get(0)?);
         Ok(())
     })?;
-    for sql in ["DELETE FROM runs WHERE job_id = ?1", "DELETE FROM jobs WHERE id = ?1"] {
-        tx.execute_many(sql, &jobs)?;
+    for change in [&RUNS, &JOBS] {
+        tx.execute_many(change, &jobs)?;
     }
-    let unused = "DELETE FROM specs WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)";
-    tx.execute_many(unused, &specs.iter().map(|hash| [Cell::Text(hash)]).collect::<Vec<_>>())?;
+    tx.execute_many(&UNUSED_SPECS, &specs.iter().map(|hash| [Cell::Text(hash)]).collect::<Vec<_>>())?;
     Ok(())
 }
 

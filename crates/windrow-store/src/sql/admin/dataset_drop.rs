@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use windrow_model::DatasetVersionId;
 use windrow_model::store::StoreError;
 
+use crate::backend::Change;
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 
@@ -13,9 +14,11 @@ pub(crate) const DROPPED: &str =
     "SELECT id, dataset_id FROM dataset_versions WHERE state = 'dropped' ORDER BY id LIMIT 1";
 pub(crate) const ENTRIES: &str =
     "SELECT ordinal, row_id FROM dataset_entries WHERE version_id = ?1 ORDER BY ordinal LIMIT ?2";
-pub(crate) const DELETE_UNUSED: &str = "DELETE FROM dataset_rows WHERE id = ?1 AND NOT EXISTS (
-    SELECT 1 FROM dataset_versions v CROSS JOIN dataset_entries e ON e.version_id = v.id AND e.row_id = ?1
-    WHERE v.dataset_id = ?2)";
+pub(crate) static DELETE_UNUSED: Change = Change::delete_written("dataset_rows", |d| {
+    let entries = d.each("dataset_entries", "e", "e.version_id = v.id AND e.row_id = ?1");
+    let used = format!("SELECT 1 FROM dataset_versions v {entries} WHERE v.dataset_id = ?2");
+    [String::new(), format!("id = ?1 AND NOT EXISTS ({used})")]
+});
 const DELETE_EMPTY: &str = "DELETE FROM datasets WHERE id = (SELECT dataset_id FROM dataset_versions WHERE id = ?1)
     AND NOT EXISTS (SELECT 1 FROM dataset_versions v WHERE v.dataset_id = datasets.id AND v.state <> 'dropped')";
 
@@ -47,7 +50,7 @@ pub(crate) fn sweep(tx: &Connection, limit: usize) -> Result<i64> {
     }
     // A row may be there twice.
     let rows: BTreeSet<i64> = page.iter().map(|(_, row)| *row).collect();
-    tx.execute_many(DELETE_UNUSED, &rows.iter().map(|row| [*row, dataset].map(Cell::Int)).collect::<Vec<_>>())?;
+    tx.execute_many(&DELETE_UNUSED, &rows.iter().map(|row| [*row, dataset].map(Cell::Int)).collect::<Vec<_>>())?;
     if page.len() < limit {
         tx.prepare_cached("DELETE FROM dataset_versions WHERE id = ?1")?.execute([version])?;
         // The version itself counts, so that one without rows is work done too.

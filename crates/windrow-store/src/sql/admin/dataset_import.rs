@@ -8,13 +8,17 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId, Json, Time};
 
+use crate::backend::Lookup;
+use crate::backend::NewRows;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, OptionalExtension, params};
 use crate::sql::admin::dataset_drop;
 use crate::sql::admin::dataset_read;
 
 pub(crate) const DRAFT_OF: &str = "SELECT id FROM dataset_versions WHERE dataset_id = ?1 AND state = 'draft'";
-pub(crate) const ROW_BY_KEY: &str = "SELECT id FROM dataset_rows WHERE dataset_id = ?1 AND key = ?2";
+pub(crate) static ROW_BY_KEY: Lookup = Lookup::new("id", "dataset_rows", "dataset_id = ?1 AND key = ?2", "");
+pub(crate) static ENTRIES: NewRows = NewRows::new("dataset_entries", "version_id, ordinal, row_id", "?1, ?2, ?3");
+pub(crate) static ROWS: NewRows = NewRows::new("dataset_rows", "dataset_id, key, body", "?1, ?2, ?3");
 
 pub(crate) fn begin_import(tx: &Connection, import: &NewImport, now: Time) -> Result<()> {
     let id = match dataset_read::by_name(tx, &import.workspace, &import.name)? {
@@ -72,8 +76,7 @@ pub(crate) fn import_rows(tx: &Connection, version: DatasetVersionId, from: i64,
         draft.bytes += row.body.as_str().len() as i64;
         draft.digest.add(&row.key);
     }
-    let sql = "INSERT INTO dataset_entries (version_id, ordinal, row_id) VALUES (?1, ?2, ?3)";
-    expect_rows(tx.execute_many(sql, &entries)?, entries.len(), "entries of a dataset")?;
+    expect_rows(tx.execute_many(&ENTRIES, &entries)?, entries.len(), "entries of a dataset")?;
     let sql = "UPDATE dataset_versions SET rows = ?2, bytes = ?3, digest = ?4 WHERE id = ?1";
     let changed = tx.prepare_cached(sql)?.execute(params![version.0, draft.rows, draft.bytes, draft.digest.0])?;
     expect_rows(changed, 1, "importing rows")
@@ -86,15 +89,14 @@ fn row_ids<'tx>(tx: &Connection, dataset: DatasetId, rows: &'tx [NewRow]) -> Res
     let mut seen = HashSet::new();
     let new: Vec<&NewRow> = rows.iter().filter(|row| !ids.contains_key(&row.key) && seen.insert(row.key)).collect();
     let row = |row: &'tx NewRow| [Cell::Int(dataset.0), Cell::Blob(&row.key.0), Cell::Text(row.body.as_str())];
-    let sql = "INSERT INTO dataset_rows (dataset_id, key, body) VALUES (?1, ?2, ?3)";
     if tx.is_shared() {
         let rows: Vec<[Cell; 3]> = new.iter().copied().map(row).collect();
-        expect_rows(tx.execute_many(sql, &rows)?, rows.len(), "rows of a dataset")?;
+        expect_rows(tx.execute_many(&ROWS, &rows)?, rows.len(), "rows of a dataset")?;
         find_rows(tx, dataset, &new, &mut ids)?;
     } else {
         // SQLite returns the id of each inserted row at no cost.
         for one in &new {
-            ids.insert(one.key, tx.insert(sql, row(one))?);
+            ids.insert(one.key, tx.insert(&ROWS, row(one))?);
         }
     }
     Ok(ids)
@@ -102,7 +104,7 @@ fn row_ids<'tx>(tx: &Connection, dataset: DatasetId, rows: &'tx [NewRow]) -> Res
 
 fn find_rows(tx: &Connection, dataset: DatasetId, rows: &[&NewRow], ids: &mut HashMap<ContentKey, i64>) -> Result<()> {
     let keys: Vec<[Cell; 2]> = rows.iter().map(|row| [Cell::Int(dataset.0), Cell::Blob(&row.key.0)]).collect();
-    Ok(tx.query_many(ROW_BY_KEY, &keys, |n, row| {
+    Ok(tx.query_many(&ROW_BY_KEY, &keys, |n, row| {
         ids.insert(rows[n].key, row.get(0)?);
         Ok(())
     })?)

@@ -7,35 +7,44 @@ use windrow_model::dataset::{Dataset, DatasetListing, DatasetRow, DatasetVersion
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId};
 
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 
 const DATASET: &str = "d.id, d.workspace, d.name, d.created_at";
 const VERSION: &str = "v.id, v.dataset_id, v.version, v.rows, v.bytes, v.digest, v.schema, v.profile, v.source, \
                        v.actor, v.created_at";
 
-static BY_NAME: Sql = Sql::new(|| format!("SELECT {DATASET} FROM datasets d WHERE d.workspace = ?1 AND d.name = ?2"));
-static BY_ID: Sql = Sql::new(|| format!("SELECT {VERSION} FROM dataset_versions v WHERE v.id = ?1"));
-pub(crate) static VERSIONS: Sql = Sql::new(|| {
+pub(crate) static BY_NAME: Sql =
+    Sql::new(|_| format!("SELECT {DATASET} FROM datasets d WHERE d.workspace = ?1 AND d.name = ?2"));
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {VERSION} FROM dataset_versions v WHERE v.id = ?1"));
+pub(crate) static VERSIONS: Sql = Sql::new(|_| {
     format!(
         "SELECT {VERSION} FROM dataset_versions v WHERE v.dataset_id = ?1 AND v.state = 'ready'
          ORDER BY v.version DESC LIMIT ?2"
     )
 });
-static DATASETS: Sql = Sql::new(|| format!("SELECT {DATASET} FROM datasets d WHERE d.workspace = ?1 ORDER BY d.name"));
-static NEWEST: Sql = Sql::new(|| {
+pub(crate) static DATASETS: Sql =
+    Sql::new(|_| format!("SELECT {DATASET} FROM datasets d WHERE d.workspace = ?1 ORDER BY d.name"));
+pub(crate) static NEWEST: Lookup = Lookup::new(
+    VERSION,
+    "dataset_versions v",
+    "v.dataset_id = ?1 AND v.state = 'ready' AND v.version = \
+     (SELECT max(n.version) FROM dataset_versions n WHERE n.dataset_id = ?1 AND n.state = 'ready')",
+    "",
+);
+pub(crate) const COUNTS: &str = "SELECT d.id, count(*) FROM datasets d JOIN dataset_versions v ON v.dataset_id = d.id \
+    WHERE d.workspace = ?1 AND v.state = 'ready' GROUP BY d.id";
+pub(crate) static BODIES: Lookup = Lookup::new("key, body", "dataset_rows", "id = ?1", "");
+pub(crate) static ROWS: Sql = Sql::new(|d| {
     format!(
-        "SELECT {VERSION} FROM dataset_versions v WHERE v.dataset_id = ?1 AND v.state = 'ready' AND v.version = \
-         (SELECT max(n.version) FROM dataset_versions n WHERE n.dataset_id = ?1 AND n.state = 'ready')"
+        "SELECT e.ordinal, r.key, r.body FROM dataset_entries e {} \
+         WHERE e.version_id = ?1 AND e.ordinal >= ?2 ORDER BY e.ordinal LIMIT ?3",
+        d.each_by_key("dataset_rows", "r", "r.id = e.row_id")
     )
 });
-const COUNTS: &str = "SELECT d.id, count(*) FROM datasets d JOIN dataset_versions v ON v.dataset_id = d.id \
-    WHERE d.workspace = ?1 AND v.state = 'ready' GROUP BY d.id";
-pub(crate) const ROWS: &str = "SELECT e.ordinal, r.key, r.body
-    FROM dataset_entries e CROSS JOIN dataset_rows r ON r.id = e.row_id
-    WHERE e.version_id = ?1 AND e.ordinal >= ?2 ORDER BY e.ordinal LIMIT ?3";
 pub(crate) const BOTH: &str = "SELECT row_id, -1 FROM dataset_entries WHERE version_id = ?1 AND row_id > ?3
     UNION ALL SELECT row_id, 1 FROM dataset_entries WHERE version_id = ?2 AND row_id > ?3 ORDER BY row_id";
 
@@ -120,7 +129,7 @@ pub(crate) fn rows(
     bytes: usize,
 ) -> Result<Vec<DatasetRow>> {
     must_be_ready(conn, version)?;
-    let mut stmt = conn.prepare_cached(ROWS)?;
+    let mut stmt = conn.prepare_cached(&ROWS)?;
     let (mut page, mut size) = (Vec::new(), 0);
     stmt.walk(params![version.0, from, limit as i64], |row| {
         let mut c = Cells::of(row);
@@ -161,7 +170,7 @@ pub(crate) fn differences(
     }
     let ids: Vec<[Cell; 1]> = changed.iter().map(|(row, _)| [Cell::Int(*row)]).collect();
     let mut differences = Vec::with_capacity(changed.len());
-    conn.query_many("SELECT key, body FROM dataset_rows WHERE id = ?1", &ids, |n, row| {
+    conn.query_many(&BODIES, &ids, |n, row| {
         let (mut c, (cursor, change)) = (Cells::of(row), changed[n]);
         differences.push(Difference { cursor, key: c.key()?, body: c.json()?, change });
         Ok(())

@@ -4,16 +4,18 @@ use windrow_model::hook::{Delivery, DeliveryFilter, DeliveryState, Hook, HookSta
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, Json, Time};
 
+use crate::backend::Change;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, OptionalExtension, named_params, params};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::lock;
 
 const COLUMNS: &str = "id, webhook_id, topic, data, state, tries, due_at, log, created_at, ended_at";
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM deliveries WHERE id = ?1"));
 
-pub(crate) static FIRST_DUE: Sql = Sql::new(|| {
+pub(crate) static FIRST_DUE: Sql = Sql::new(|_| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = ?1 AND state = 'pending' AND due_at <= ?2 \
          ORDER BY due_at, id LIMIT 1"
@@ -22,18 +24,22 @@ pub(crate) static FIRST_DUE: Sql = Sql::new(|| {
 pub(crate) const FIRST_AT: &str = "SELECT w.rests_until, \
      (SELECT min(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending') \
      FROM webhooks w WHERE w.state = 'active'";
-pub(crate) static OF_HOOK: Sql = Sql::new(|| {
+pub(crate) static OF_HOOK: Sql = Sql::new(|_| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = :hook AND id < :before \
          AND (state = :state OR :state IS NULL) ORDER BY id DESC LIMIT :limit"
     )
 });
-static OF_ALL: Sql = Sql::new(|| {
+pub(crate) static OF_ALL: Sql = Sql::new(|d| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE id < :before AND (state = :state OR :state IS NULL) \
-         AND CAST(:hook AS BIGINT) IS NULL ORDER BY id DESC LIMIT :limit"
+         AND {} IS NULL ORDER BY id DESC LIMIT :limit",
+        d.int(":hook")
     )
 });
+pub(crate) static TAKE: Change =
+    Change::update("deliveries", "tries = tries + 1, due_at = ?2", "id = ?1 AND state = 'pending'");
+pub(crate) static REST: Change = Change::update("webhooks", "rests_until = ?2", "id = ?1");
 /// The newest that is not kept.
 pub(crate) const OLD: &str = "SELECT id FROM deliveries WHERE webhook_id = ?1 AND state <> 'pending' \
      ORDER BY id DESC LIMIT 1 OFFSET ?2";
@@ -54,11 +60,9 @@ pub(crate) fn claim(tx: &Connection, limit: usize, now: Time) -> Result<Vec<(Hoo
         claimed.push((hook, Delivery { tries: delivery.tries + 1, due_at: until, ..delivery }));
     }
     let taken: Vec<_> = claimed.iter().map(|(_, taken)| [taken.id, taken.due_at.0].map(Cell::Int)).collect();
-    let sql = "UPDATE deliveries SET tries = tries + 1, due_at = ?2 WHERE id = ?1 AND state = 'pending'";
-    expect_rows(tx.execute_many(sql, &taken)?, taken.len(), "claimed deliveries")?;
+    expect_rows(tx.execute_many(&TAKE, &taken)?, taken.len(), "claimed deliveries")?;
     let resting: Vec<_> = claimed.iter().map(|(hook, taken)| [hook.id.0, taken.due_at.0].map(Cell::Int)).collect();
-    let sql = "UPDATE webhooks SET rests_until = ?2 WHERE id = ?1";
-    expect_rows(tx.execute_many(sql, &resting)?, resting.len(), "claimed webhooks")?;
+    expect_rows(tx.execute_many(&REST, &resting)?, resting.len(), "claimed webhooks")?;
     Ok(claimed)
 }
 
@@ -86,7 +90,7 @@ pub(crate) fn redeliver(tx: &Connection, id: i64, now: Time) -> Result<Delivery>
 }
 
 pub(crate) fn delivery(conn: &Connection, id: i64) -> Result<Delivery> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM deliveries WHERE id = ?1"))?;
+    let mut stmt = conn.prepare_cached(&BY_ID)?;
     let found = stmt.query_row([id], |row| from_cells(&mut Cells::of(row))).optional()?;
     Ok(found.ok_or_else(|| StoreError::NotFound { what: "delivery", id: id.to_string() })?)
 }

@@ -69,9 +69,12 @@ fn damage(conn: &Connection) -> failure::Result<Vec<String>> {
 
 fn look(conn: &Connection, found: Examination, now: Time, expired_before: Time) -> failure::Result<Examination> {
     let leases = format!(
-        "SELECT count(*) FROM runs r CROSS JOIN attempts a ON a.run_id = r.id AND a.{}
-         WHERE r.ended_at IS NULL AND a.due_at < ?1",
-        guard(&ATTEMPT, AttemptEvent::Renew)
+        "SELECT count(*) FROM runs r {} WHERE r.ended_at IS NULL AND a.due_at < ?1",
+        conn.dialect().each(
+            "attempts",
+            "a",
+            &format!("a.run_id = r.id AND a.{}", guard(&ATTEMPT, AttemptEvent::Renew))
+        )
     );
     Ok(Examination {
         open_sessions: sessions::sessions(conn)?,

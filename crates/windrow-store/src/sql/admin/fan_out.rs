@@ -5,6 +5,8 @@ use windrow_model::Time;
 use windrow_model::hook::{Announcement, Hook, HookState, MAX_PENDING, Message, gap, messages};
 use windrow_model::record::OutboxEvent;
 
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection};
 use crate::sql::admin::hooks;
@@ -13,8 +15,15 @@ use crate::sql::lock;
 use crate::sql::table::journal;
 
 /// An event of a job that is gone is nobody's business any more.
-pub(crate) const EVENTS: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name \
-     FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 AND o.id <= ?2 ORDER BY o.id";
+pub(crate) static EVENTS: Sql = Sql::new(|d| {
+    format!(
+        "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name FROM outbox o {} \
+         WHERE o.id > ?1 AND o.id <= ?2 ORDER BY o.id",
+        d.each_by_key("jobs", "j", "j.id = o.job_id")
+    )
+});
+pub(crate) static NEW: NewRows =
+    NewRows::new("deliveries", "webhook_id, topic, data, state, due_at, created_at", "?1, ?2, ?3, 'pending', ?4, ?4");
 /// Never many more than may wait.
 pub(crate) const PENDING: &str = "SELECT count(*) FROM deliveries WHERE webhook_id = ?1 AND state = 'pending'";
 
@@ -54,7 +63,7 @@ fn read_on(tx: &Connection, hook: &Hook, limit: usize, (forgotten, newest): (i64
 }
 
 fn events(tx: &Connection, after: i64, up_to: i64) -> Result<Vec<(OutboxEvent, String)>> {
-    let mut stmt = tx.prepare_cached(EVENTS)?;
+    let mut stmt = tx.prepare_cached(&EVENTS)?;
     let found = stmt.query_map([after, up_to], |row| {
         let mut c = Cells::of(row);
         Ok((journal::from_cells(&mut c)?, c.get()?))
@@ -80,11 +89,9 @@ pub(crate) fn announce(tx: &Connection, announcement: &Announcement, now: Time) 
 }
 
 fn insert(tx: &Connection, hook: &Hook, messages: &[Message], now: Time) -> Result<()> {
-    let sql = "INSERT INTO deliveries (webhook_id, topic, data, state, due_at, created_at) \
-               VALUES (?1, ?2, ?3, 'pending', ?4, ?4)";
     let rows = messages.iter().map(|message| {
         let (topic, data) = (Cell::Text(&message.topic), Cell::Text(message.data.as_str()));
         [Cell::Int(hook.id.0), topic, data, Cell::Int(now.0)]
     });
-    expect_rows(tx.execute_many(sql, &rows.collect::<Vec<_>>())?, messages.len(), "deliveries")
+    expect_rows(tx.execute_many(&NEW, &rows.collect::<Vec<_>>())?, messages.len(), "deliveries")
 }

@@ -4,6 +4,7 @@ use windrow_model::hook::{Hook, HookChange, HookState, NewHook};
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, JobId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
@@ -11,6 +12,8 @@ use crate::sql::table::journal;
 
 const COLUMNS: &str = "id, workspace, job_id, url, topics, batch, timeout_ms, state, reason, secret, former_secret, \
      former_until, cursor, failures, rests_until, actor, created_at";
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1"));
+pub(crate) static ALL: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM webhooks ORDER BY id DESC"));
 
 pub(crate) fn add(tx: &Connection, hook: &NewHook, now: Time) -> Result<Hook> {
     let newest = journal::newest(tx)?;
@@ -71,13 +74,13 @@ pub(crate) fn delete(tx: &Connection, id: HookId) -> Result<()> {
 }
 
 pub(crate) fn hook(conn: &Connection, id: HookId) -> Result<Hook> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM webhooks WHERE id = ?1"))?;
+    let mut stmt = conn.prepare_cached(&BY_ID)?;
     let found = stmt.query_row([id.0], |row| from_cells(&mut Cells::of(row))).optional()?;
     Ok(found.ok_or_else(|| StoreError::NotFound { what: "webhook", id: id.to_string() })?)
 }
 
 pub(crate) fn all(conn: &Connection) -> Result<Vec<Hook>> {
-    let mut stmt = conn.prepare_cached(&format!("SELECT {COLUMNS} FROM webhooks ORDER BY id DESC"))?;
+    let mut stmt = conn.prepare_cached(&ALL)?;
     let found = stmt.query_map((), |row| from_cells(&mut Cells::of(row)))?;
     Ok(found.collect::<backend::Result<_>>()?)
 }

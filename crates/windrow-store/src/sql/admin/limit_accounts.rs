@@ -8,11 +8,17 @@ use windrow_model::limit::account::Account;
 use windrow_model::limit::shared::{Answer, Ask};
 use windrow_model::{Json, SessionId, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure;
 use crate::backend::{Cell, Connection, params};
 use crate::sql::admin::limit_authority::{Authority, authority};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
+
+pub(crate) static ACCOUNT: Lookup = Lookup::new("id, account", "limit_accounts", "id = ?1", "");
+pub(crate) static KEEP: Change = Change::update("limit_accounts", "account = ?2", "id = ?1");
 
 /// Between one authority and the next: until every node has seen it, told it what is under way, and its clock
 /// agrees that the time has come.
@@ -45,14 +51,14 @@ pub(crate) fn ask(
     }
     let accounts: Vec<(i64, Json)> = accounts.iter().map(|(id, account)| (*id, Json::of(account))).collect();
     let rows: Vec<[Cell; 2]> = accounts.iter().map(|(id, kept)| [Cell::Int(*id), Cell::Text(kept.as_str())]).collect();
-    tx.execute_many("UPDATE limit_accounts SET account = ?2 WHERE id = ?1", &rows)?;
+    tx.execute_many(&KEEP, &rows)?;
     Ok(Ok(answers))
 }
 
 fn find(tx: &Connection, ids: impl Iterator<Item = i64>) -> failure::Result<BTreeMap<i64, Account>> {
     let (ids, mut found): (BTreeSet<i64>, _) = (ids.collect(), BTreeMap::new());
     let rows: Vec<[Cell; 1]> = ids.iter().map(|id| [Cell::Int(*id)]).collect();
-    tx.query_many("SELECT id, account FROM limit_accounts WHERE id = ?1", &rows, |_, row| {
+    tx.query_many(&ACCOUNT, &rows, |_, row| {
         let mut c = Cells::of(row);
         found.insert(c.get()?, c.parsed(Json::parse)?);
         Ok(())
@@ -60,13 +66,14 @@ fn find(tx: &Connection, ids: impl Iterator<Item = i64>) -> failure::Result<BTre
     Ok(found)
 }
 
+pub(crate) static BEGIN: Sql = Sql::new(|d| {
+    format!("INSERT INTO limit_accounts (id, resource, account) VALUES (?1, ?2, ?3){}", d.or_ignore("id"))
+});
+
 /// The first question about a resource; two nodes may ask it at the same time.
 fn begin(tx: &Connection, resource: &str, authority: &Authority) -> failure::Result<Account> {
     let (id, account) = (id_of(resource), Account::new(authority.epoch, authority.since));
-    tx.prepare_cached(
-        "INSERT INTO limit_accounts (id, resource, account) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
-    )?
-    .execute(params![id, resource, Json::of(&account).as_str()])?;
+    tx.prepare_cached(&BEGIN)?.execute(params![id, resource, Json::of(&account).as_str()])?;
     tx.lock("limit_accounts", [id])?;
     Ok(find(tx, [id].into_iter())?.remove(&id).unwrap_or(account))
 }

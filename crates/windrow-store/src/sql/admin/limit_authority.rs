@@ -3,6 +3,7 @@
 
 use windrow_model::Time;
 
+use crate::backend::Sql;
 use crate::backend::failure;
 use crate::backend::{Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
@@ -29,12 +30,13 @@ pub(crate) fn authority(conn: &Connection) -> failure::Result<Authority> {
     Ok(found.optional()?.unwrap_or_default())
 }
 
+pub(crate) static BEGIN: Sql = Sql::new(|d| {
+    let ignore = d.or_ignore("id");
+    format!("INSERT INTO limit_authority (id, epoch, redis, since, redis_from) VALUES (?1, 0, NULL, 0, 0){ignore}")
+});
+
 pub(crate) fn appoint(tx: &Connection, next: &Authority) -> failure::Result<Authority> {
-    tx.prepare_cached(
-        "INSERT INTO limit_authority (id, epoch, redis, since, redis_from) VALUES (?1, 0, NULL, 0, 0) \
-         ON CONFLICT (id) DO NOTHING",
-    )?
-    .execute([ONLY])?;
+    tx.prepare_cached(&BEGIN)?.execute([ONLY])?;
     tx.prepare_cached(
         "UPDATE limit_authority SET epoch = ?2, redis = ?3, since = ?4, redis_from = ?5 WHERE id = ?1 AND epoch = ?2 - 1",
     )?

@@ -3,20 +3,33 @@
 use windrow_model::secret::{Resealed, SealedSecret, SecretListing};
 use windrow_model::store::StoreError;
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure;
 use crate::backend::{self, Cell, Connection, OptionalExtension, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 
+pub(crate) static NONCE: Lookup = Lookup::new("nonce", "secrets", "workspace = ?1 AND name = ?2", "");
+pub(crate) static RESEAL: Change =
+    Change::update("secrets", "key_id = ?3, nonce = ?4, sealed = ?5", "workspace = ?1 AND name = ?2");
 const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_at FROM secrets";
+pub(crate) static BY_NAME: Sql = Sql::new(|_| format!("{SEALED} WHERE workspace = ?1 AND name = ?2"));
+pub(crate) static ALL: Sql = Sql::new(|_| format!("{SEALED} ORDER BY workspace, name"));
+
+pub(crate) static PUT: NewRows = NewRows::new(
+    "secrets",
+    "workspace, name, key_id, nonce, sealed, actor, created_at, set_at",
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7",
+)
+.or_replace("workspace, name", &["key_id", "nonce", "sealed", "actor", "set_at"]);
 
 pub(crate) fn put(tx: &Connection, secret: &SealedSecret) -> failure::Result<bool> {
     lock::stripe(tx, lock::SECRETS)?;
     let known = find(tx, &secret.workspace, &secret.name)?.is_some();
-    let sql = "INSERT INTO secrets (workspace, name, key_id, nonce, sealed, actor, created_at, set_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?7)
-        ON CONFLICT (workspace, name) DO UPDATE SET key_id = ?3, nonce = ?4, sealed = ?5, actor = ?6, set_at = ?7";
-    tx.prepare_cached(sql)?.execute(params![
+    tx.prepare_cached(&PUT)?.execute(params![
         secret.workspace,
         secret.name,
         secret.key_id,
@@ -29,12 +42,12 @@ pub(crate) fn put(tx: &Connection, secret: &SealedSecret) -> failure::Result<boo
 }
 
 pub(crate) fn find(conn: &Connection, workspace: &str, name: &str) -> failure::Result<Option<SealedSecret>> {
-    let mut stmt = conn.prepare_cached(&format!("{SEALED} WHERE workspace = ?1 AND name = ?2"))?;
+    let mut stmt = conn.prepare_cached(&BY_NAME)?;
     Ok(stmt.query_row([workspace, name], sealed).optional()?)
 }
 
 pub(crate) fn all(conn: &Connection) -> failure::Result<Vec<SealedSecret>> {
-    let mut stmt = conn.prepare_cached(&format!("{SEALED} ORDER BY workspace, name"))?;
+    let mut stmt = conn.prepare_cached(&ALL)?;
     Ok(stmt.query_map((), sealed)?.collect::<backend::Result<_>>()?)
 }
 
@@ -89,7 +102,7 @@ pub(crate) fn reseal<'tx>(tx: &Connection, resealed: &'tx [Resealed]) -> failure
     let name = |of: &'tx Resealed| [Cell::Text(&of.new.workspace), Cell::Text(&of.new.name)];
     let names: Vec<[Cell; 2]> = resealed.iter().map(name).collect();
     let mut unchanged = 0;
-    tx.query_many("SELECT nonce FROM secrets WHERE workspace = ?1 AND name = ?2", &names, |n, row| {
+    tx.query_many(&NONCE, &names, |n, row| {
         unchanged += usize::from(row.get::<Vec<u8>>(0)? == resealed[n].old_nonce);
         Ok(())
     })?;
@@ -100,7 +113,6 @@ pub(crate) fn reseal<'tx>(tx: &Connection, resealed: &'tx [Resealed]) -> failure
         let ([workspace, name], new) = (name(of), &of.new);
         [workspace, name, Cell::Text(&new.key_id), Cell::Blob(&new.nonce), Cell::Blob(&new.sealed)]
     };
-    let sql = "UPDATE secrets SET key_id = ?3, nonce = ?4, sealed = ?5 WHERE workspace = ?1 AND name = ?2";
-    tx.execute_many(sql, &resealed.iter().map(row).collect::<Vec<_>>())?;
+    tx.execute_many(&RESEAL, &resealed.iter().map(row).collect::<Vec<_>>())?;
     Ok(true)
 }

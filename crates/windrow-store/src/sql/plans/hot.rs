@@ -4,6 +4,10 @@
 use windrow_model::store::OVERDUE_MS;
 use windrow_model::{AttemptId, ItemId, StepId};
 
+use crate::backend::Dialect;
+use crate::backend::ForRows;
+use crate::backend::NewRows;
+use crate::backend::Text;
 use crate::backend::{Cell, Connection, Result, Value};
 use crate::sql::table::attempts;
 use crate::sql::table::runs;
@@ -13,6 +17,7 @@ use crate::sql::verb::archive;
 use crate::sql::verb::cancel;
 use crate::sql::verb::claim;
 use crate::sql::verb::ending;
+use crate::sql::verb::plan;
 use crate::sql::verb::reap;
 use crate::sql::verb::renew;
 use crate::sql::verb::sessions;
@@ -33,6 +38,8 @@ pub(crate) const FEW: i64 = 600;
 pub(crate) struct Hot {
     pub name: &'static str,
     pub sql: String,
+    /// The statement itself, if it is about a set of rows.
+    pub set: Option<&'static dyn ForRows>,
     /// What is bound, in the order of its numbers.
     pub values: Vec<Value>,
     /// One of the indexes it uses; `PRIMARY` is the key of the table.
@@ -41,40 +48,39 @@ pub(crate) struct Hot {
     pub may_sort: bool,
 }
 
-fn hot(name: &'static str, sql: &str, values: &[i64], index: &'static str) -> Hot {
+fn hot(d: Dialect, name: &'static str, sql: &'static dyn Text, values: &[i64], index: &'static str) -> Hot {
     let values = values.iter().copied().map(Value::Integer).collect();
-    Hot { name, sql: sql.to_owned(), values, index, may_sort: false }
+    Hot { name, sql: sql.on(d).into_owned(), set: sql.as_set(), values, index, may_sort: false }
 }
 
 /// Statements about one row or a page.
-pub(crate) fn statements() -> Vec<Hot> {
+pub(crate) fn statements(d: Dialect) -> Vec<Hot> {
+    let hot = |name, sql, values: &[i64], index| hot(d, name, sql, values, index);
     let run = LIVE;
     let attempt = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
-    let on_resource = |sql: &str, more: &[i64]| {
+    let on_resource = |hot: Hot| {
         let resource = [Value::Text("printer".into())].into_iter();
-        (sql.to_owned(), resource.chain(more.iter().copied().map(Value::Integer)).collect::<Vec<_>>())
+        Hot { values: resource.chain(hot.values).collect(), ..hot }
     };
-    let (holder, of_holder) = on_resource(&claim::HOLDER, &[]);
-    let (blocked, of_blocked) = on_resource(&unblock::FIRST_BLOCKED, &[i64::MIN]);
-    let blocked_index = "attempts_blocked";
     vec![
         hot("run", &runs::BY_ID, &[run], "PRIMARY"),
         hot("count running", &claim::COUNT_RUNNING, &[run, NOW - OVERDUE_MS], "attempts_"),
         hot("next priority", &claim::NEXT_LEVEL, &[run, 0, 0], "attempts_queued"),
         hot("claim", &claim::READY, &[run, 0, 5, NOW, i64::MIN, i64::MIN, 50], "attempts_queued"),
-        Hot { name: "holder", sql: holder, values: of_holder, index: "attempts_", may_sort: false },
-        Hot { name: "first blocked", sql: blocked, values: of_blocked, index: blocked_index, may_sort: false },
+        on_resource(hot("holder", &claim::HOLDER, &[], "attempts_")),
+        on_resource(hot("first blocked", &unblock::FIRST_BLOCKED, &[i64::MIN], "attempts_blocked")),
         hot("renew", &renew::EXTEND, &[attempt.0, run, 1, NOW], "PRIMARY"),
         hot("archive", &archive::LOGGED, &[run, i64::MIN, 50], "attempts_logged"),
         Hot { may_sort: true, ..hot("reap", &reap::EXPIRED, &[i64::MIN, NOW, 50], "attempts_running") },
-        Hot { may_sort: true, ..hot("beat", sessions::HELD_RUNS, &[SESSION], "runs_") },
+        Hot { may_sort: true, ..hot("beat", &sessions::HELD_RUNS, &[SESSION], "runs_") },
         hot("bury", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
         hot("cancel", &cancel::QUEUED, &[run, 50], "attempts_queued"),
     ]
 }
 
 /// Changes that are made to many rows at once.
-pub(crate) fn changes() -> Vec<Hot> {
+pub(crate) fn changes(d: Dialect) -> Vec<Hot> {
+    let hot = |name, sql, values: &[i64], index| hot(d, name, sql, values, index);
     let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
     let mut changes = vec![
         hot("take", &claim::TAKE, &[id.0, 0, 1, SESSION, NOW, NOW], "PRIMARY"),
@@ -83,17 +89,18 @@ pub(crate) fn changes() -> Vec<Hot> {
         hot("finish a step", &steps::FINISH, &[StepId::new(id, 1).0, 0, 0, 0, 0, NOW], "PRIMARY"),
         hot("expire", &sessions::EXPIRE, &[id.0, SESSION, NOW], "PRIMARY"),
     ];
-    changes.extend(archive::SETTLE.iter().map(|sql| hot("settle", sql, &[id.item().0; 9], "PRIMARY")));
+    changes.extend(archive::SETTLE.iter().map(|change| hot("settle", change, &[id.item().0; 9], "PRIMARY")));
     changes
 }
 
 /// Questions that are asked about many rows at once.
-pub(crate) fn questions() -> Vec<Hot> {
+pub(crate) fn questions(d: Dialect) -> Vec<Hot> {
+    let hot = |name, sql, values: &[i64], index| hot(d, name, sql, values, index);
     let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
     vec![
         hot("attempt", &attempts::READ, &[id.0], "PRIMARY"),
-        hot("item and input", claim::ITEM_AND_INPUT, &[id.item().0], "PRIMARY"),
-        hot("scores", scores::NOTES, &[id.0], "PRIMARY"),
+        hot("item and input", &claim::ITEM_AND_INPUT, &[id.item().0], "PRIMARY"),
+        hot("scores", &scores::NOTES, &[id.0], "PRIMARY"),
     ]
 }
 
@@ -121,24 +128,22 @@ pub(crate) fn fill(tx: &Connection) -> Result<()> {
             scores.push([attempt, text]);
         }
     }
-    tx.execute_many(
-        "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, \
-         max_losses, fresh, planned, created_at, ended_at, coordinator) \
-         VALUES (?1, ?1, ?2, 1, ?2, ?2, ?2, 5, ?3, ?2, 50, 3, 0, 1, 0, ?4, ?5)",
-        &runs,
-    )?;
+    let new = NewRows::new(
+        "runs",
+        "id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, max_losses, fresh, planned, \
+         created_at, ended_at, coordinator",
+        "?1, ?1, ?2, 1, ?2, ?2, ?2, 5, ?3, ?2, 50, 3, 0, 1, 0, ?4, ?5",
+    );
+    tx.execute_many(&new, &runs)?;
     let keys: Vec<[u8; 16]> = (0..next_item).map(|id| u128::from(id as u64).to_le_bytes()).collect();
     let items: Vec<[Cell; 5]> =
         items.iter().zip(&keys).map(|([id, job, run, n], key)| [*id, *job, *run, *n, Cell::Blob(key)]).collect();
-    let sql = "INSERT INTO items (id, job_id, run_id, ordinal, key, state, tries) VALUES (?1, ?2, ?3, ?4, ?5, 0, 1)";
-    tx.execute_many(sql, &items)?;
-    tx.execute_many("INSERT INTO inputs (item_id, body) VALUES (?1, ?2)", &inputs)?;
-    tx.execute_many(
-        "INSERT INTO attempts (id, run_id, state, priority, wave, due_at, owner, resource) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-        &tries,
-    )?;
-    let sql = "INSERT INTO scores (attempt_id, part, turn, name, verdict, reason) VALUES (?1, 0, 0, ?2, 0, ?2)";
-    tx.execute_many(sql, &scores)?;
+    let new = NewRows::new("items", "id, job_id, run_id, ordinal, key, state, tries", "?1, ?2, ?3, ?4, ?5, 0, 1");
+    tx.execute_many(&new, &items)?;
+    tx.execute_many(&plan::KEEP_INPUT, &inputs)?;
+    let columns = "id, run_id, state, priority, wave, due_at, owner, resource";
+    tx.execute_many(&NewRows::new("attempts", columns, "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"), &tries)?;
+    let columns = "attempt_id, part, turn, name, verdict, reason";
+    tx.execute_many(&NewRows::new("scores", columns, "?1, 0, 0, ?2, 0, ?2"), &scores)?;
     Ok(())
 }

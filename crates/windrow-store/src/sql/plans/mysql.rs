@@ -1,12 +1,13 @@
 //! MariaDB is asked how it would run the statements of the hot path, those about many rows at once included.
 
 use crate::backend::mysql::Address;
-use crate::backend::mysql::by_key;
 use crate::backend::mysql::set::{self, Kind};
-use crate::backend::{Connection, Value, params_from_iter};
+use crate::backend::{Connection, Dialect, Place, Source, Value, params_from_iter};
 use crate::services::{unique, url};
 use crate::sql::plans::hot::{self, Hot};
 use crate::sql::read::recount;
+
+const MYSQL: Dialect = Dialect::MySql;
 
 /// What it says of one table: how it is read, by which index, how many rows it expects, and what it does besides.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ fn faults(hot: &Hot, plan: &[Access]) -> Vec<String> {
 }
 
 /// `u` is a table of a few rows, and what is made of its order is sorted in no time.
-fn faults_of_set(conn: &Connection, hot: Hot, made: fn(&str, &[Kind]) -> String) -> Vec<String> {
+fn faults_of_set(conn: &Connection, hot: Hot) -> Vec<String> {
     let kinds = vec![Kind::Int; hot.values.len()];
     let number = |value: &Value| match value {
         Value::Integer(int) => int.to_string(),
@@ -58,7 +59,9 @@ fn faults_of_set(conn: &Connection, hot: Hot, made: fn(&str, &[Kind]) -> String)
     };
     let row: Vec<String> = hot.values.iter().map(number).collect();
     let document = Value::Text(format!("[[{}]]", row.join(",")));
-    let sql = made(&hot.sql, &kinds);
+    let column = |place: &Place| set::column(&kinds, place);
+    let source = Source { dialect: MYSQL, table: set::source(&kinds), column: &column };
+    let sql = hot.set.map(|set| set.for_set(&source)).unwrap_or_default();
     faults(&Hot { may_sort: true, sql: sql.clone(), ..hot }, &plan_of(conn, &sql, &[document]))
 }
 
@@ -71,18 +74,15 @@ fn every_hot_statement_is_served_by_an_index() {
     let conn = address.connect_writer().unwrap_or_else(|error| panic!("{error}"));
     hot::fill(&conn).unwrap();
     conn.perform("ANALYZE TABLE runs, items, inputs, attempts, scores").unwrap();
-    let one = hot::statements()
-        .into_iter()
-        .flat_map(|hot| faults(&hot, &plan_of(&conn, &by_key((&*hot.sql).into()), &hot.values)));
-    let changes = hot::changes().into_iter().flat_map(|hot| faults_of_set(&conn, hot, set::change));
-    let questions = hot::questions().into_iter().flat_map(|hot| faults_of_set(&conn, hot, set::question));
-    let mut faults: Vec<String> = one.chain(changes).chain(questions).collect();
+    let one = hot::statements(MYSQL).into_iter().flat_map(|hot| faults(&hot, &plan_of(&conn, &hot.sql, &hot.values)));
+    let sets = hot::changes(MYSQL).into_iter().chain(hot::questions(MYSQL));
+    let mut faults: Vec<String> = one.chain(sets.flat_map(|hot| faults_of_set(&conn, hot))).collect();
     // A walk over a job's items reaches the tries of each by their key.
-    let recount = plan_of(&conn, &recount::RECOUNT, &[Value::Integer(hot::LIVE), Value::Integer(hot::LIVE)]);
+    let recount = plan_of(&conn, recount::RECOUNT.text(MYSQL), &[Value::Integer(hot::LIVE), Value::Integer(hot::LIVE)]);
     if !recount.iter().any(|access| access.table == "a" && access.extra.contains("Range checked for each record")) {
         faults.push(format!("recount should go by the key of attempts:\n{recount:#?}"));
     }
-    let range = plan_of(&conn, &recount::RECOUNT_RANGE, &[1, 2_000, hot::LIVE].map(Value::Integer));
+    let range = plan_of(&conn, recount::RECOUNT_RANGE.text(MYSQL), &[1, 2_000, hot::LIVE].map(Value::Integer));
     if !range.iter().any(|access| access.table == "a" && access.index == "PRIMARY") {
         faults.push(format!("recount of a range should go by the key of attempts:\n{range:#?}"));
     }

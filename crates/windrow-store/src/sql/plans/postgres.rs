@@ -9,6 +9,8 @@ use crate::sql::table::attempts;
 use crate::sql::verb::cancel;
 use crate::sql::verb::claim;
 
+const PG: Dialect = Dialect::Postgres;
+
 /// As a writer runs it: with one plan, whatever the values are.
 fn plan_of(conn: &Connection, hot: &Hot, name: &str) -> String {
     let translated = translate(&hot.sql, Dialect::Postgres);
@@ -41,24 +43,31 @@ fn faults(conn: &Connection, hot: &Hot, name: &str) -> Vec<String> {
 /// Statements that only PostgreSQL is asked.
 fn of_postgres() -> Vec<Hot> {
     let holding = hold_many("attempts", attempts::THIN);
-    let of = |name, sql: &str, index| Hot { name, sql: sql.to_owned(), values: Vec::new(), index, may_sort: true };
+    let of = |name, sql: &str, index| Hot {
+        name,
+        sql: sql.to_owned(),
+        set: None,
+        values: Vec::new(),
+        index,
+        may_sort: true,
+    };
     vec![
-        Hot { may_sort: false, ..of("claim, passing over", &claim::SKIP_TO_READY, "attempts_queued") },
-        of("cancel, passing over", &cancel::SKIP_TO_QUEUED, "attempts_queued"),
+        Hot { may_sort: false, ..of("claim, passing over", claim::SKIP_TO_READY.text(PG), "attempts_queued") },
+        of("cancel, passing over", cancel::SKIP_TO_QUEUED.text(PG), "attempts_queued"),
         of("hold", &holding, "attempts_pkey"),
-        of("recount of a range", &recount::RECOUNT_RANGE, "attempts_pkey"),
+        of("recount of a range", recount::RECOUNT_RANGE.text(PG), "attempts_pkey"),
     ]
 }
 
 fn faults_of_all(conn: &Connection, when: &str) -> Vec<String> {
-    let all = hot::statements().into_iter().chain(hot::changes()).chain(hot::questions()).chain(of_postgres());
+    let all = hot::statements(PG).into_iter().chain(hot::changes(PG)).chain(hot::questions(PG)).chain(of_postgres());
     all.enumerate().flat_map(|(n, hot)| faults(conn, &hot, &format!("{when}{n}"))).collect()
 }
 
 /// A walk over a job's items reaches the tries of each by their key, on connections that read as well.
 fn faults_of_recount(conn: &Connection, when: &str) -> Vec<String> {
-    let sql = recount::RECOUNT.to_owned();
-    let recount = Hot { name: "recount", sql, values: Vec::new(), index: "items_", may_sort: true };
+    let sql = recount::RECOUNT.text(PG).to_owned();
+    let recount = Hot { name: "recount", sql, set: None, values: Vec::new(), index: "items_", may_sort: true };
     let plan = plan_of(conn, &recount, &format!("recount_{when}"));
     let by_key = plan.contains("attempts_pkey") && plan.contains("(id > (i.id *") && plan.contains("Nested Loop");
     if by_key { Vec::new() } else { vec![format!("recount ({when}) should go by the key of attempts:\n{plan}")] }

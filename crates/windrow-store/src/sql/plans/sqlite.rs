@@ -4,6 +4,8 @@ use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
+use crate::backend::Dialect;
+use crate::backend::Text;
 use crate::backend::sqlite::connection;
 use crate::sql::admin::alerts;
 use crate::sql::admin::audit;
@@ -44,6 +46,10 @@ fn plan_of(conn: &Connection, sql: &str) -> String {
     lines.join("\n")
 }
 
+fn sql(text: &(impl Text + ?Sized)) -> String {
+    text.on(Dialect::Sqlite).into_owned()
+}
+
 fn open() -> (tempfile::TempDir, Connection) {
     let folder = tempfile::tempdir().unwrap();
     let conn = connection::open_writer(&folder.path().join("store.db")).unwrap_or_else(|_| panic!("it opens"));
@@ -51,11 +57,11 @@ fn open() -> (tempfile::TempDir, Connection) {
 }
 
 fn selection(states: &[ItemState], reverse: bool) -> String {
-    requeue::page_sql(&Selection { states: states.to_vec(), reverse, ..Selection::default() })
+    requeue::page_sql(Dialect::Sqlite, &Selection { states: states.to_vec(), reverse, ..Selection::default() })
 }
 
 fn page(state: Option<ItemState>) -> String {
-    items::page_sql(&ItemFilter { job: JobId(1), run: None, state, after: None, limit: 1 })
+    items::page_sql(Dialect::Sqlite, &ItemFilter { job: JobId(1), run: None, state, after: None, limit: 1 })
 }
 
 fn search(condition: &str, sort: &str) -> String {
@@ -68,7 +74,7 @@ fn search(condition: &str, sort: &str) -> String {
         limit: 1,
         scan: 1,
     };
-    item_search::page(&query, None).sql
+    item_search::page(Dialect::Sqlite, &query, None).sql
 }
 
 #[test]
@@ -76,18 +82,18 @@ fn every_hot_statement_is_served_by_an_index() {
     use ItemState::*;
     let (_folder, conn) = open();
     let cases: Vec<(&str, String, &str)> = vec![
-        ("running of a run", claim::COUNT_RUNNING.clone(), "attempts_running (run_id=? AND due_at>?)"),
-        ("next priority", claim::NEXT_LEVEL.clone(), "attempts_queued (run_id=? AND wave=? AND priority>?)"),
-        ("claim", claim::READY.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND"),
-        ("holder", claim::HOLDER.clone(), "attempts_holding (resource=?)"),
-        ("input", claim::ITEM_AND_INPUT.into(), "INTEGER PRIMARY KEY (rowid=?)"),
-        ("unblock", unblock::FIRST_BLOCKED.clone(), "attempts_blocked (resource=? AND run_id>?)"),
-        ("open steps", steps::OPEN.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("newest steps", steps::NEWEST.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("archive", archive::LOGGED.clone(), "attempts_logged (run_id=? AND id>?)"),
-        ("result", archive::RESULT.clone(), "attempts_logged (run_id=? AND id<?)"),
-        ("cancel scan", cancel::QUEUED.clone(), "attempts_queued (run_id=?)"),
-        ("find by key", plan::BY_KEY.into(), "items_by_key (job_id=? AND key=?)"),
+        ("running of a run", sql(&claim::COUNT_RUNNING), "attempts_running (run_id=? AND due_at>?)"),
+        ("next priority", sql(&claim::NEXT_LEVEL), "attempts_queued (run_id=? AND wave=? AND priority>?)"),
+        ("claim", sql(&claim::READY), "attempts_queued (run_id=? AND wave=? AND priority=? AND"),
+        ("holder", sql(&claim::HOLDER), "attempts_holding (resource=?)"),
+        ("input", sql(&claim::ITEM_AND_INPUT), "INTEGER PRIMARY KEY (rowid=?)"),
+        ("unblock", sql(&unblock::FIRST_BLOCKED), "attempts_blocked (resource=? AND run_id>?)"),
+        ("open steps", sql(&steps::UNSETTLED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("newest steps", sql(&steps::NEWEST), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("archive", sql(&archive::LOGGED), "attempts_logged (run_id=? AND id>?)"),
+        ("result", sql(&archive::RESULT), "attempts_logged (run_id=? AND id<?)"),
+        ("cancel scan", sql(&cancel::QUEUED), "attempts_queued (run_id=?)"),
+        ("find by key", sql(&plan::BY_KEY), "items_by_key (job_id=? AND key=?)"),
         ("replan failed", selection(&[Failed, Cancelled], false), "items_not_good (job_id=? AND id>?)"),
         ("replan in reverse", selection(&[Failed], true), "items_not_good (job_id=? AND id<?)"),
         ("replan good", selection(&[Succeeded], true), "items_by_job (job_id=? AND id<?)"),
@@ -97,45 +103,45 @@ fn every_hot_statement_is_served_by_an_index() {
         ("search", search("latency_ms > 5", ""), "items_by_job (job_id=? AND id>?)"),
         ("search failed", search("state = failed and tries > 1", ""), "items_not_good (job_id=? AND id>?)"),
         ("search by score", search("score.exact < 0.5", ""), "SEARCH s USING PRIMARY KEY (attempt_id=? AND part=?)"),
-        ("log to sweep", delete_job::LOG.into(), "log_by_job (job_id=?)"),
-        ("events to sweep", delete_job::OUTBOX.into(), "outbox_by_job (job_id=?)"),
-        ("items to delete", clean_up::ITEMS.into(), "items_by_job (job_id=?)"),
-        ("submitted before", submit::SUBMITTED_BEFORE.into(), "runs_idempotency (workspace=? AND idempotency_key=?)"),
-        ("job by name", jobs::BY_NAME.clone(), "(workspace=? AND name=?)"),
-        ("jobs", jobs::PAGE.clone(), "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)"),
-        ("outbox", journal::OUTBOX.into(), "INTEGER PRIMARY KEY (rowid>?)"),
+        ("log to sweep", sql(delete_job::LOG), "log_by_job (job_id=?)"),
+        ("events to sweep", sql(delete_job::OUTBOX), "outbox_by_job (job_id=?)"),
+        ("items to delete", sql(clean_up::ITEMS), "items_by_job (job_id=?)"),
+        ("submitted before", sql(submit::SUBMITTED_BEFORE), "runs_idempotency (workspace=? AND idempotency_key=?)"),
+        ("job by name", sql(&jobs::BY_NAME), "(workspace=? AND name=?)"),
+        ("jobs", sql(&jobs::PAGE), "SEARCH j USING INTEGER PRIMARY KEY (rowid<?)"),
+        ("outbox", sql(&journal::OUTBOX), "INTEGER PRIMARY KEY (rowid>?)"),
         ("audit", audit::page_sql(false), "INTEGER PRIMARY KEY (rowid<?)"),
         ("audit of a workspace", audit::page_sql(true), "audit_by_workspace (workspace=? AND id<?)"),
-        ("logs", journal::LOGS.into(), "log_by_job (job_id=? AND id>?)"),
-        ("recount", recount::RECOUNT.clone(), "items_by_job (job_id=?)"),
-        ("recount of a range", recount::RECOUNT_RANGE.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("due jobs", schedules::DUE.clone(), "jobs_due (next_at<?)"),
-        ("shared step", shared::FIND.clone(), "PRIMARY KEY (workspace=? AND key=?)"),
-        ("draft", dataset_import::DRAFT_OF.into(), "dataset_versions_draft (dataset_id=?)"),
-        ("row by key", dataset_import::ROW_BY_KEY.into(), "dataset_rows_by_key (dataset_id=? AND key=?)"),
-        ("versions", dataset_read::VERSIONS.clone(), "dataset_versions_ready (dataset_id=?)"),
-        ("dataset rows", dataset_read::ROWS.into(), "PRIMARY KEY (version_id=? AND ordinal>?)"),
-        ("differences", dataset_read::BOTH.into(), "dataset_entries_by_row (version_id=? AND row_id>?)"),
-        ("entries to sweep", dataset_drop::ENTRIES.into(), "PRIMARY KEY (version_id=?)"),
-        ("unused rows", dataset_drop::DELETE_UNUSED.into(), "dataset_entries_by_row (version_id=? AND row_id=?)"),
-        ("aggregates", aggregates::SINGLE.clone(), "items_by_job (job_id=?)"),
-        ("scores", aggregates::SINGLE.clone(), "PRIMARY KEY (attempt_id=? AND part=?)"),
-        ("aggregates of trials", aggregates::GROUPED.clone(), "items_by_group (job_id=?"),
-        ("results", results::PAGE.clone(), "items_by_job (job_id=? AND id>?)"),
-        ("active alerts", alerts::ACTIVE.clone(), "alerts_active (id>?)"),
-        ("recent alerts", alerts::RECENT.clone(), "INTEGER PRIMARY KEY (rowid<?)"),
-        ("zombies", health::ZOMBIES.clone(), "attempts_running (run_id=? AND due_at<?)"),
-        ("stalled", health::STALLED.clone(), "attempts_running (run_id=? AND due_at>?)"),
-        ("steps of the stalled", health::STALLED.clone(), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("pending", health::PENDING.clone(), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
-        ("logged", health::LOGGED.clone(), "attempts_logged (run_id=?)"),
-        ("events of a webhook", fan_out::EVENTS.into(), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
-        ("pending deliveries", fan_out::PENDING.into(), "deliveries_pending (webhook_id=?)"),
-        ("first due", deliveries::FIRST_DUE.clone(), "deliveries_pending (webhook_id=? AND due_at<?)"),
-        ("deliveries", deliveries::OF_HOOK.clone(), "deliveries_by_webhook (webhook_id=? AND id<?)"),
-        ("old deliveries", deliveries::OLD.into(), "deliveries_over (webhook_id=?)"),
-        ("scores of an attempt", scores::NOTES.into(), "PRIMARY KEY (attempt_id=? AND part=?)"),
-        ("ahead", diagnose::AHEAD.clone(), "runs_live (rank<?)"),
+        ("logs", sql(journal::LOGS), "log_by_job (job_id=? AND id>?)"),
+        ("recount", sql(&recount::RECOUNT), "items_by_job (job_id=?)"),
+        ("recount of a range", sql(&recount::RECOUNT_RANGE), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("due jobs", sql(&schedules::DUE), "jobs_due (next_at<?)"),
+        ("shared step", sql(&shared::FIND), "PRIMARY KEY (workspace=? AND key=?)"),
+        ("draft", sql(dataset_import::DRAFT_OF), "dataset_versions_draft (dataset_id=?)"),
+        ("row by key", sql(&dataset_import::ROW_BY_KEY), "dataset_rows_by_key (dataset_id=? AND key=?)"),
+        ("versions", sql(&dataset_read::VERSIONS), "dataset_versions_ready (dataset_id=?)"),
+        ("dataset rows", sql(&dataset_read::ROWS), "PRIMARY KEY (version_id=? AND ordinal>?)"),
+        ("differences", sql(dataset_read::BOTH), "dataset_entries_by_row (version_id=? AND row_id>?)"),
+        ("entries to sweep", sql(dataset_drop::ENTRIES), "PRIMARY KEY (version_id=?)"),
+        ("unused rows", sql(&dataset_drop::DELETE_UNUSED), "dataset_entries_by_row (version_id=? AND row_id=?)"),
+        ("aggregates", sql(&aggregates::SINGLE), "items_by_job (job_id=?)"),
+        ("scores", sql(&aggregates::SINGLE), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("aggregates of trials", sql(&aggregates::GROUPED), "items_by_group (job_id=?"),
+        ("results", sql(&results::PAGE), "items_by_job (job_id=? AND id>?)"),
+        ("active alerts", sql(&alerts::ACTIVE), "alerts_active (id>?)"),
+        ("recent alerts", sql(&alerts::RECENT), "INTEGER PRIMARY KEY (rowid<?)"),
+        ("zombies", sql(&health::ZOMBIES), "attempts_running (run_id=? AND due_at<?)"),
+        ("stalled", sql(&health::STALLED), "attempts_running (run_id=? AND due_at>?)"),
+        ("steps of the stalled", sql(&health::STALLED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending", sql(&health::PENDING), "attempts_queued (run_id=? AND wave=? AND priority=? AND due_at<?)"),
+        ("logged", sql(&health::LOGGED), "attempts_logged (run_id=?)"),
+        ("events of a webhook", sql(&fan_out::EVENTS), "SEARCH o USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
+        ("pending deliveries", sql(fan_out::PENDING), "deliveries_pending (webhook_id=?)"),
+        ("first due", sql(&deliveries::FIRST_DUE), "deliveries_pending (webhook_id=? AND due_at<?)"),
+        ("deliveries", sql(&deliveries::OF_HOOK), "deliveries_by_webhook (webhook_id=? AND id<?)"),
+        ("old deliveries", sql(deliveries::OLD), "deliveries_over (webhook_id=?)"),
+        ("scores of an attempt", sql(&scores::NOTES), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("ahead", sql(&diagnose::AHEAD), "runs_live (rank<?)"),
     ];
     for (name, sql, index) in cases {
         let plan = plan_of(&conn, &sql);
@@ -166,13 +172,14 @@ fn items_in_an_order_of_their_own_are_read_once() {
 #[test]
 fn statements_over_live_runs_touch_no_run_that_is_over() {
     let (_folder, conn) = open();
-    let waiting = plan_of(&conn, &admit::WAITING);
+    let waiting = plan_of(&conn, &sql(&admit::WAITING));
     assert_eq!(waiting, "SCAN runs USING INDEX runs_live");
     assert!(
-        plan_of(&conn, health::LIVE).starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
+        plan_of(&conn, &sql(&health::LIVE))
+            .starts_with("SCAN r USING INDEX runs_live\nSEARCH j USING INTEGER PRIMARY KEY")
     );
-    for sql in [&*reap::EXPIRED, &*sessions::LEASED, &*sessions::OPEN] {
-        let plan = plan_of(&conn, sql);
+    for text in [&reap::EXPIRED, &sessions::LEASED, &sessions::OPEN] {
+        let plan = plan_of(&conn, &sql(text));
         assert!(
             plan.contains("SCAN r USING INDEX runs_live") || plan.contains("SCAN r USING COVERING INDEX runs_"),
             "{plan}"
@@ -192,7 +199,7 @@ fn the_schema_says_what_the_vocabularies_say() {
     let sql_of = |name: &str| -> String {
         conn.query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [name], |row| row.get(0)).unwrap()
     };
-    assert!(sql_of("items_not_good").ends_with(&items::not_good()));
+    assert!(sql_of("items_not_good").ends_with(items::not_good(Dialect::Sqlite, "i").trim_start_matches("i.")));
     let not_good: Vec<_> = ItemState::ALL.iter().filter(|state| items::is_not_good(**state)).collect();
     assert_eq!(not_good, [&ItemState::Failed, &ItemState::Cancelled, &ItemState::Skipped]);
     assert!(RunState::ALL.iter().all(|state| state.is_final() == RUN.is_final(*state)));

@@ -7,25 +7,27 @@ use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::state::ItemState;
 use windrow_model::{ErrorClass, JobId, RunId};
 
+use crate::backend::Dialect;
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{Connection, Row, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::table::runs;
 
 /// An item that the run took on and has not redone still shows its earlier result, which is not this
 /// run's: only results of the run's own attempts count.
-fn walk(condition: &str, order: &str) -> String {
+fn walk(d: Dialect, condition: &str, order: &str) -> String {
     format!(
         "SELECT i.id, i.group_key, i.state, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, i.error_class, \
-         s.turn, s.name, s.verdict, s.value FROM items i CROSS JOIN attempts a ON a.id = i.archived \
+         s.turn, s.name, s.verdict, s.value FROM items i {} \
          LEFT JOIN scores s ON s.attempt_id = a.id AND s.part = i.archived_part \
-         WHERE i.job_id = ?1 AND {condition} AND (i.run_id = ?2 AND a.run_id = ?2 OR ?2 IS NULL) ORDER BY {order}, s.turn, s.name"
+         WHERE i.job_id = ?1 AND {condition} AND (i.run_id = ?2 AND a.run_id = ?2 OR ?2 IS NULL) ORDER BY {order}, s.turn, s.name",
+        d.each_by_key("attempts", "a", "a.id = i.archived")
     )
 }
 
-pub(crate) static SINGLE: Sql = Sql::new(|| walk("i.group_key IS NULL", "i.id"));
-pub(crate) static GROUPED: Sql = Sql::new(|| walk("i.group_key IS NOT NULL", "i.group_key, i.id"));
+pub(crate) static SINGLE: Sql = Sql::new(|d| walk(d, "i.group_key IS NULL", "i.id"));
+pub(crate) static GROUPED: Sql = Sql::new(|d| walk(d, "i.group_key IS NOT NULL", "i.group_key, i.id"));
 
 pub(crate) fn aggregates(conn: &Connection, run: RunId) -> Result<Aggregates> {
     let run = runs::run(conn, run)?;
@@ -44,7 +46,7 @@ fn over(conn: &Connection, job: JobId, run: Option<RunId>) -> Result<Aggregates>
     Ok(tally.finish())
 }
 
-fn feed(conn: &Connection, sql: &str, job: JobId, run: Option<RunId>, tally: &mut Tally) -> Result<()> {
+fn feed(conn: &Connection, sql: &Sql, job: JobId, run: Option<RunId>, tally: &mut Tally) -> Result<()> {
     let mut stmt = conn.prepare_cached(sql)?;
     let mut last = None;
     stmt.walk(params![job.0, run.map(|run| run.0)], |row| {

@@ -7,25 +7,27 @@ use windrow_model::compare::{Comparison, Finding, Pairing, Side};
 use windrow_model::step::Verdict;
 use windrow_model::{ItemId, RunId};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, code};
+use crate::sql::codes::code;
 use crate::sql::read::results::handed_in;
 use crate::sql::table::runs;
-use crate::sql::table::scores::{OWN_COLUMN, Part};
+use crate::sql::table::scores::{Part, own_column};
 
-pub(crate) static BOTH: Sql = Sql::new(|| {
+pub(crate) static BOTH: Sql = Sql::new(|d| {
     let side = |side: Side, job: &str, run: &str| {
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
-             i.ordinal, s.verdict, s.value FROM {} CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} \
-             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {OWN_COLUMN}",
+             i.ordinal, s.verdict, s.value FROM {} {} \
+             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {}",
             side as i64,
-            handed_in().replace("?2", run),
-            Part::Whole as i64,
+            handed_in(d, run),
+            d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {}", Part::Whole as i64)),
             code(Verdict::Pass),
             code(Verdict::Fail),
+            own_column(d),
         )
     };
     format!(

@@ -5,15 +5,16 @@ use windrow_model::state::AttemptState;
 use windrow_model::why::RunDiagnosis;
 use windrow_model::{RunId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{Connection, params};
-use crate::sql::codes::{Sql, in_states};
+use crate::sql::codes::in_states;
 use crate::sql::read::stats;
 use crate::sql::table::runs;
 use crate::sql::verb::admit;
 use crate::sql::verb::waits;
 
-static QUEUED: Sql = Sql::new(|| {
+static QUEUED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);
     format!(
         "SELECT count(CASE WHEN due_at <= ?2 THEN 1 END), count(CASE WHEN due_at > ?2 THEN 1 END), \
@@ -21,23 +22,23 @@ static QUEUED: Sql = Sql::new(|| {
          WHERE run_id = ?1 AND {queued} AND wave <= ?3"
     )
 });
-static GATED: Sql = Sql::new(|| {
+static GATED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);
     format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {queued} AND wave > ?2")
 });
-static LEASED: Sql = Sql::new(|| {
+static LEASED: Sql = Sql::new(|_| {
     let running = in_states(&[AttemptState::Running]);
     format!("SELECT count(*), count(CASE WHEN due_at <= ?2 THEN 1 END) FROM attempts WHERE run_id = ?1 AND {running}")
 });
 static LOGGED: Sql =
-    Sql::new(|| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Logged])));
+    Sql::new(|_| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Logged])));
 /// A look at everything blocked, in any run: that is seldom much.
-static BLOCKED: Sql = Sql::new(|| {
+static BLOCKED: Sql = Sql::new(|_| {
     let blocked = in_states(&[AttemptState::Blocked]);
     format!("SELECT count(*), min(id) FROM attempts WHERE run_id = ?1 AND {blocked}")
 });
 pub(crate) static AHEAD: Sql =
-    Sql::new(|| format!("SELECT count(*) FROM runs WHERE {} AND (rank, id) < (?2, ?3)", admit::awaiting()));
+    Sql::new(|_| format!("SELECT count(*) FROM runs WHERE {} AND (rank, id) < (?2, ?3)", admit::awaiting()));
 
 pub(crate) fn diagnose(conn: &Connection, id: RunId, now: Time) -> Result<RunDiagnosis> {
     let run = runs::run(conn, id)?;

@@ -6,31 +6,38 @@ use windrow_model::priority::Priority;
 use windrow_model::state::{AttemptState, STEP, StepEvent};
 use windrow_model::{AttemptId, ItemId, JobId, RunId, StepId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Params, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, guard, in_states};
+use crate::sql::codes::{guard, in_states};
 
-pub(crate) const LIVE: &str = "SELECT r.id, r.job_id, r.workspace, j.name, r.state, r.mode, r.concurrency, r.planned, \
+pub(crate) static LIVE: Sql = Sql::new(|d| {
+    format!(
+        "SELECT r.id, r.job_id, r.workspace, j.name, r.state, r.mode, r.concurrency, r.planned, \
      r.total, r.queued, r.running, r.succeeded, r.failed, r.cancelled, r.skipped, r.retries, \
-     r.created_at, r.started_at, r.moved_at FROM runs r CROSS JOIN jobs j ON j.id = r.job_id \
-     WHERE r.ended_at IS NULL ORDER BY r.rank, r.id";
-pub(crate) static ZOMBIES: Sql = Sql::new(|| {
+     r.created_at, r.started_at, r.moved_at FROM runs r {} WHERE r.ended_at IS NULL ORDER BY r.rank, r.id",
+        d.each_by_key("jobs", "j", "j.id = r.job_id")
+    )
+});
+pub(crate) static ZOMBIES: Sql = Sql::new(|_| {
     let running = in_states(&[AttemptState::Running]);
     format!("SELECT id, due_at FROM attempts WHERE run_id = ?1 AND {running} AND due_at <= ?2 LIMIT {COUNTED}")
 });
 /// Only of attempts that are old enough themselves; those whose lease ran out are zombies already.
-pub(crate) static STALLED: Sql = Sql::new(|| {
+pub(crate) static STALLED: Sql = Sql::new(|d| {
     let (running, open) = (in_states(&[AttemptState::Running]), guard(&STEP, StepEvent::MarkUnknown));
     let (first, last) = (StepId::new(AttemptId(1), 0).0, AttemptId(0).last_step().0);
+    let stalled =
+        format!("s.id BETWEEN a.id * {first} AND a.id * {first} + {last} AND s.{open} AND s.started_at <= ?2");
     format!(
-        "SELECT a.id, s.started_at FROM attempts a CROSS JOIN steps s \
-         ON s.id BETWEEN a.id * {first} AND a.id * {first} + {last} AND s.{open} AND s.started_at <= ?2 \
-         WHERE a.run_id = ?1 AND a.{running} AND a.due_at > ?3 AND a.started_at <= ?2 LIMIT {COUNTED}"
+        "SELECT a.id, s.started_at FROM attempts a {} \
+         WHERE a.run_id = ?1 AND a.{running} AND a.due_at > ?3 AND a.started_at <= ?2 LIMIT {COUNTED}",
+        d.each_by_key("steps", "s", &stalled)
     )
 });
 /// Every priority is named, so that the index can be searched by the time behind it.
-pub(crate) static PENDING: Sql = Sql::new(|| {
+pub(crate) static PENDING: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);
     let priorities: Vec<String> = Priority::all().map(|priority| priority.get().to_string()).collect();
     let priorities = priorities.join(",");
@@ -40,7 +47,7 @@ pub(crate) static PENDING: Sql = Sql::new(|| {
          AND due_at <= ?2 LIMIT {COUNTED}"
     )
 });
-pub(crate) static LOGGED: Sql = Sql::new(|| {
+pub(crate) static LOGGED: Sql = Sql::new(|_| {
     let logged = in_states(&[AttemptState::Logged]);
     format!("SELECT count(*), min(ended_at) FROM attempts WHERE run_id = ?1 AND {logged}")
 });
@@ -83,7 +90,7 @@ pub(crate) fn health(
 }
 
 fn live(conn: &Connection) -> Result<Vec<LiveRun>> {
-    let mut stmt = conn.prepare_cached(LIVE)?;
+    let mut stmt = conn.prepare_cached(&LIVE)?;
     let found = stmt.query_map((), |row| {
         let mut c = Cells::of(row);
         Ok(LiveRun {
@@ -105,7 +112,7 @@ fn live(conn: &Connection) -> Result<Vec<LiveRun>> {
 }
 
 /// Statements that yield an attempt and since when.
-fn examples(conn: &Connection, sql: &str, run: &LiveRun, params: impl Params) -> Result<Vec<Example>> {
+fn examples(conn: &Connection, sql: &Sql, run: &LiveRun, params: impl Params) -> Result<Vec<Example>> {
     let mut stmt = conn.prepare_cached(sql)?;
     let found = stmt.query_map(params, |row| {
         let item: ItemId = AttemptId(row.get(0)?).item();

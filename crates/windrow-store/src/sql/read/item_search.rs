@@ -8,6 +8,7 @@ use windrow_model::ItemId;
 use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, FoundItem, ItemPage, ItemQuery, Sort};
 
+use crate::backend::Dialect;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Value, params_from_iter};
 use crate::sql::codes::code;
@@ -15,8 +16,8 @@ use crate::sql::table::items::{self, not_good};
 use crate::sql::table::scores;
 
 /// SQL and what is bound in it, in order.
-#[derive(Default)]
 pub(crate) struct Statement {
+    dialect: Dialect,
     pub sql: String,
     bound: Vec<Value>,
 }
@@ -39,7 +40,7 @@ pub(crate) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
         (None, Some(_)) => scan_end(conn, query)?,
         _ => None,
     };
-    let statement = page(query, bound);
+    let statement = page(conn.dialect(), query, bound);
     let mut prepared = conn.prepare_cached(&statement.sql)?;
     let found = prepared.query_map(params_from_iter(&statement.bound), |row| {
         Ok((ItemId(row.get(0)?), row.get::<i64>(1)?, row.get::<Option<f64>>(2)?))
@@ -60,8 +61,9 @@ pub(crate) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
 
 /// The last item that may be looked at; `None`: there are not so many.
 fn scan_end(conn: &Connection, query: &ItemQuery) -> Result<Option<ItemId>> {
-    let spared = if query.spares_good() { format!(" AND {}", not_good()) } else { String::new() };
-    let sql = format!("SELECT id FROM items WHERE job_id = ?1 AND id > ?2{spared} ORDER BY id LIMIT 1 OFFSET ?3");
+    let spared = if query.spares_good() { format!(" AND {}", not_good(conn.dialect(), "i")) } else { String::new() };
+    let sql =
+        format!("SELECT i.id FROM items i WHERE i.job_id = ?1 AND i.id > ?2{spared} ORDER BY i.id LIMIT 1 OFFSET ?3");
     let last = query.scan.saturating_sub(1) as i64;
     let found: Vec<i64> = conn
         .prepare_cached(&sql)?
@@ -70,14 +72,14 @@ fn scan_end(conn: &Connection, query: &ItemQuery) -> Result<Option<ItemId>> {
     Ok(found.first().copied().map(ItemId))
 }
 
-pub(crate) fn page(query: &ItemQuery, scan_end: Option<ItemId>) -> Statement {
-    let mut statement = Statement::default();
+pub(crate) fn page(dialect: Dialect, query: &ItemQuery, scan_end: Option<ItemId>) -> Statement {
+    let mut statement = Statement { dialect, sql: String::new(), bound: Vec::new() };
     match &query.sort {
         // What is sorted by is compared with the place behind which to go on, hence the select around it.
         Some(sort) => {
             statement.add("SELECT id, ordinal, k FROM (SELECT i.id, i.ordinal, CAST(");
             value(&mut statement, &sort.field);
-            statement.add(" AS DOUBLE PRECISION)")
+            statement.add(&format!(" AS {})", dialect.real()))
         }
         None => statement.add("SELECT i.id, i.ordinal, NULL"),
     };
@@ -89,7 +91,7 @@ pub(crate) fn page(query: &ItemQuery, scan_end: Option<ItemId>) -> Statement {
         statement.add(" AND i.id <= ").bind(end.0);
     }
     if query.spares_good() {
-        statement.add(&format!(" AND i.{}", not_good()));
+        statement.add(&format!(" AND {}", not_good(dialect, "i")));
     }
     if let Some(run) = query.run {
         statement.add(" AND i.run_id = ").bind(run.0);
@@ -136,7 +138,10 @@ fn value(statement: &mut Statement, field: &Field) {
         Field::TokensIn => "i.tokens_in",
         Field::TokensOut => "i.tokens_out",
         Field::Tokens => "(i.tokens_in + i.tokens_out)",
-        Field::Cost => "(i.cost_nanos / CAST(1e9 AS DOUBLE PRECISION))",
+        Field::Cost => {
+            statement.add(&format!("(i.cost_nanos / CAST(1e9 AS {}))", statement.dialect.real()));
+            return;
+        }
         Field::FinishedAt => "i.finished_at",
         Field::Error => "i.error_class",
         Field::Score(name) => {
@@ -170,12 +175,15 @@ fn compile(statement: &mut Statement, condition: &Condition) {
         Condition::Compare { field, comparison, value: bound } => {
             statement.add("((CAST(");
             value(statement, field);
-            statement.add(&format!(" AS DOUBLE PRECISION) {} ", sign(*comparison))).bind(*bound).add(") IS TRUE)");
+            statement
+                .add(&format!(" AS {}) {} ", statement.dialect.real(), sign(*comparison)))
+                .bind(*bound)
+                .add(") IS TRUE)");
         }
         Condition::In { field, values } => {
             statement.add("((CAST(");
             value(statement, field);
-            statement.add(" AS DOUBLE PRECISION) IN (");
+            statement.add(&format!(" AS {}) IN (", statement.dialect.real()));
             for (i, one) in values.iter().enumerate() {
                 statement.add(if i > 0 { ", " } else { "" }).bind(*one);
             }
@@ -192,8 +200,9 @@ fn compile(statement: &mut Statement, condition: &Condition) {
             statement.add(&format!(" AND s.verdict IN ({}))", codes.join(",")));
         }
         Condition::Message(part) => {
-            statement.add("((i.error_class IS NOT NULL AND instr(i.error_message, ").bind(part.clone());
-            statement.add(") > 0) IS TRUE)");
+            let found = statement.dialect.position("i.error_message", "?");
+            statement.add(&format!("((i.error_class IS NOT NULL AND {found} > 0) IS TRUE)"));
+            statement.bound.push(part.clone().into());
         }
     }
 }

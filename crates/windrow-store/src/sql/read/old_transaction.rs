@@ -17,7 +17,7 @@ const OF_POSTGRES: &str = "SELECT CAST(extract(epoch FROM clock_timestamp() - xa
      CAST(concat(usename, ' (', application_name, ', ', state, ')') AS TEXT), \
      CAST(concat('SELECT pg_terminate_backend(', pid, ')') AS TEXT) FROM pg_stat_activity \
      WHERE xact_start IS NOT NULL AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY xact_start LIMIT 1";
-const OF_MYSQL: &str = "SELECT CAST(TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS BIGINT), \
+const OF_MYSQL: &str = "SELECT CAST(TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS SIGNED), \
      concat('thread ', trx_mysql_thread_id, ' (', trx_state, ')'), concat('KILL ', trx_mysql_thread_id) \
      FROM information_schema.innodb_trx WHERE trx_mysql_thread_id <> connection_id() ORDER BY trx_started LIMIT 1";
 

@@ -5,10 +5,11 @@ use windrow_model::counters::Counters;
 use windrow_model::state::{AttemptState, Outcome};
 use windrow_model::{ItemId, RunId};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{Connection, Row};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, attempts_per_item, code, in_states};
+use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::runs;
 
 /// The tries of item `i`, for a join.
@@ -40,13 +41,13 @@ fn tallies() -> String {
 }
 
 /// Item by item.
-pub(crate) static RECOUNT: Sql = Sql::new(|| {
-    let (tallies, tries) = (tallies(), tries_of_item());
-    format!("SELECT {tallies} FROM items i CROSS JOIN attempts a ON {tries} WHERE i.job_id = ?1 AND a.run_id = ?2")
+pub(crate) static RECOUNT: Sql = Sql::new(|d| {
+    let (tallies, tries) = (tallies(), d.each_by_key("attempts", "a", &tries_of_item()));
+    format!("SELECT {tallies} FROM items i {tries} WHERE i.job_id = ?1 AND a.run_id = ?2")
 });
 
 /// All tries of a range of items, which is ten times as fast.
-pub(crate) static RECOUNT_RANGE: Sql = Sql::new(|| {
+pub(crate) static RECOUNT_RANGE: Sql = Sql::new(|_| {
     // Hidden from indexes that begin with the run: what is over would be sought in those for what is live.
     format!("SELECT {} FROM attempts a WHERE a.id BETWEEN ?1 AND ?2 AND 0 + a.run_id = ?3", tallies())
 });

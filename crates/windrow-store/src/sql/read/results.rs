@@ -6,29 +6,32 @@ use windrow_model::state::{AttemptState, Outcome};
 use windrow_model::step::Verdict;
 use windrow_model::{AttemptId, ItemId, RunId};
 
+use crate::backend::Dialect;
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, attempts_per_item, code, in_states};
+use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::runs;
-use crate::sql::table::scores::{self, OWN_COLUMN, Part};
+use crate::sql::table::scores::{self, Part, own_column};
 
-/// Items of job `?1` with the attempt that run `?2` handed in for good: at most one each.
-pub(crate) fn handed_in() -> String {
+/// Items with the attempt that the run bound to `run` handed in for good: at most one each.
+pub(crate) fn handed_in(d: Dialect, run: &str) -> String {
     let per_item = attempts_per_item();
     let followed = [Outcome::Retried, Outcome::Lost].map(|outcome| code(outcome).to_string()).join(",");
-    format!(
-        "items i CROSS JOIN attempts a ON a.id > i.id * {per_item} AND a.id < (i.id + 1) * {per_item} \
-         AND a.run_id = ?2 AND a.{} AND a.outcome NOT IN ({followed})",
+    let attempt = format!(
+        "a.id > i.id * {per_item} AND a.id < (i.id + 1) * {per_item} \
+         AND a.run_id = {run} AND a.{} AND a.outcome NOT IN ({followed})",
         in_states(&[AttemptState::Resulted])
-    )
+    );
+    format!("items i {}", d.each_by_key("attempts", "a", &attempt))
 }
 
-pub(crate) static PAGE: Sql = Sql::new(|| {
+pub(crate) static PAGE: Sql = Sql::new(|d| {
     format!(
         "SELECT i.id, i.ordinal, a.id, a.outcome, a.error_class, a.error_message, a.latency_ms, a.tokens_in, \
          a.tokens_out, a.cost_nanos FROM {} WHERE i.job_id = ?1 AND i.id > ?3 ORDER BY i.id LIMIT ?4",
-        handed_in()
+        handed_in(d, "?2")
     )
 });
 
@@ -56,15 +59,15 @@ pub(crate) fn results(conn: &Connection, run: RunId, after: Option<ItemId>, limi
 }
 
 /// SQLite keeps only the best `?3` while it sorts.
-pub(crate) static WORST: Sql = Sql::new(|| {
+pub(crate) static WORST: Sql = Sql::new(|d| {
     format!(
-        "SELECT i.id, i.ordinal, a.id, s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM {} \
-         CROSS JOIN scores s ON s.attempt_id = a.id AND s.part = {} WHERE i.job_id = ?1 AND s.verdict IN ({}, {error}) \
-         AND {OWN_COLUMN} \
+        "SELECT i.id, i.ordinal, a.id, s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM {} {} WHERE i.job_id = ?1 AND s.verdict IN ({}, {error}) \
+         AND {} \
          ORDER BY s.verdict = {error}, s.value IS NOT NULL, s.value, i.id, s.turn, s.name LIMIT ?3",
-        handed_in(),
-        Part::Whole as i64,
+        handed_in(d, "?2"),
+        d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {}", Part::Whole as i64)),
         code(Verdict::Fail),
+        own_column(d),
         error = code(Verdict::Error),
     )
 });

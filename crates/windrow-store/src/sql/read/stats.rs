@@ -8,6 +8,7 @@ use windrow_model::aggregate::Stats;
 use windrow_model::state::{ItemState, Outcome};
 use windrow_model::store::Extent;
 
+use crate::backend::Dialect;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Value, params_from_iter};
 use crate::sql::cells::Cells;
@@ -20,7 +21,7 @@ pub(crate) fn stats(conn: &Connection, extent: &Extent) -> Result<Stats> {
         Extent::Workspace(workspace) => vec![Value::Text(workspace.clone())],
         Extent::Job(job) => vec![Value::Integer(job.0)],
     };
-    let sql = Statements::of(extent);
+    let sql = Statements::of(conn.dialect(), extent);
     let jobs = conn.prepare_cached(&sql.jobs)?.query_row(params_from_iter(&whose), |row| row.get(0))?;
     let runs_by_state = tally(conn, &sql.runs, &whose, |c| c.get())?;
     let items_by_state = tally(conn, &sql.items, &whose, |c| c.coded().map(|state: ItemState| state.to_string()))?;
@@ -69,9 +70,9 @@ struct Statements {
 impl Statements {
     /// What is not asked for all is reached through the jobs or runs it belongs to: the index of errors is
     /// by run, and a try is found by its item.
-    fn of(extent: &Extent) -> Self {
-        let tries = format!("CROSS JOIN attempts a ON {}", tries_of_item());
-        let failed = "CROSS JOIN attempts a ON a.run_id = r.id AND a.error_class IS NOT NULL";
+    fn of(d: Dialect, extent: &Extent) -> Self {
+        let tries = d.each_by_key("attempts", "a", &tries_of_item());
+        let failed = d.each("attempts", "a", "a.run_id = r.id AND a.error_class IS NOT NULL");
         let (jobs, runs, items, errors, attempts) = match extent {
             Extent::All => (
                 "1 = 1",
@@ -81,7 +82,7 @@ impl Statements {
                 "attempts a".to_owned(),
             ),
             Extent::Workspace(_) => {
-                let items = "jobs j CROSS JOIN items i ON i.job_id = j.id";
+                let items = format!("jobs j {}", d.each("items", "i", "i.job_id = j.id"));
                 (
                     "workspace = ?1",
                     "workspace = ?1",

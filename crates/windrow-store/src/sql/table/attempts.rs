@@ -7,18 +7,18 @@ use windrow_model::record::Attempt;
 use windrow_model::state::{ATTEMPT, AttemptState, Outcome};
 use windrow_model::{AttemptId, ItemId, Lease, RunId, SessionId, Time};
 
+use crate::backend::Lookup;
+use crate::backend::NewRows;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, OptionalExtension, Row, Statement};
+use crate::backend::{self, Cell, Connection, Row};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, code};
+use crate::sql::codes::code;
 
-pub(crate) static QUEUE: Sql = Sql::new(|| {
-    let initial = code(ATTEMPT.initial[0]);
-    format!(
-        "INSERT INTO attempts (id, run_id, state, priority, due_at, resource, retries, losses, throttled, wave) \
-         VALUES (?1, ?2, {initial}, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-    )
-});
+pub(crate) static QUEUE: NewRows = NewRows::written(
+    "attempts",
+    "id, run_id, state, priority, due_at, resource, retries, losses, throttled, wave",
+    |_| [format!("?1, ?2, {}, ?3, ?4, ?5, ?6, ?7, ?8, ?9", code(ATTEMPT.initial[0]))],
+);
 
 /// A try about to be queued.
 pub(crate) struct NextTry<'a> {
@@ -94,12 +94,7 @@ impl Thin {
 
 pub(crate) const THIN: &str =
     "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at";
-pub(crate) static READ: Sql = Sql::new(|| format!("SELECT {THIN} FROM attempts WHERE id = ?1"));
-
-/// `read` is [`READ`], prepared.
-pub(crate) fn thin(read: &mut Statement, id: AttemptId) -> Result<Option<Thin>> {
-    Ok(read.query_row([id.0], thin_from).optional()?)
-}
+pub(crate) static READ: Lookup = Lookup::new(THIN, "attempts", "id = ?1", "");
 
 /// Those that exist, and nobody else writes to them until the transaction ends.
 pub(crate) fn held(tx: &Connection, ids: impl Iterator<Item = AttemptId>) -> Result<HashMap<AttemptId, Thin>> {
@@ -135,13 +130,19 @@ pub(crate) fn thin_from(row: &Row) -> backend::Result<Thin> {
     })
 }
 
+pub(crate) static OF_ITEM: Lookup = Lookup::new(
+    "id, run_id, wave, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, throttled, \
+     error_class, error_message, started_at, ended_at",
+    "attempts",
+    "id BETWEEN ?1 AND ?2",
+    "id",
+);
+
 /// The attempts of each item, oldest first.
 pub(crate) fn of_items(conn: &Connection, items: &[ItemId]) -> Result<Vec<Vec<Attempt>>> {
-    const SQL: &str = "SELECT id, run_id, wave, state, outcome, partial, priority, due_at, fence, owner, resource, retries, losses, \
-         throttled, error_class, error_message, started_at, ended_at FROM attempts WHERE id BETWEEN ?1 AND ?2 ORDER BY id";
     let ranges = items.iter().map(|item| item.attempts()).map(|(first, last)| [first.0, last.0].map(Cell::Int));
     let mut found = vec![Vec::new(); items.len()];
-    conn.query_many(SQL, &ranges.collect::<Vec<_>>(), |n, row| {
+    conn.query_many(&OF_ITEM, &ranges.collect::<Vec<_>>(), |n, row| {
         found[n].push(from_row(row)?);
         Ok(())
     })?;

@@ -5,50 +5,58 @@ use windrow_model::state::ItemState;
 use windrow_model::store::{ItemFilter, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, RunId};
 
+use crate::backend::Dialect;
+use crate::backend::Lookup;
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Row, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, attempts_per_item, code, in_states};
+use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::attempts;
 use crate::sql::table::scores;
 use crate::sql::table::steps;
 
-/// The condition of the index `items_not_good`: naming it lets SQLite use that index.
-pub(crate) fn not_good() -> String {
-    format!("state > {}", code(ItemState::Succeeded))
+/// The condition of the index `items_not_good`, of items called `alias`. PostgreSQL has a generated column for it, so that
+/// the index does not depend on the state.
+pub(crate) fn not_good(d: Dialect, alias: &str) -> String {
+    match d {
+        Dialect::Postgres => format!("{alias}.not_good"),
+        Dialect::Sqlite | Dialect::MySql => format!("{alias}.state > {}", code(ItemState::Succeeded)),
+    }
 }
 
 pub(crate) fn is_not_good(state: ItemState) -> bool {
     code(state) > code(ItemState::Succeeded)
 }
 
-fn select(condition: &str) -> String {
-    format!(
-        "SELECT i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.wave, i.state, i.tries, a.state, i.archived, i.error_class, \
-         i.error_message, i.latency_ms, i.tokens_in, i.tokens_out, i.cost_nanos, i.finished_at \
-         FROM items i CROSS JOIN attempts a ON a.id = i.id * {} + i.tries WHERE {condition}",
-        attempts_per_item()
-    )
+const COLUMNS: &str = "i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.wave, i.state, i.tries, a.state, i.archived, \
+     i.error_class, i.error_message, i.latency_ms, i.tokens_in, i.tokens_out, i.cost_nanos, i.finished_at";
+
+/// Items with their current attempt.
+fn with_attempt(d: Dialect) -> String {
+    let current = format!("a.id = i.id * {} + i.tries", attempts_per_item());
+    format!("items i {}", d.each_by_key("attempts", "a", &current))
 }
 
-static BY_ID: Sql = Sql::new(|| select("i.id = ?1"));
+pub(crate) static BY_ID: Lookup =
+    Lookup::written(|d| [COLUMNS.into(), with_attempt(d), "i.id = ?1".into(), String::new()]);
+pub(crate) static INPUT: Lookup = Lookup::new("body", "inputs", "item_id = ?1", "");
 
-pub(crate) fn page_sql(filter: &ItemFilter) -> String {
+pub(crate) fn page_sql(d: Dialect, filter: &ItemFilter) -> String {
     let mut condition = String::from("i.job_id = ?1 AND i.id > ?2");
     if let Some(state) = filter.state {
         if is_not_good(state) {
-            condition += &format!(" AND i.{}", not_good());
+            condition += &format!(" AND {}", not_good(d, "i"));
         }
         condition += &format!(" AND i.{}", in_states(&[state]));
     }
     condition += " AND (i.run_id = ?3 OR ?3 IS NULL) ORDER BY i.id LIMIT ?4";
-    select(&condition)
+    format!("SELECT {COLUMNS} FROM {} WHERE {condition}", with_attempt(d))
 }
 
 pub(crate) fn items(conn: &Connection, filter: &ItemFilter) -> Result<Vec<Item>> {
     let after = filter.after.map_or(-1, |after| after.0);
     let run = filter.run.map(|run| run.0);
-    let mut stmt = conn.prepare_cached(&page_sql(filter))?;
+    let mut stmt = conn.prepare_cached(&page_sql(conn.dialect(), filter))?;
     let found = stmt.query_map(params![filter.job.0, after, run, filter.limit as i64], from_row)?;
     Ok(found.collect::<backend::Result<_>>()?)
 }
@@ -72,7 +80,7 @@ pub(crate) fn details(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetai
 
 /// The same without the steps.
 pub(crate) fn outlines(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDetail>> {
-    let inputs = one_each(conn, "SELECT body FROM inputs WHERE item_id = ?1", ids, |row| Cells::of(row).json())?;
+    let inputs = one_each(conn, &INPUT, ids, |row| Cells::of(row).json())?;
     let (scores, attempts) = (scores::of_items(conn, ids)?, attempts::of_items(conn, ids)?);
     let known = inputs.into_iter().zip(scores).zip(attempts);
     let found = rows(conn, ids)?.into_iter().zip(known);
@@ -82,13 +90,13 @@ pub(crate) fn outlines(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDeta
 
 fn one_each<T>(
     conn: &Connection,
-    sql: &str,
+    lookup: &Lookup,
     ids: &[ItemId],
     read: impl Fn(&Row) -> backend::Result<T>,
 ) -> Result<Vec<T>> {
     let mut found: Vec<Option<T>> = ids.iter().map(|_| None).collect();
     let asked: Vec<[Cell; 1]> = ids.iter().map(|id| [Cell::Int(id.0)]).collect();
-    conn.query_many(sql, &asked, |n, row| {
+    conn.query_many(lookup, &asked, |n, row| {
         found[n] = Some(read(row)?);
         Ok(())
     })?;

@@ -4,29 +4,31 @@ use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::store::{JobFilter, StoreError};
 use windrow_model::{JobId, Json, RunId};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, OptionalExtension, named_params, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::table::runs;
 
 pub(crate) const COLUMNS: &str = "j.id, j.workspace, j.name, j.kind, j.state, j.labels, j.latest_run, j.schedule, \
      j.next_at, j.created_at, j.updated_at";
 
-static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM jobs j WHERE j.id = ?1"));
+pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM jobs j WHERE j.id = ?1"));
 pub(crate) static BY_NAME: Sql =
-    Sql::new(|| format!("SELECT {COLUMNS} FROM jobs j WHERE j.workspace = ?1 AND j.name = ?2"));
-pub(crate) static PAGE: Sql = Sql::new(|| {
+    Sql::new(|_| format!("SELECT {COLUMNS} FROM jobs j WHERE j.workspace = ?1 AND j.name = ?2"));
+pub(crate) static PAGE: Sql = Sql::new(|d| {
     format!(
-        "SELECT {COLUMNS}, {} FROM jobs j CROSS JOIN runs r ON r.id = j.latest_run
+        "SELECT {COLUMNS}, {} FROM jobs j {}
          WHERE j.id < :before
            AND (j.workspace = :workspace OR :workspace IS NULL)
            AND (j.kind = :kind OR :kind IS NULL)
            AND (r.state = :state OR :state IS NULL)
-           AND (instr(j.name, :part) > 0 OR :part IS NULL)
+           AND ({} > 0 OR :part IS NULL)
            AND (NOT :scheduled OR j.schedule IS NOT NULL)
          ORDER BY j.id DESC LIMIT :limit",
-        runs::COLUMNS
+        runs::COLUMNS,
+        d.each_by_key("runs", "r", "r.id = j.latest_run"),
+        d.position("j.name", ":part")
     )
 });
 

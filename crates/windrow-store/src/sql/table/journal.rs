@@ -9,12 +9,23 @@ use windrow_model::state::RunState;
 use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, params};
 use crate::sql::cells::Cells;
 
-pub(crate) const OUTBOX: &str = "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body \
-     FROM outbox o CROSS JOIN jobs j ON j.id = o.job_id WHERE o.id > ?1 ORDER BY o.id LIMIT ?2";
+pub(crate) static OUTBOX: Sql = Sql::new(|d| {
+    format!(
+        "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body FROM outbox o {} \
+         WHERE o.id > ?1 ORDER BY o.id LIMIT ?2",
+        d.each_by_key("jobs", "j", "j.id = o.job_id")
+    )
+});
+pub(crate) static EVENTS: NewRows =
+    NewRows::new("outbox", "id, at, job_id, run_id, kind, body", "?1, ?2, ?3, ?4, ?5, ?6");
+pub(crate) static ENTRIES: NewRows =
+    NewRows::new("log", "at, job_id, run_id, item_id, level, event, actor, message", "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8");
 pub(crate) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
      WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
@@ -35,9 +46,7 @@ pub(crate) fn log_all(tx: &Connection, entries: &[NewLog], now: Time) -> Result<
             Cell::Text(&entry.message),
         ]
     });
-    let sql = "INSERT INTO log (at, job_id, run_id, item_id, level, event, actor, message) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    expect_rows(tx.execute_many(sql, &rows.collect::<Vec<_>>())?, entries.len(), "log entries")
+    expect_rows(tx.execute_many(&ENTRIES, &rows.collect::<Vec<_>>())?, entries.len(), "log entries")
 }
 
 /// A line about a run, or one of its items, that nobody in particular caused.
@@ -87,8 +96,7 @@ pub(crate) fn emit_all(
             [id, at, job, run, Cell::Text(kind), Cell::Text(body.as_str())]
         })
         .collect();
-    let sql = "INSERT INTO outbox (id, at, job_id, run_id, kind, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    expect_rows(tx.execute_many(sql, &rows)?, rows.len(), "events")
+    expect_rows(tx.execute_many(&EVENTS, &rows)?, rows.len(), "events")
 }
 
 /// `run` as it stood before, but for its counters.
@@ -124,7 +132,7 @@ pub(crate) fn emit_archived(
 }
 
 pub(crate) fn outbox(conn: &Connection, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-    let mut stmt = conn.prepare_cached(OUTBOX)?;
+    let mut stmt = conn.prepare_cached(&OUTBOX)?;
     let found = stmt.query_map(params![after, limit as i64], |row| from_cells(&mut Cells::of(row)))?;
     Ok(found.collect::<backend::Result<_>>()?)
 }

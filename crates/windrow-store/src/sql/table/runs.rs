@@ -11,10 +11,12 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
 use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, OptionalExtension, Row, named_params, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
      r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.max_failed, \
@@ -24,8 +26,11 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
-pub(crate) static BY_ID: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
-static BY_JOB: Sql = Sql::new(|| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
+pub(crate) static BY_ID: Lookup = Lookup::new(COLUMNS, "runs r", "r.id = ?1", "");
+pub(crate) static STATE: Lookup = Lookup::new("state", "runs", "id = ?1", "");
+pub(crate) static COORDINATOR: Change =
+    Change::update("runs", "coordinator = ?2, coordinator_until = ?3", "id = ?1 AND ended_at IS NULL");
+static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Run> {
     Ok(Run {
@@ -128,7 +133,7 @@ pub(crate) fn held(tx: &Connection, ids: &[RunId]) -> Result<Vec<Held>> {
 
 pub(crate) fn states(tx: &Connection, ids: &[RunId]) -> Result<HashMap<RunId, RunState>> {
     let mut states = HashMap::new();
-    tx.query_many("SELECT state FROM runs WHERE id = ?1", &rows_of(ids), |n, row| {
+    tx.query_many(&STATE, &rows_of(ids), |n, row| {
         states.insert(ids[n], Cells::of(row).word()?);
         Ok(())
     })?;
@@ -149,10 +154,9 @@ pub(crate) fn set_state(tx: &Connection, run: &Run, to: RunState) -> Result<()> 
 }
 
 pub(crate) fn set_coordinator(tx: &Connection, runs: &[RunId], session: Option<SessionId>, until: Time) -> Result<()> {
-    let sql = "UPDATE runs SET coordinator = ?2, coordinator_until = ?3 WHERE id = ?1 AND ended_at IS NULL";
     let session = session.map_or(Cell::Null, |session| Cell::Int(session.0));
     let rows: Vec<[Cell; 3]> = runs.iter().map(|run| [Cell::Int(run.0), session, Cell::Int(until.0)]).collect();
-    expect_rows(tx.execute_many(sql, &rows)?, rows.len(), "coordinator of a run")
+    expect_rows(tx.execute_many(&COORDINATOR, &rows)?, rows.len(), "coordinator of a run")
 }
 
 /// Adds what the run's own calls used up.

@@ -5,6 +5,10 @@ use windrow_model::event::ScoreNote;
 use windrow_model::step::Score;
 use windrow_model::{AttemptId, ItemId};
 
+use crate::backend::Dialect;
+use crate::backend::Lookup;
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Row, params};
 use crate::sql::cells::Cells;
@@ -20,16 +24,21 @@ pub(crate) enum Part {
 }
 
 /// As `Score::is_own`, of scores called `s`.
-pub(crate) const OWN_COLUMN: &str = "instr(s.name, '@') = 0";
+pub(crate) fn own_column(d: Dialect) -> String {
+    format!("{} = 0", d.position("s.name", "'@'"))
+}
 
-pub(crate) const KEEP: &str = "INSERT INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) ON CONFLICT (attempt_id, part, turn, name) DO UPDATE SET \
-     verdict = excluded.verdict, value = excluded.value, reason = excluded.reason, version = excluded.version";
+pub(crate) static KEEP: NewRows = NewRows::new(
+    "scores",
+    "attempt_id, part, turn, name, verdict, value, reason, version",
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8",
+)
+.or_replace("attempt_id, part, turn, name", &["verdict", "value", "reason", "version"]);
 
-pub(crate) const NOTES: &str =
-    "SELECT name, turn, verdict, value FROM scores WHERE attempt_id = ?1 AND part = 0 ORDER BY turn, name";
+pub(crate) static NOTES: Lookup =
+    Lookup::new("name, turn, verdict, value", "scores", "attempt_id = ?1 AND part = 0", "turn, name");
 
-pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) -> Result<()> {
+pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) {
     for score in scores {
         let (turn, verdict) = (i64::from(score.turn), code(score.verdict));
         let row = [
@@ -42,28 +51,29 @@ pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, 
             Cell::Text(&score.reason),
             Cell::Text(&score.version),
         ];
-        match &mut batch.deferred {
-            Some(deferred) => drop(deferred.scores.insert((attempt, part as i64, turn, &score.name), row)),
-            None => drop(batch.keep_score.on(batch.tx)?.execute(row)?),
-        }
+        batch.deferred.scores.insert((attempt, part as i64, turn, &score.name), row);
     }
-    Ok(())
 }
+
+pub(crate) static CARRY_OVER: Sql = Sql::new(|d| {
+    let at = d.position("o.name", "'@'");
+    format!(
+        "INSERT INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
+         SELECT {}, 0, o.turn, CASE WHEN {at} > 0 THEN o.name ELSE o.name || '@' || o.version END, \
+                o.verdict, o.value, o.reason, o.version FROM items i {} \
+         WHERE i.id = ?2 AND o.attempt_id <> ?1 AND o.version <> '' AND NOT EXISTS ( \
+             SELECT 1 FROM scores n WHERE n.attempt_id = ?1 AND n.part = 0 AND n.version = o.version \
+                AND n.name = CASE WHEN {at} > 0 THEN substr(o.name, 1, {at} - 1) ELSE o.name END){}",
+        d.int("?1"),
+        d.each("scores", "o", "o.attempt_id = i.archived AND o.part = i.archived_part"),
+        d.or_ignore("attempt_id, part, turn, name")
+    )
+});
 
 /// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that it
 /// computed in another version is called by name and version from now on.
 pub(crate) fn carry_over(tx: &Connection, attempt: AttemptId) -> Result<()> {
-    let mut stmt = tx.prepare_cached(
-        "INSERT INTO scores (attempt_id, part, turn, name, verdict, value, reason, version)
-         SELECT CAST(?1 AS BIGINT), 0, o.turn, CASE WHEN instr(o.name, '@') > 0 THEN o.name ELSE o.name || '@' || o.version END,
-                o.verdict, o.value, o.reason, o.version
-         FROM items i CROSS JOIN scores o ON o.attempt_id = i.archived AND o.part = i.archived_part
-         WHERE i.id = ?2 AND o.attempt_id <> ?1 AND o.version <> '' AND NOT EXISTS (
-             SELECT 1 FROM scores n WHERE n.attempt_id = ?1 AND n.part = 0 AND n.version = o.version
-                AND n.name = CASE WHEN instr(o.name, '@') > 0 THEN substr(o.name, 1, instr(o.name, '@') - 1) ELSE o.name END) \
-         ON CONFLICT (attempt_id, part, turn, name) DO NOTHING",
-    )?;
-    stmt.execute(params![attempt.0, attempt.item().0])?;
+    tx.prepare_cached(&CARRY_OVER)?.execute(params![attempt.0, attempt.item().0])?;
     Ok(())
 }
 
@@ -73,11 +83,17 @@ pub(crate) fn forget(tx: &Connection, attempt: AttemptId, part: Part) -> Result<
     Ok(())
 }
 
+pub(crate) static OF_ATTEMPT: Lookup =
+    Lookup::new("name, version, turn, verdict, value, reason", "scores", "attempt_id = ?1 AND part = 0", "turn, name");
+pub(crate) static OF_ITEM: Lookup = Lookup::written(|d| {
+    let scores = d.each("scores", "s", "s.attempt_id = i.archived AND s.part = i.archived_part");
+    let columns = "s.name, s.version, s.turn, s.verdict, s.value, s.reason";
+    [columns.into(), format!("items i {scores}"), "i.id = ?1".into(), "s.turn, s.name".into()]
+});
+
 /// What each attempt handed in, by turn and name.
 pub(crate) fn of_attempts(conn: &Connection, attempts: impl Iterator<Item = AttemptId>) -> Result<Vec<Vec<Score>>> {
-    let sql = "SELECT name, version, turn, verdict, value, reason FROM scores WHERE attempt_id = ?1 AND part = 0 \
-               ORDER BY turn, name";
-    of_each(conn, sql, attempts.map(|attempt| attempt.0))
+    of_each(conn, &OF_ATTEMPT, attempts.map(|attempt| attempt.0))
 }
 
 /// From what [`NOTES`] finds.
@@ -100,15 +116,13 @@ pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Score> {
 
 /// The scores of each snapshot, by turn and name.
 pub(crate) fn of_items(conn: &Connection, items: &[ItemId]) -> Result<Vec<Vec<Score>>> {
-    let sql = "SELECT s.name, s.version, s.turn, s.verdict, s.value, s.reason FROM items i CROSS JOIN scores s \
-               ON s.attempt_id = i.archived AND s.part = i.archived_part WHERE i.id = ?1 ORDER BY s.turn, s.name";
-    of_each(conn, sql, items.iter().map(|item| item.0))
+    of_each(conn, &OF_ITEM, items.iter().map(|item| item.0))
 }
 
-fn of_each(conn: &Connection, sql: &str, ids: impl Iterator<Item = i64>) -> Result<Vec<Vec<Score>>> {
+fn of_each(conn: &Connection, lookup: &Lookup, ids: impl Iterator<Item = i64>) -> Result<Vec<Vec<Score>>> {
     let ids: Vec<[Cell; 1]> = ids.map(|id| [Cell::Int(id)]).collect();
     let mut found = vec![Vec::new(); ids.len()];
-    conn.query_many(sql, &ids, |n, row| {
+    conn.query_many(lookup, &ids, |n, row| {
         found[n].push(from_cells(&mut Cells::of(row))?);
         Ok(())
     })?;

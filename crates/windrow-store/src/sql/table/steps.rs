@@ -7,78 +7,75 @@ use windrow_model::step::{StepIntent, StepResult, Usage};
 use windrow_model::store::StepWrite;
 use windrow_model::{AttemptId, Json, StepId};
 
-use crate::backend::failure::{Result, expect_rows};
+use crate::backend::Change;
+use crate::backend::Dialect;
+use crate::backend::Lookup;
+use crate::backend::NewRows;
+use crate::backend::Sql;
+use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Row};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, code, goal, goal_code, guard};
+use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::attempts::Thin;
-use crate::sql::table::shared;
 use crate::sql::verb::report::Batch;
 
-/// Of a step that is known not to be there. To look for it once more would cost a third of the insert.
-pub(crate) const INSERT_NEW: &str = "INSERT INTO steps (id, key, kind, name, turn, state, on_unknown, input, output, \
-     error_class, error_message, retry_after_ms, error_detail, tokens_in, tokens_out, cost_nanos, reused_from, started_at, \
-     ended_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-pub(crate) static INSERT: Sql = Sql::new(|| format!("{INSERT_NEW} ON CONFLICT (id) DO NOTHING"));
+pub(crate) static INSERT: NewRows = NewRows::new(
+    "steps",
+    "id, key, kind, name, turn, state, on_unknown, input, output, error_class, error_message, retry_after_ms, error_detail, \
+     tokens_in, tokens_out, cost_nanos, reused_from, started_at, ended_at",
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19",
+);
+pub(crate) static EXISTS: Lookup = Lookup::new("id", "steps", "id = ?1", "");
 
-pub(crate) static FINISH: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&STEP, StepEvent::Finish), guard(&STEP, StepEvent::Finish));
-    format!(
-        "UPDATE steps SET state = {goal}, output = ?2, tokens_in = ?3, tokens_out = ?4, cost_nanos = ?5, \
-         ended_at = ?6 WHERE id = ?1 AND {guard}"
-    )
+fn moved(d: Dialect, event: StepEvent, more: &str) -> [String; 2] {
+    let (goal, guard) = (goal_code(&STEP, event), keyed_guard(d, &STEP, event));
+    [format!("state = {goal}{more}"), format!("id = ?1 AND {guard}")]
+}
+
+pub(crate) static FINISH: Change = Change::written("steps", |d| {
+    moved(d, StepEvent::Finish, ", output = ?2, tokens_in = ?3, tokens_out = ?4, cost_nanos = ?5, ended_at = ?6")
 });
-pub(crate) static FAIL: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&STEP, StepEvent::Fail), guard(&STEP, StepEvent::Fail));
-    format!(
-        "UPDATE steps SET state = {goal}, error_class = ?2, error_message = ?3, retry_after_ms = ?4, \
-         error_detail = ?5, ended_at = ?6 WHERE id = ?1 AND {guard}"
-    )
+pub(crate) static FAIL: Change = Change::written("steps", |d| {
+    let set = ", error_class = ?2, error_message = ?3, retry_after_ms = ?4, error_detail = ?5, ended_at = ?6";
+    moved(d, StepEvent::Fail, set)
 });
-pub(crate) static OPEN: Sql = Sql::new(|| {
-    let guard = guard(&STEP, StepEvent::MarkUnknown);
-    format!("SELECT id FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
-});
-/// Those that a result can still reach, a lost one among them.
-pub(crate) static UNSETTLED: Sql = Sql::new(|| {
-    let guard = guard(&STEP, StepEvent::Finish);
-    format!("SELECT id, state FROM steps WHERE id BETWEEN ?1 AND ?2 AND {guard}")
-});
-pub(crate) static LOSE_SIGHT: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&STEP, StepEvent::MarkUnknown), guard(&STEP, StepEvent::MarkUnknown));
-    format!("UPDATE steps SET state = {goal} WHERE id = ?1 AND {guard}")
+pub(crate) static MARK_UNKNOWN: Change = Change::written("steps", |d| moved(d, StepEvent::MarkUnknown, ""));
+/// Steps that can still get a result, also if their outcome is unknown.
+pub(crate) static UNSETTLED: Lookup = Lookup::written(|_| {
+    let condition = format!("id BETWEEN ?1 AND ?2 AND {}", guard(&STEP, StepEvent::Finish));
+    ["id, state".into(), "steps".into(), condition, String::new()]
 });
 
 pub(crate) const COLUMNS: &str = "s.id, s.key, s.kind, s.name, s.turn, s.state, s.on_unknown, s.input, s.output, \
      s.error_class, s.error_message, s.retry_after_ms, s.error_detail, s.tokens_in, s.tokens_out, s.cost_nanos, \
      s.reused_from, s.started_at, s.ended_at";
-pub(crate) static HISTORY: Sql =
-    Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id"));
+pub(crate) static HISTORY: Lookup = Lookup::new(COLUMNS, "steps s", "s.id BETWEEN ?1 AND ?2", "s.id");
 
 pub(crate) static NEWEST: Sql =
-    Sql::new(|| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));
+    Sql::new(|_| format!("SELECT {COLUMNS} FROM steps s WHERE s.id BETWEEN ?1 AND ?2 ORDER BY s.id DESC LIMIT ?3"));
 
 /// A step that exists already stays as it is: the same write may arrive twice.
 pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, write: &'tx StepWrite) -> Result<()> {
     let id = |no: &u32| StepId::new(attempt.id, *no);
     let (id, changed, result, shared) = match write {
-        StepWrite::Begin { no, intent } => return insert(batch, id(no), intent, Begun::Intent).map(|_| ()),
-        StepWrite::Reuse { no, intent, from, taken } => {
-            return insert(batch, id(no), intent, Begun::Reused(*from, taken.as_ref())).map(|_| ());
+        StepWrite::Begin { no, intent } => {
+            insert(batch, id(no), intent, Begun::Intent);
+            return Ok(());
         }
-        StepWrite::Finish { no, result, shared } => (id(no), finish(batch, id(no), result)?, result, *shared),
+        StepWrite::Reuse { no, intent, from, taken } => {
+            insert(batch, id(no), intent, Begun::Reused(*from, taken.as_ref()));
+            return Ok(());
+        }
+        StepWrite::Finish { no, result, shared } => (id(no), finish(batch, id(no), result), result, *shared),
         StepWrite::Whole { no, intent, result } => {
-            (id(no), insert(batch, id(no), intent, Begun::Whole(result))?, result, intent.shared)
+            (id(no), insert(batch, id(no), intent, Begun::Whole(result)), result, intent.shared)
         }
     };
     // Only the first of two equal writes has been paid for.
     if let (true, StepResult::Done { usage, .. }) = (changed > 0, result) {
         batch.spend(attempt.run, *usage)?;
         if shared {
-            match &mut batch.deferred {
-                Some(deferred) => deferred.shared.push((attempt.run, id)),
-                None => shared::share(batch.tx, attempt.run, id)?,
-            }
+            batch.deferred.shared.push((attempt.run, id));
         }
     }
     Ok(())
@@ -91,8 +88,8 @@ enum Begun<'a> {
     Reused(StepId, Option<&'a (Json, Usage)>),
 }
 
-fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begun: Begun<'tx>) -> Result<usize> {
-    let (tx, now) = (batch.tx, batch.now);
+fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begun: Begun<'tx>) -> usize {
+    let now = batch.now;
     let (mut output, mut failure, mut usage, mut reused_from) = (None, None, Usage::default(), None);
     let state = match begun {
         Begun::Intent => StepState::Intent,
@@ -136,14 +133,11 @@ fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begu
         Cell::Int(now.0),
         int(ended_at),
     ];
-    match &mut batch.deferred {
-        Some(deferred) => Ok(deferred.begin(id.attempt(), id, state, row)),
-        None => Ok(batch.begin_step.on(tx)?.execute(row)?),
-    }
+    batch.deferred.begin(id.attempt(), id, state, row)
 }
 
-fn finish<'tx>(batch: &mut Batch<'tx>, id: StepId, result: &'tx StepResult) -> Result<usize> {
-    let (tx, now) = (batch.tx, batch.now);
+fn finish<'tx>(batch: &mut Batch<'tx>, id: StepId, result: &'tx StepResult) -> usize {
+    let now = batch.now;
     let (row, failed) = match result {
         StepResult::Done { output, usage } => {
             let (id, output, now) = (Cell::Int(id.0), Cell::Text(output.as_str()), Cell::Int(now.0));
@@ -157,29 +151,7 @@ fn finish<'tx>(batch: &mut Batch<'tx>, id: StepId, result: &'tx StepResult) -> R
             ([Cell::Int(id.0), class, message, retry_after, detail, Cell::Int(now.0)], true)
         }
     };
-    match &mut batch.deferred {
-        Some(deferred) => Ok(deferred.finish(id.attempt(), id, row, failed)),
-        None if failed => Ok(tx.prepare_cached(&FAIL)?.execute(row)?),
-        None => Ok(batch.finish_step.on(tx)?.execute(row)?),
-    }
-}
-
-/// Whatever the attempt had begun and not finished has an unknown outcome.
-pub(crate) fn mark_unknown(batch: &mut Batch, attempt: AttemptId) -> Result<()> {
-    if let Some(deferred) = &mut batch.deferred {
-        deferred.mark_unknown(attempt);
-        return Ok(());
-    }
-    // An update over the range would build a temporary table each time, and mostly nothing is open.
-    let tx = batch.tx;
-    let range = [attempt.first_step().0, attempt.last_step().0];
-    let open: Vec<i64> =
-        batch.open_steps.on(tx)?.query_map(range, |row| row.get(0))?.collect::<backend::Result<_>>()?;
-    for id in open {
-        let changed = tx.prepare_cached(&LOSE_SIGHT)?.execute([id])?;
-        expect_rows(changed, 1, "open step")?;
-    }
-    Ok(())
+    batch.deferred.finish(id.attempt(), id, row, failed)
 }
 
 /// Steps of the item's tries up to and including this one, oldest first.

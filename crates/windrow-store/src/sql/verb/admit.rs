@@ -8,10 +8,10 @@ use windrow_model::state::{RUN, RunEvent, RunState};
 use windrow_model::store::{Admission, Held, Quota};
 use windrow_model::{RunId, SessionId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::lock;
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::runs;
@@ -30,7 +30,7 @@ fn awaits(run: &Run, now: Time) -> bool {
 }
 
 pub(crate) static WAITING: Sql =
-    Sql::new(|| format!("SELECT id, state, region, workspace FROM runs WHERE {} ORDER BY rank, id", awaiting()));
+    Sql::new(|_| format!("SELECT id, state, region, workspace FROM runs WHERE {} ORDER BY rank, id", awaiting()));
 
 struct Waiting {
     run: RunId,
@@ -40,7 +40,7 @@ struct Waiting {
 }
 
 /// Runs of each workspace that a coordinator has at work now.
-pub(crate) static AT_WORK: Sql = Sql::new(|| {
+pub(crate) static AT_WORK: Sql = Sql::new(|_| {
     let stopping = RunState::ALL.iter().filter(|state| state.is_stopping()).map(|state| format!("'{state}'"));
     format!(
         "SELECT workspace, count(*) FROM runs WHERE ended_at IS NULL AND coordinator_until > ?1 \
@@ -56,7 +56,7 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
         return Ok(Vec::new());
     }
     lock::stripe(tx, lock::ADMISSION)?;
-    let mut places = admission.places;
+    let mut places = admission.slots;
     let limited = admission.quota != Quota::default();
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
     let mut taken = Vec::new();

@@ -1,8 +1,6 @@
 //! Archive: what was handed in becomes the snapshot. Snapshot, attempt, counters and outbox event
 //! change together, a page at a time.
 
-use std::sync::LazyLock;
-
 use windrow_model::counters::Counters;
 use windrow_model::event::{ArchivedItem, ErrorNote};
 use windrow_model::record::{LogLevel, Run};
@@ -11,45 +9,56 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Archived, NewLog, StoreError};
 use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::Dialect;
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, code, goal, goal_code, guard};
+use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::runs;
 use crate::sql::table::scores::{self, Part};
 use crate::sql::verb::lookout::{Lookout, Queue};
 use crate::sql::verb::rollout;
 
-pub(crate) static LOGGED: Sql = Sql::new(|| {
+pub(crate) static LOGGED: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Archive);
     format!(
         "SELECT id, outcome, error_class, error_message, latency_ms, tokens_in, tokens_out, cost_nanos \
-         FROM attempts INDEXED BY attempts_logged WHERE run_id = ?1 AND {guard} AND id >= ?2 ORDER BY id LIMIT ?3"
+         FROM attempts{} WHERE run_id = ?1 AND {guard} AND id >= ?2 ORDER BY id LIMIT ?3",
+        d.index("attempts_logged")
     )
 });
 /// The page is the head of the list, so its last id bounds it.
-pub(crate) static RESULT: Sql = Sql::new(|| {
+pub(crate) static RESULT: Sql = Sql::new(|_| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
     format!("UPDATE attempts SET state = {goal} WHERE run_id = ?1 AND {guard} AND id <= ?2")
 });
-pub(crate) static RESULT_ONE: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
-    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+pub(crate) static RESULT_ONE: Change = Change::written("attempts", |d| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), keyed_guard(d, &ATTEMPT, AttemptEvent::Archive));
+    [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
-/// One statement per event, since each has its own guard.
-pub(crate) static SETTLE: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let settle = |event: &ItemEvent| {
-        format!(
-            "UPDATE items SET state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, \
-             latency_ms = ?5, tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9 WHERE id = ?1 AND {}",
-            goal_code(&ITEM, *event),
-            Part::Whole as i64,
-            guard(&ITEM, *event)
-        )
-    };
-    ItemEvent::ALL.iter().map(settle).collect()
-});
+/// One statement per event, in the order of [`ItemEvent::ALL`], since each has its own guard.
+pub(crate) static SETTLE: [Change; ItemEvent::ALL.len()] = [
+    Change::written("items", |d| settled(d, ItemEvent::Requeue)),
+    Change::written("items", |d| settled(d, ItemEvent::Succeed)),
+    Change::written("items", |d| settled(d, ItemEvent::Fail)),
+    Change::written("items", |d| settled(d, ItemEvent::Cancel)),
+    Change::written("items", |d| settled(d, ItemEvent::Skip)),
+];
+pub(crate) static ORDINAL: Lookup = Lookup::new("ordinal", "items", "id = ?1", "");
+
+fn settled(d: Dialect, event: ItemEvent) -> [String; 2] {
+    let set = format!(
+        "state = {}, archived = ?2, archived_part = {}, error_class = ?3, error_message = ?4, latency_ms = ?5, \
+         tokens_in = ?6, tokens_out = ?7, cost_nanos = ?8, finished_at = ?9",
+        goal_code(&ITEM, event),
+        Part::Whole as i64,
+    );
+    [set, format!("id = ?1 AND {}", keyed_guard(d, &ITEM, event))]
+}
 
 struct Logged {
     id: AttemptId,
@@ -126,12 +135,12 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
             scores: Vec::new(),
         });
     }
-    for (sql, rows) in SETTLE.iter().zip(&rows) {
-        expect_rows(tx.execute_many(sql, rows)?, rows.len(), "settled items")?;
+    for (change, rows) in SETTLE.iter().zip(&rows) {
+        expect_rows(tx.execute_many(change, rows)?, rows.len(), "settled items")?;
     }
     find_ordinals(tx, &mut settled)?;
     let attempts: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect();
-    tx.query_many(scores::NOTES, &attempts, |n, row| {
+    tx.query_many(&scores::NOTES, &attempts, |n, row| {
         settled[n].scores.push(scores::note_from(row)?);
         Ok(())
     })?;
@@ -141,7 +150,7 @@ fn settle(tx: &Connection, page: &[Logged], now: Time) -> Result<Vec<ArchivedIte
 /// Which row of its source each item is of, for whoever hears of it.
 pub(crate) fn find_ordinals(tx: &Connection, settled: &mut [ArchivedItem]) -> Result<()> {
     let items: Vec<[Cell; 1]> = settled.iter().map(|item| [Cell::Int(item.id.0)]).collect();
-    Ok(tx.query_many("SELECT ordinal FROM items WHERE id = ?1", &items, |n, row| {
+    Ok(tx.query_many(&ORDINAL, &items, |n, row| {
         settled[n].ordinal = row.get(0)?;
         Ok(())
     })?)

@@ -6,35 +6,38 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ITEM, ItemEvent,
 use windrow_model::step::Usage;
 use windrow_model::{AttemptId, RunId, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, params};
-use crate::sql::codes::{Sql, code, goal, goal_code, guard, in_states};
+use crate::sql::codes::{code, goal, goal_code, in_states, keyed_guard};
 use crate::sql::table::journal;
 use crate::sql::table::runs;
 use crate::sql::verb::archive;
 
 /// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
-pub(crate) static QUEUED: Sql = Sql::new(|| {
+pub(crate) static QUEUED: Sql = Sql::new(|d| {
     let queued = in_states(&[AttemptState::Queued]);
     format!(
-        "SELECT id FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2"
+        "SELECT id FROM attempts{} WHERE run_id = ?1 AND {queued} ORDER BY wave, priority, due_at, id LIMIT ?2",
+        d.index("attempts_queued")
     )
 });
 /// What somebody is about to claim is left to him; he will find that the run dispatches nothing any more.
-pub(crate) static SKIP_TO_QUEUED: Sql = Sql::new(|| format!("{} FOR UPDATE SKIP LOCKED", &**QUEUED));
+pub(crate) static SKIP_TO_QUEUED: Sql = Sql::new(|d| format!("{} FOR UPDATE SKIP LOCKED", QUEUED.text(d)));
 /// A look at everything blocked, in any run: that is seldom much, and seldom asked.
-static BLOCKED: Sql = Sql::new(|| {
+pub(crate) static BLOCKED: Sql = Sql::new(|_| {
     let blocked = in_states(&[AttemptState::Blocked]);
     format!("SELECT id FROM attempts WHERE run_id = ?1 AND {blocked} ORDER BY resource, id LIMIT ?2")
 });
-static CANCEL: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Cancel), guard(&ATTEMPT, AttemptEvent::Cancel));
+pub(crate) static CANCEL: Change = Change::written("attempts", |d| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Cancel), keyed_guard(d, &ATTEMPT, AttemptEvent::Cancel));
     let outcome = code(Outcome::Cancelled);
-    format!("UPDATE attempts SET state = {goal}, outcome = {outcome}, ended_at = ?2 WHERE id = ?1 AND {guard}")
+    [format!("state = {goal}, outcome = {outcome}, ended_at = ?2"), format!("id = ?1 AND {guard}")]
 });
-static CANCEL_ITEM: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ITEM, ItemEvent::Cancel), guard(&ITEM, ItemEvent::Cancel));
-    format!("UPDATE items SET state = {goal}, finished_at = ?2 WHERE id = ?1 AND {guard}")
+pub(crate) static CANCEL_ITEM: Change = Change::written("items", |d| {
+    let (goal, guard) = (goal_code(&ITEM, ItemEvent::Cancel), keyed_guard(d, &ITEM, ItemEvent::Cancel));
+    [format!("state = {goal}, finished_at = ?2"), format!("id = ?1 AND {guard}")]
 });
 
 pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: Time) -> Result<i64> {
@@ -66,7 +69,7 @@ pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
     Ok(n)
 }
 
-fn waiting(tx: &Connection, sql: &str, run: RunId, limit: usize) -> Result<Vec<AttemptId>> {
+fn waiting(tx: &Connection, sql: &Sql, run: RunId, limit: usize) -> Result<Vec<AttemptId>> {
     let mut stmt = tx.prepare_cached(sql)?;
     let found = stmt.query_map(params![run.0, limit as i64], |row| row.get(0).map(AttemptId))?;
     Ok(found.collect::<backend::Result<_>>()?)

@@ -12,10 +12,13 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState};
 use windrow_model::store::{Claim, Claimed, OVERDUE_MS};
 use windrow_model::{AttemptId, Lease, RunId, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, goal_code, guard, in_states};
+use crate::sql::codes::{goal_code, guard, in_states, keyed_guard};
 use crate::sql::lock;
 use crate::sql::table::attempts::Tries;
 use crate::sql::table::runs;
@@ -23,45 +26,47 @@ use crate::sql::verb::lookout::{self, Lookout};
 use crate::sql::verb::sessions;
 
 /// What was done longer ago than a lease and [`OVERDUE_MS`] is not read over.
-pub(crate) static COUNT_RUNNING: Sql = Sql::new(|| {
+pub(crate) static COUNT_RUNNING: Sql = Sql::new(|_| {
     let running = in_states(&[AttemptState::Running]);
     format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {running} AND due_at > ?2")
 });
 /// The next priority of a wave that has anything queued.
-pub(crate) static NEXT_LEVEL: Sql = Sql::new(|| {
+pub(crate) static NEXT_LEVEL: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
-        "SELECT priority FROM attempts INDEXED BY attempts_queued WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
-         ORDER BY priority LIMIT 1"
+        "SELECT priority FROM attempts{} WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority > ?3 \
+         ORDER BY priority LIMIT 1",
+        d.index("attempts_queued")
     )
 });
-pub(crate) static READY: Sql = Sql::new(|| {
+pub(crate) static READY: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Claim);
     format!(
-        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts INDEXED BY attempts_queued \
+        "SELECT id, due_at, fence, resource, retries, losses, throttled FROM attempts{} \
          WHERE run_id = ?1 AND wave = ?2 AND {guard} AND priority = ?3 AND due_at <= ?4 \
-         AND (due_at, id) >= (?5, ?6) ORDER BY due_at, id LIMIT ?7"
+         AND (due_at, id) >= (?5, ?6) ORDER BY due_at, id LIMIT ?7",
+        d.index("attempts_queued")
     )
 });
 /// What another node is about to take is not waited for.
-pub(crate) static SKIP_TO_READY: Sql = Sql::new(|| format!("{} FOR UPDATE SKIP LOCKED", &**READY));
-pub(crate) static HOLDER: Sql = Sql::new(|| {
-    format!("SELECT resource FROM attempts WHERE {} AND resource = ?1", in_states(&[AttemptState::Running]))
+pub(crate) static SKIP_TO_READY: Sql = Sql::new(|d| format!("{} FOR UPDATE SKIP LOCKED", READY.text(d)));
+pub(crate) static HOLDER: Lookup = Lookup::written(|_| {
+    let running = in_states(&[AttemptState::Running]);
+    ["resource".into(), "attempts".into(), format!("{running} AND resource = ?1"), String::new()]
 });
-pub(crate) static TAKE: Sql = Sql::new(|| {
-    format!(
-        "UPDATE attempts SET state = {}, fence = ?3, owner = ?4, due_at = ?5, started_at = ?6 \
-         WHERE id = ?1 AND fence = ?2 AND {}",
-        goal_code(&ATTEMPT, AttemptEvent::Claim),
-        guard(&ATTEMPT, AttemptEvent::Claim)
-    )
+pub(crate) static TAKE: Change = Change::written("attempts", |d| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Claim), keyed_guard(d, &ATTEMPT, AttemptEvent::Claim));
+    let set = format!("state = {goal}, fence = ?3, owner = ?4, due_at = ?5, started_at = ?6");
+    [set, format!("id = ?1 AND fence = ?2 AND {guard}")]
 });
-static BLOCK: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Block), guard(&ATTEMPT, AttemptEvent::Block));
-    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+pub(crate) static BLOCK: Change = Change::written("attempts", |d| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Block), keyed_guard(d, &ATTEMPT, AttemptEvent::Block));
+    [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
-pub(crate) const ITEM_AND_INPUT: &str =
-    "SELECT i.ordinal, i.key, p.body FROM items i CROSS JOIN inputs p ON p.item_id = i.id WHERE i.id = ?1";
+pub(crate) static ITEM_AND_INPUT: Lookup = Lookup::written(|d| {
+    let tables = format!("items i {}", d.each("inputs", "p", "p.item_id = i.id"));
+    ["i.ordinal, i.key, p.body".into(), tables, "i.id = ?1".into(), String::new()]
+});
 
 struct Ready {
     id: AttemptId,
@@ -128,7 +133,7 @@ fn free_places(tx: &Connection, run: &Run, want: usize, taken: usize, now: Time)
 fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>> {
     let items: Vec<[Cell; 1]> = taken.iter().map(|next| [Cell::Int(next.id.item().0)]).collect();
     let mut claimed: Vec<Option<Claimed>> = taken.iter().map(|_| None).collect();
-    tx.query_many(ITEM_AND_INPUT, &items, |n, row| {
+    tx.query_many(&ITEM_AND_INPUT, &items, |n, row| {
         let (next, mut c) = (&taken[n], Cells::of(row));
         let fence = next.fence + 1;
         claimed[n] = Some(Claimed {

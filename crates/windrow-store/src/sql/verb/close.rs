@@ -6,6 +6,7 @@ use windrow_model::state::{JOB, JobEvent, JobState, RUN, RunEvent};
 use windrow_model::store::{Closing, StoreError};
 use windrow_model::{Ticket, Time};
 
+use crate::backend::Change;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Connection, named_params, params};
 use crate::sql::read::recount;
@@ -58,15 +59,21 @@ fn check_settled(run: &Run) -> Result<()> {
     Ok(())
 }
 
+pub(crate) static FREE_JOB: Change = Change::written("jobs", |d| {
+    let next_at = format!("CASE WHEN schedule IS NULL THEN NULL ELSE {} END", d.int("?5"));
+    [format!("state = ?3, updated_at = ?4, next_at = {next_at}"), "id = ?1 AND state = ?2".into()]
+});
+
 /// A schedule that was ended meanwhile stays ended.
 fn free_job(tx: &Connection, run: &Run, next_at: Option<Time>, now: Time) -> Result<()> {
     let idle = JOB.next(JobState::Live, JobEvent::End)?;
-    let changed = tx
-        .prepare_cached(
-            "UPDATE jobs SET state = ?3, updated_at = ?4, next_at = CASE WHEN schedule IS NULL THEN NULL ELSE CAST(?5 AS BIGINT) END \
-             WHERE id = ?1 AND state = ?2",
-        )?
-        .execute(params![run.job.0, JobState::Live.as_str(), idle.as_str(), now.0, next_at.map(|at| at.0)])?;
+    let changed = tx.prepare_cached(&FREE_JOB)?.execute(params![
+        run.job.0,
+        JobState::Live.as_str(),
+        idle.as_str(),
+        now.0,
+        next_at.map(|at| at.0)
+    ])?;
     expect_rows(changed, 1, "state of a job")
 }
 

@@ -8,6 +8,7 @@ use windrow_model::state::{STEP, StepEvent, StepState};
 use windrow_model::store::{Ending, Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
+use crate::backend::ForRows;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection};
 use crate::sql::cells::Cells;
@@ -45,7 +46,7 @@ impl<'a> Deferred<'a> {
         let mut deferred = Self::of_moved(tx, moved.into_iter().collect())?;
         let new: Vec<StepId> = reports.iter().flat_map(begun).collect();
         let ids: Vec<[Cell; 1]> = new.iter().map(|id| [Cell::Int(id.0)]).collect();
-        tx.query_many("SELECT id FROM steps WHERE id = ?1", &ids, |n, _| {
+        tx.query_many(&steps::EXISTS, &ids, |n, _| {
             deferred.known.insert(new[n]);
             Ok(())
         })?;
@@ -91,14 +92,14 @@ impl<'a> Deferred<'a> {
 
     /// Sends what was gathered, each kind in one statement.
     pub fn flush(&mut self, tx: &Connection) -> Result<()> {
-        send(tx, steps::INSERT_NEW, &mut self.begun, "begun steps")?;
+        send(tx, &steps::INSERT, &mut self.begun, "begun steps")?;
         send(tx, &steps::FINISH, &mut self.finished, "finished steps")?;
         send(tx, &steps::FAIL, &mut self.failed, "failed steps")?;
-        send(tx, &steps::LOSE_SIGHT, &mut self.lost, "open steps")?;
+        send(tx, &steps::MARK_UNKNOWN, &mut self.lost, "open steps")?;
         send(tx, &ending::HAND_IN, &mut self.handed_in, "attempts handed in")?;
         let mut scores: Vec<[Cell; 8]> = std::mem::take(&mut self.scores).into_values().collect();
-        send(tx, scores::KEEP, &mut scores, "scores")?;
-        shared::share_all(tx, &std::mem::take(&mut self.shared))
+        send(tx, &scores::KEEP, &mut scores, "scores")?;
+        shared::share(tx, &std::mem::take(&mut self.shared))
     }
 }
 
@@ -125,7 +126,7 @@ fn begun(report: &Report) -> impl Iterator<Item = StepId> {
     })
 }
 
-fn send<const N: usize>(tx: &Connection, sql: &str, rows: &mut Vec<[Cell; N]>, what: &str) -> Result<()> {
+fn send<const N: usize>(tx: &Connection, sql: &impl ForRows, rows: &mut Vec<[Cell; N]>, what: &str) -> Result<()> {
     let rows = std::mem::take(rows);
     expect_rows(tx.execute_many(sql, &rows)?, rows.len(), what)
 }

@@ -9,47 +9,40 @@ use windrow_model::step::{Score, Usage};
 use windrow_model::store::{Ending, NewLog};
 use windrow_model::{ErrorClass, Failure, Time};
 
+use crate::backend::Change;
+use crate::backend::Dialect;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, params};
-use crate::sql::codes::{Sql, code, goal_code, guard};
+use crate::sql::codes::{code, goal_code, keyed_guard};
 use crate::sql::table::attempts::{self, Thin, Tries};
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::scores::{self, Part};
-use crate::sql::table::steps;
 use crate::sql::verb::report::Batch;
 use crate::sql::verb::unblock;
 
-fn log_sql(event: AttemptEvent) -> String {
-    format!(
-        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6, \
-         latency_ms = ?7, tokens_in = ?8, tokens_out = ?9, cost_nanos = ?10 \
-         WHERE id = ?1 AND fence = ?2 AND {}",
-        goal_code(&ATTEMPT, event),
-        guard(&ATTEMPT, event)
-    )
+/// What a lease ends with: its state, `more` that is set, and the guard of its row.
+fn ended(d: Dialect, event: AttemptEvent, more: &str) -> [String; 2] {
+    let (goal, guard) = (goal_code(&ATTEMPT, event), keyed_guard(d, &ATTEMPT, event));
+    [format!("state = {goal}, {more}"), format!("id = ?1 AND fence = ?2 AND {guard}")]
 }
 
-fn over_sql(event: AttemptEvent) -> String {
-    format!(
-        "UPDATE attempts SET state = {}, outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6 \
-         WHERE id = ?1 AND fence = ?2 AND {}",
-        goal_code(&ATTEMPT, event),
-        guard(&ATTEMPT, event)
-    )
-}
+const OVER: &str = "outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6";
+const LOGGED: &str = "outcome = ?3, ended_at = ?4, error_class = ?5, error_message = ?6, \
+     latency_ms = ?7, tokens_in = ?8, tokens_out = ?9, cost_nanos = ?10";
 
-pub(crate) static HAND_IN: Sql = Sql::new(|| log_sql(AttemptEvent::HandIn));
-static ABANDON: Sql = Sql::new(|| log_sql(AttemptEvent::Abandon));
-static RELEASE: Sql = Sql::new(|| over_sql(AttemptEvent::Retry));
-static LOSE: Sql = Sql::new(|| over_sql(AttemptEvent::Lose));
-static GIVE_BACK: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Release), guard(&ATTEMPT, AttemptEvent::Release));
-    format!("UPDATE attempts SET state = {goal}, owner = NULL, due_at = ?3 WHERE id = ?1 AND fence = ?2 AND {guard}")
+pub(crate) static HAND_IN: Change = Change::written("attempts", |d| ended(d, AttemptEvent::HandIn, LOGGED));
+pub(crate) static ABANDON: Change = Change::written("attempts", |d| ended(d, AttemptEvent::Abandon, LOGGED));
+pub(crate) static RELEASE: Change = Change::written("attempts", |d| ended(d, AttemptEvent::Retry, OVER));
+pub(crate) static LOSE: Change = Change::written("attempts", |d| ended(d, AttemptEvent::Lose, OVER));
+pub(crate) static GIVE_BACK: Change =
+    Change::written("attempts", |d| ended(d, AttemptEvent::Release, "owner = NULL, due_at = ?3"));
+pub(crate) static PARTIAL: Change = Change::written("attempts", |d| {
+    let guard = keyed_guard(d, &ATTEMPT, AttemptEvent::Renew);
+    ["partial = 1".into(), format!("id = ?1 AND fence = ?2 AND {guard}")]
 });
-static PARTIAL: Sql = Sql::new(|| {
-    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
-    format!("UPDATE attempts SET partial = 1 WHERE id = ?1 AND fence = ?2 AND {guard}")
-});
+pub(crate) static TRIED: Change = Change::update("items", "tries = ?3", "id = ?1 AND tries = ?2");
+pub(crate) static SHOW_PART: Change = Change::update("items", "archived = ?2, archived_part = ?3", "id = ?1");
+
 pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, ending: &'tx Ending) -> Result<()> {
     match ending {
         Ending::None => Ok(()),
@@ -93,8 +86,7 @@ impl Gathered<'_> {
         let tried = |last: &Thin| [last.id.item().0, last.id.no().into(), (last.id.no() + 1).into()].map(Cell::Int);
         let tried: Vec<[Cell; 3]> = next.iter().map(|(last, ..)| tried(last)).collect();
         expect_rows(tx.execute_many(&attempts::QUEUE, &queued)?, queued.len(), "next tries")?;
-        let sql = "UPDATE items SET tries = ?3 WHERE id = ?1 AND tries = ?2";
-        expect_rows(tx.execute_many(sql, &tried)?, tried.len(), "tries of items")?;
+        expect_rows(tx.execute_many(&TRIED, &tried)?, tried.len(), "tries of items")?;
         journal::log_all(tx, &warnings, now)?;
         unblock::free(tx, &freed)
     }
@@ -117,26 +109,23 @@ impl<'a> HandedIn<'a> {
 
 fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, result: &HandedIn<'tx>) -> Result<()> {
     let row = logged_row(batch.now, attempt, result);
-    match &mut batch.deferred {
-        Some(deferred) => {
-            deferred.handed_in.push(row);
-            batch.ended(attempt, AttemptEvent::HandIn, Some(result.outcome));
-        }
-        None => expect_rows(batch.hand_in.on(batch.tx)?.execute(row)?, 1, "attempt handed in")?,
-    }
-    scores::keep(batch, attempt.id, Part::Whole, result.scores)?;
+    batch.deferred.handed_in.push(row);
+    batch.ended(attempt, AttemptEvent::HandIn, Some(result.outcome));
+    scores::keep(batch, attempt.id, Part::Whole, result.scores);
     if batch.mode_of(attempt.run)?.keeps_columns() && result.outcome == Outcome::Succeeded {
         batch.flush()?;
         scores::carry_over(batch.tx, attempt.id)?;
     }
-    let_go(batch, attempt)
+    clean_up_after(batch, attempt);
+    Ok(())
 }
 
 /// Its worker disappeared once too often.
 pub(crate) fn abandon(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let losses = attempt.tries.losses + 1;
     batch.endings.abandoned.push((attempt.clone(), format!("its worker disappeared {losses} times")));
-    let_go(batch, attempt)
+    clean_up_after(batch, attempt);
+    Ok(())
 }
 
 fn logged_row<'a>(now: Time, attempt: &Thin, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
@@ -160,13 +149,13 @@ fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, scores: &'tx [Score]) 
     batch.flush()?;
     let changed = tx.prepare_cached(&PARTIAL)?.execute(params![attempt.id.0, attempt.fence])?;
     expect_rows(changed, 1, "partial attempt")?;
-    let changed = tx
-        .prepare_cached("UPDATE items SET archived = ?2, archived_part = ?3 WHERE id = ?1")?
-        .execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
+    let changed =
+        tx.prepare_cached(&SHOW_PART)?.execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
     expect_rows(changed, 1, "snapshot of an item")?;
     scores::forget(tx, attempt.id, Part::Partial)?;
     batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(scores) })?;
-    scores::keep(batch, attempt.id, Part::Partial, scores)
+    scores::keep(batch, attempt.id, Part::Partial, scores);
+    Ok(())
 }
 
 fn release<'tx>(batch: &mut Batch<'tx>, attempt: &Thin, failure: &'tx Failure, not_before: Time) -> Result<()> {
@@ -202,7 +191,8 @@ fn try_again(batch: &mut Batch, last: &Thin, tries: Tries, due_at: Time) -> Resu
     moved.running -= 1;
     moved.queued += 1;
     moved.retries += 1;
-    let_go(batch, last)
+    clean_up_after(batch, last);
+    Ok(())
 }
 
 fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
@@ -211,13 +201,14 @@ fn give_back(batch: &mut Batch, attempt: &Thin) -> Result<()> {
     let moved = batch.moved(attempt.run)?;
     moved.running -= 1;
     moved.queued += 1;
-    let_go(batch, attempt)
+    clean_up_after(batch, attempt);
+    Ok(())
 }
 
 /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
-fn let_go(batch: &mut Batch, attempt: &Thin) -> Result<()> {
+fn clean_up_after(batch: &mut Batch, attempt: &Thin) {
     batch.endings.freed.extend(attempt.resource.clone());
-    steps::mark_unknown(batch, attempt.id)
+    batch.deferred.mark_unknown(attempt.id);
 }
 
 fn warn(batch: &mut Batch, attempt: &Thin, event: &str, message: String) -> Result<()> {

@@ -56,7 +56,7 @@ impl<'a> Gathered<'a> {
         keys.dedup();
         let rows: Vec<[Cell; 2]> = keys.iter().map(|key| [Cell::Int(run.job.0), Cell::Blob(&key.0)]).collect();
         let mut known = HashMap::new();
-        tx.query_many(plan::BY_KEY, &rows, |n, row| {
+        tx.query_many(&plan::BY_KEY, &rows, |n, row| {
             known.insert(keys[n], seen(row)?);
             Ok(())
         })?;
@@ -69,7 +69,7 @@ impl<'a> Gathered<'a> {
             return Ok(self.known.contains_key(&key));
         }
         // It was made of another, because of a second row with the same content that an earlier page had.
-        let found = tx.prepare_cached(plan::BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
+        let found = tx.prepare_cached(&plan::BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
         Ok(found.map(|found| self.known.insert(key, found)).is_some())
     }
 
@@ -90,8 +90,8 @@ impl<'a> Gathered<'a> {
         let items: Vec<_> = self.rows.iter().map(|row| row.item(run)).collect();
         let inputs: Vec<_> = self.rows.iter().map(NewRow::input).collect();
         let tries: Vec<_> = self.rows.iter().map(|row| row.first_try(run)).collect();
-        expect_rows(tx.execute_many(&plan::CREATE_NEW, &items)?, items.len(), "new items")?;
-        expect_rows(tx.execute_many(plan::KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
+        expect_rows(tx.execute_many(&plan::CREATE, &items)?, items.len(), "new items")?;
+        expect_rows(tx.execute_many(&plan::KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "first tries of new items")
     }
 }

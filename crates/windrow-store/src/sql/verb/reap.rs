@@ -5,9 +5,10 @@ use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::{OVERDUE_MS, Reaped, StoreError};
 use windrow_model::{AttemptId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, params};
-use crate::sql::codes::{Sql, guard};
+use crate::sql::codes::guard;
 use crate::sql::lock;
 use crate::sql::table::attempts;
 use crate::sql::verb::deferred::Deferred;
@@ -17,12 +18,12 @@ use crate::sql::verb::report::Batch;
 
 /// One range of leases per live run: the index that counts a run's leases also orders them by their
 /// end, and a second one in order of time alone would be one more to keep on every claim.
-pub(crate) static EXPIRED: Sql = Sql::new(|| {
+pub(crate) static EXPIRED: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Lose);
+    let expired = format!("a.run_id = r.id AND a.{guard} AND a.due_at BETWEEN ?1 AND ?2");
     format!(
-        "SELECT a.id FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running \
-         ON a.run_id = r.id AND a.{guard} AND a.due_at BETWEEN ?1 AND ?2 WHERE r.ended_at IS NULL \
-         ORDER BY a.due_at, a.id LIMIT ?3"
+        "SELECT a.id FROM runs r {} WHERE r.ended_at IS NULL ORDER BY a.due_at, a.id LIMIT ?3",
+        d.each_by_index("attempts", "a", "attempts_running", &expired)
     )
 });
 
@@ -36,10 +37,7 @@ pub(crate) fn reap(tx: &Connection, lookout: &Lookout, limit: usize, now: Time) 
     look.found(if expired.len() < limit { vec![(0, (now.0 - OVERDUE_MS, 0))] } else { Vec::new() });
     let held = attempts::held(tx, expired.iter().copied())?;
     lock::resources(tx, held.values().map(|attempt| &attempt.resource))?;
-    let mut batch = Batch::open(tx, now);
-    if tx.is_shared() {
-        batch.deferred = Some(Deferred::of_moved(tx, expired.clone())?);
-    }
+    let mut batch = Batch::open(tx, Deferred::of_moved(tx, expired.clone())?, now);
     let mut reaped = Reaped::default();
     for id in expired {
         let gone = || StoreError::Corrupt(format!("attempt {id} is in an index only"));

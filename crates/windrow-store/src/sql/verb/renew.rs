@@ -6,15 +6,16 @@ use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::Renewal;
 use windrow_model::{Lease, RunId, Time};
 
+use crate::backend::Change;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection};
-use crate::sql::codes::{Sql, guard};
+use crate::sql::codes::keyed_guard;
 use crate::sql::table::attempts;
 use crate::sql::table::runs;
 
-pub(crate) static EXTEND: Sql = Sql::new(|| {
-    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
-    format!("UPDATE attempts SET due_at = ?4 WHERE id = ?1 AND run_id = ?2 AND fence = ?3 AND {guard}")
+pub(crate) static EXTEND: Change = Change::written("attempts", |d| {
+    let guard = keyed_guard(d, &ATTEMPT, AttemptEvent::Renew);
+    ["due_at = ?4".into(), format!("id = ?1 AND run_id = ?2 AND fence = ?3 AND {guard}")]
 });
 
 pub(crate) fn renew(tx: &Connection, leases: &[Lease], lease_ms: i64, now: Time) -> Result<Vec<Renewal>> {

@@ -12,55 +12,28 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 use windrow_model::{AttemptId, JobId, Json, RunId, Time};
 
+use crate::backend::Connection;
 use crate::backend::failure::Result;
-use crate::backend::{Connection, Statement};
 use crate::sql::cells::Cells;
 use crate::sql::codes::goal;
 use crate::sql::table::attempts::{self, Thin};
 use crate::sql::table::journal;
 use crate::sql::table::runs;
-use crate::sql::table::scores;
 use crate::sql::table::steps;
 use crate::sql::verb::deferred::Deferred;
 use crate::sql::verb::ending;
 use crate::sql::verb::request_transition;
 
-/// What a batch of reports learns of its runs and does to their counters, written once at the end;
-/// and the statements nearly every report needs, fetched once.
+/// What a batch of reports learns of its runs and does to them, written once at the end.
 pub(crate) struct Batch<'tx> {
     pub tx: &'tx Connection,
     pub now: Time,
-    pub read: Kept<'tx>,
-    pub begin_step: Kept<'tx>,
-    pub finish_step: Kept<'tx>,
-    pub open_steps: Kept<'tx>,
-    pub hand_in: Kept<'tx>,
-    pub keep_score: Kept<'tx>,
-    /// Writes that go out together; `None` where each is made at once.
-    pub deferred: Option<Deferred<'tx>>,
+    /// Writes that go out together.
+    pub deferred: Deferred<'tx>,
     pub endings: ending::Gathered<'tx>,
     /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
     pub known: HashMap<AttemptId, Thin>,
     runs: BTreeMap<RunId, RunFacts>,
-}
-
-/// A statement taken from the connection's cache when first needed, and kept until the batch is done.
-pub(crate) struct Kept<'tx> {
-    sql: &'static str,
-    stmt: Option<Statement<'tx>>,
-}
-
-impl<'tx> Kept<'tx> {
-    fn new(sql: &'static str) -> Self {
-        Self { sql, stmt: None }
-    }
-
-    pub fn on(&mut self, tx: &'tx Connection) -> Result<&mut Statement<'tx>> {
-        match &mut self.stmt {
-            Some(stmt) => Ok(stmt),
-            empty => Ok(empty.insert(tx.prepare_cached(self.sql)?)),
-        }
-    }
 }
 
 struct RunFacts {
@@ -85,38 +58,18 @@ impl RunFacts {
 }
 
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
-    let mut batch = Batch::open(tx, now);
-    if tx.is_shared() {
-        batch.hold(reports)?;
-    }
+    let known = attempts::held(tx, reports.iter().map(|report| report.lease.attempt))?;
+    let deferred = Deferred::read(tx, &known, reports)?;
+    let mut batch = Batch { known, ..Batch::open(tx, deferred, now) };
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
     Ok(receipts)
 }
 
 impl<'tx> Batch<'tx> {
-    pub fn open(tx: &'tx Connection, now: Time) -> Self {
-        Self {
-            tx,
-            now,
-            read: Kept::new(&attempts::READ),
-            begin_step: Kept::new(&steps::INSERT),
-            finish_step: Kept::new(&steps::FINISH),
-            open_steps: Kept::new(&steps::OPEN),
-            hand_in: Kept::new(&ending::HAND_IN),
-            keep_score: Kept::new(scores::KEEP),
-            deferred: None,
-            endings: ending::Gathered::default(),
-            known: HashMap::new(),
-            runs: BTreeMap::new(),
-        }
-    }
-
-    /// Locks the attempts of the reports and reads what is known of them.
-    fn hold(&mut self, reports: &[Report]) -> Result<()> {
-        self.known = attempts::held(self.tx, reports.iter().map(|report| report.lease.attempt))?;
-        self.deferred = Some(Deferred::read(self.tx, &self.known, reports)?);
-        Ok(())
+    /// The attempts are locked.
+    pub fn open(tx: &'tx Connection, deferred: Deferred<'tx>, now: Time) -> Self {
+        Self { tx, now, deferred, endings: ending::Gathered::default(), known: HashMap::new(), runs: BTreeMap::new() }
     }
 
     pub fn close(mut self) -> Result<()> {
@@ -147,9 +100,7 @@ impl<'tx> Batch<'tx> {
 
     /// Writes what was put off.
     pub fn flush(&mut self) -> Result<()> {
-        if let Some(deferred) = &mut self.deferred {
-            deferred.flush(self.tx)?;
-        }
+        self.deferred.flush(self.tx)?;
         self.endings.send(self.tx, self.now)
     }
 
@@ -158,16 +109,9 @@ impl<'tx> Batch<'tx> {
         self.known.insert(attempt.id, Thin { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
     }
 
-    fn attempt(&mut self, id: AttemptId) -> Result<Option<Thin>> {
-        match self.known.get(&id) {
-            Some(thin) => Ok(Some(thin.clone())),
-            None => attempts::thin(self.read.on(self.tx)?, id),
-        }
-    }
-
     fn receive(&mut self, report: &'tx Report) -> Result<Receipt> {
         let Report { lease, steps, ending } = report;
-        let Some(attempt) = self.attempt(lease.attempt)? else { return Ok(Receipt::Stale) };
+        let Some(attempt) = self.known.get(&lease.attempt).cloned() else { return Ok(Receipt::Stale) };
         if !attempt.is_of(*lease) {
             return Ok(Receipt::Stale);
         }

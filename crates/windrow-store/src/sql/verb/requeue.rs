@@ -13,6 +13,8 @@ use windrow_model::step::{ContentKey, Verdict};
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, Json, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::Dialect;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, params};
 use crate::sql::cells::Cells;
@@ -38,9 +40,13 @@ pub(crate) struct Requeued<'a> {
     groups: Vec<[Cell<'a>; 2]>,
 }
 
-const TAKE_ON: &str = "UPDATE items SET state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave) \
-     WHERE id = ?1 AND state = ?2 AND tries = ?3";
-const REGROUP: &str = "UPDATE items SET group_key = ?2 WHERE id = ?1 AND NOT (group_key IS NOT DISTINCT FROM ?2)";
+pub(crate) static TAKE_ON: Change = Change::update(
+    "items",
+    "state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave)",
+    "id = ?1 AND state = ?2 AND tries = ?3",
+);
+pub(crate) static REGROUP: Change =
+    Change::written("items", |d| ["group_key = ?2".into(), format!("id = ?1 AND NOT ({})", d.same("group_key", "?2"))]);
 
 impl<'a> Requeued<'a> {
     /// The item's next try in this run, as the one planned at `place`.
@@ -73,17 +79,17 @@ impl<'a> Requeued<'a> {
 
     pub fn send(&mut self, tx: &Connection) -> Result<()> {
         let Self { items, tries, groups } = std::mem::take(self);
-        expect_rows(tx.execute_many(TAKE_ON, &items)?, items.len(), "items taken on again")?;
+        expect_rows(tx.execute_many(&TAKE_ON, &items)?, items.len(), "items taken on again")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
-        tx.execute_many(REGROUP, &groups)?;
+        tx.execute_many(&REGROUP, &groups)?;
         Ok(())
     }
 }
 
 /// The page of a replan, for the states asked for.
-pub(crate) fn page_sql(selection: &Selection) -> String {
+pub(crate) fn page_sql(d: Dialect, selection: &Selection) -> String {
     let all_not_good = selection.states.iter().all(|state| is_not_good(*state));
-    let hint = if all_not_good { format!("{} AND ", not_good()) } else { String::new() };
+    let hint = if all_not_good { format!("{} AND ", not_good(d, "i")) } else { String::new() };
     let (beyond, order) = if selection.reverse { ("<", "DESC") } else { (">", "ASC") };
     format!(
         "SELECT i.id, i.state, i.tries FROM items i WHERE i.job_id = ?1 AND {hint}{} AND i.run_id <> ?2 \
@@ -159,7 +165,7 @@ pub(crate) fn replan_items(
 fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Result<Vec<Known>> {
     let start = if selection.reverse { i64::MAX } else { -1 };
     let after = run.cursor.as_ref().and_then(|cursor| cursor.value()["after"].as_i64()).unwrap_or(start);
-    let mut stmt = tx.prepare_cached(&page_sql(selection))?;
+    let mut stmt = tx.prepare_cached(&page_sql(tx.dialect(), selection))?;
     let found = stmt.query_map(params![run.job.0, run.id.0, after, limit as i64], |row| {
         let mut c = Cells::of(row);
         Ok(Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()? })

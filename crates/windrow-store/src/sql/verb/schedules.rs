@@ -5,14 +5,14 @@ use windrow_model::state::JobState;
 use windrow_model::store::NewLog;
 use windrow_model::{JobId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::Sql;
 use crate::sql::table::jobs;
 use crate::sql::table::journal;
 
-pub(crate) static DUE: Sql = Sql::new(|| {
+pub(crate) static DUE: Sql = Sql::new(|_| {
     format!(
         "SELECT {} FROM jobs j WHERE j.next_at <= ?1 AND j.state = '{}' ORDER BY j.next_at LIMIT ?2",
         jobs::COLUMNS,

@@ -6,10 +6,13 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::{Beat, Scope, StoreError};
 use windrow_model::{Json, RunId, SessionId, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::NewRows;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
-use crate::sql::codes::{Sql, guard};
+use crate::sql::codes::{guard, keyed_guard};
 use crate::sql::lock;
 use crate::sql::table::runs;
 use crate::sql::verb::waits;
@@ -17,39 +20,40 @@ use crate::sql::verb::waits;
 pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
 
 /// Live runs first, then their leases: both are short lists, and no finished attempt is touched.
-pub(crate) static LEASED: Sql = Sql::new(|| {
+pub(crate) static LEASED: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
-        "SELECT a.id FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard} \
-         WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2"
+        "SELECT a.id FROM runs r {} WHERE r.ended_at IS NULL AND a.owner = ?1 AND a.due_at > ?2",
+        d.each_by_index("attempts", "a", "attempts_running", &format!("a.run_id = r.id AND a.{guard}"))
     )
 });
-pub(crate) static EXPIRE: Sql = Sql::new(|| {
-    let guard = guard(&ATTEMPT, AttemptEvent::Renew);
-    format!("UPDATE attempts SET due_at = ?3 WHERE id = ?1 AND owner = ?2 AND due_at > ?3 AND {guard}")
+pub(crate) static EXPIRE: Change = Change::written("attempts", |d| {
+    let guard = keyed_guard(d, &ATTEMPT, AttemptEvent::Renew);
+    ["due_at = ?3".into(), format!("id = ?1 AND owner = ?2 AND due_at > ?3 AND {guard}")]
 });
 
 /// Leases are counted over live runs only, so that no finished attempt is touched.
-pub(crate) static OPEN: Sql = Sql::new(|| {
+pub(crate) static OPEN: Sql = Sql::new(|d| {
     let guard = guard(&ATTEMPT, AttemptEvent::Renew);
     format!(
         "SELECT id, host, pid, regions, node, remote, (
-             SELECT count(*) FROM runs r CROSS JOIN attempts a INDEXED BY attempts_running ON a.run_id = r.id AND a.{guard}
-             WHERE r.ended_at IS NULL AND a.owner = sessions.id),
-         started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id"
+             SELECT count(*) FROM runs r {} WHERE r.ended_at IS NULL AND a.owner = sessions.id),
+         started_at, beat_at, ended_at FROM sessions WHERE ended_at IS NULL ORDER BY id",
+        d.each_by_index("attempts", "a", "attempts_running", &format!("a.run_id = r.id AND a.{guard}"))
     )
 });
+
+pub(crate) static BEGIN: NewRows = NewRows::new(
+    "sessions",
+    "id, host, pid, regions, remote, started_at, beat_at, ended_at, node",
+    "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9",
+)
+.or_replace("id", &["host", "pid", "regions", "remote", "node", "started_at", "beat_at", "ended_at"]);
 
 pub(crate) fn open_session(tx: &Connection, session: &Session) -> Result<()> {
     let (regions, remote) = (Json::of(&session.regions), session.remote.as_ref().map(Json::of));
     let node = session.node.as_ref().map(Json::of);
-    tx.prepare_cached(
-        "INSERT INTO sessions (id, host, pid, regions, remote, started_at, beat_at, ended_at, node) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) ON CONFLICT (id) DO UPDATE SET host = excluded.host, \
-         pid = excluded.pid, regions = excluded.regions, remote = excluded.remote, node = excluded.node, \
-         started_at = excluded.started_at, beat_at = excluded.beat_at, ended_at = excluded.ended_at",
-    )?
-    .execute(params![
+    tx.prepare_cached(&BEGIN)?.execute(params![
         session.id.0,
         session.host,
         session.pid,
@@ -105,7 +109,7 @@ fn node(tx: &Connection, id: SessionId) -> Result<Option<ServingNode>> {
     Ok(stmt.query_row([id.0], |row| Cells::of(row).maybe_parsed(Json::parse)).optional()?.flatten())
 }
 
-pub(crate) static ELSEWHERE: Sql = Sql::new(|| {
+pub(crate) static ELSEWHERE: Sql = Sql::new(|_| {
     let dispatching = RunState::ALL.iter().filter(|state| state.dispatches()).map(|state| format!("'{state}'"));
     format!(
         "SELECT {} FROM runs r JOIN sessions s ON s.id = r.coordinator \

@@ -7,6 +7,7 @@ use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::store::{NewLog, StoreError, Submission, Submitted};
 use windrow_model::{JobId, Json, RunId, Time};
 
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, OptionalExtension, named_params, params};
 use crate::sql::lock;
@@ -14,6 +15,9 @@ use crate::sql::table::jobs;
 use crate::sql::table::journal;
 
 pub(crate) const SUBMITTED_BEFORE: &str = "SELECT job_id, id FROM runs WHERE workspace = ?1 AND idempotency_key = ?2";
+
+pub(crate) static KEEP_SPEC: Sql =
+    Sql::new(|d| format!("INSERT INTO specs (hash, body) VALUES (?1, ?2){}", d.or_ignore("hash")));
 
 pub(crate) fn submit(tx: &Connection, s: &Submission, now: Time) -> Result<Submitted> {
     if let Some(first) = submitted_before(tx, s)? {
@@ -24,8 +28,7 @@ pub(crate) fn submit(tx: &Connection, s: &Submission, now: Time) -> Result<Submi
         Some(job) => (job.id, restart_job(tx, job, s, now)?),
         None => (start_job(tx, s, now)?, 1),
     };
-    tx.prepare_cached("INSERT INTO specs (hash, body) VALUES (?1, ?2) ON CONFLICT (hash) DO NOTHING")?
-        .execute(params![s.spec_hash, s.spec.as_str()])?;
+    tx.prepare_cached(&KEEP_SPEC)?.execute(params![s.spec_hash, s.spec.as_str()])?;
     insert_run(tx, job, no, s, now)?;
     journal::emit(tx, job, s.run, event::RUN_SUBMITTED, &event::submitted(no, s.mode, &s.actor), now)?;
     let message = format!("run {no} submitted ({})", s.mode);

@@ -3,35 +3,34 @@
 
 use windrow_model::state::{ATTEMPT, AttemptEvent};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
+use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Cell, Connection, OptionalExtension, params};
-use crate::sql::codes::{Sql, goal_code, guard};
+use crate::sql::codes::{goal_code, guard, keyed_guard};
 use crate::sql::lock;
 
-pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|| {
+pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|_| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
     format!(
         "SELECT run_id, id FROM attempts WHERE {guard} AND resource = ?1 AND run_id > ?2 ORDER BY run_id, id LIMIT 1"
     )
 });
-pub(crate) static UNBLOCK: Sql = Sql::new(|| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Unblock), guard(&ATTEMPT, AttemptEvent::Unblock));
-    format!("UPDATE attempts SET state = {goal} WHERE id = ?1 AND {guard}")
+pub(crate) static UNBLOCK: Change = Change::written("attempts", |d| {
+    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Unblock), keyed_guard(d, &ATTEMPT, AttemptEvent::Unblock));
+    [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
 
 /// Whether an attempt waits for the resource. A row of `stripes` carries the answer, so that this can be asked about a set.
-static AWAITED: Sql = Sql::new(|| {
+pub(crate) static AWAITED: Lookup = Lookup::written(|_| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
-    format!(
-        "SELECT s.id FROM stripes s WHERE s.id = ?2 AND EXISTS (SELECT 1 FROM attempts a WHERE a.{guard} AND a.resource = ?1)"
-    )
+    let awaited = format!("EXISTS (SELECT 1 FROM attempts a WHERE a.{guard} AND a.resource = ?1)");
+    ["s.id".into(), "stripes s".into(), format!("s.id = ?2 AND {awaited}"), String::new()]
 });
 
 /// Whoever frees one holds them all (`lock::resources`).
 pub(crate) fn free(tx: &Connection, resources: &[String]) -> Result<()> {
-    if !tx.is_shared() {
-        return resources.iter().try_for_each(|resource| free_one(tx, resource));
-    }
     let mut awaited = Vec::new();
     let asked = resources.iter().map(|resource| [Cell::Text(resource), Cell::Int(lock::RESOURCES)]);
     tx.query_many(&AWAITED, &asked.collect::<Vec<_>>(), |n, _| {

@@ -4,10 +4,14 @@
 use windrow_model::limit::Wait;
 use windrow_model::{Json, RunId, SessionId, Time};
 
+use crate::backend::NewRows;
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection};
 use crate::sql::cells::Cells;
 use crate::sql::verb::sessions;
+
+pub(crate) static NEW: NewRows =
+    NewRows::new("waits", "session_id, run_id, resource, items, hold, until", "?1, ?2, ?3, ?4, ?5, ?6");
 
 pub(crate) fn note_waits(tx: &Connection, session: SessionId, waits: &[Wait]) -> Result<()> {
     tx.lock("sessions", [session.0])?;
@@ -19,8 +23,7 @@ pub(crate) fn note_waits(tx: &Connection, session: SessionId, waits: &[Wait]) ->
         let until = wait.until.map_or(Cell::Null, |until| Cell::Int(until.0));
         [session, run, Cell::Text(&wait.resource), items, Cell::Text(hold.as_str()), until]
     });
-    let sql = "INSERT INTO waits (session_id, run_id, resource, items, hold, until) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    expect_rows(tx.execute_many(sql, &rows.collect::<Vec<_>>())?, waits.len(), "waits")
+    expect_rows(tx.execute_many(&NEW, &rows.collect::<Vec<_>>())?, waits.len(), "waits")
 }
 
 pub(crate) fn forget(tx: &Connection, session: SessionId) -> Result<()> {

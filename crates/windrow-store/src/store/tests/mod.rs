@@ -70,7 +70,7 @@ async fn claimed(store: &SqliteStore, n: u64) -> (Ticket, Vec<Claimed>) {
     store.submit(submission(1), NOW).await.unwrap();
     let scope = Scope { only: None, regions: Vec::new() };
     let held = store
-        .admit(Admission { session: SESSION, scope, places: 1, quota: Quota::default(), lease_ms: LEASE_MS }, NOW)
+        .admit(Admission { session: SESSION, scope, slots: 1, quota: Quota::default(), lease_ms: LEASE_MS }, NOW)
         .await
         .unwrap();
     let ticket = held[0].ticket;

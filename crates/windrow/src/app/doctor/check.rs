@@ -1,4 +1,4 @@
-//! One finding and what to do about it.
+//! One finding and its remedy.
 
 use serde::Serialize;
 

@@ -1,5 +1,5 @@
-//! Whether every job that is unfinished or will start by itself can be prepared here: variables, secrets
-//! and files that it names are there. Nothing is called.
+//! Whether every unfinished or scheduled job can be prepared here: its variables, secrets and files exist. Nothing is
+//! called.
 
 use windrow_model::store::JobFilter;
 
@@ -13,9 +13,9 @@ const MOST: usize = 200;
 pub async fn check(app: &App) -> Result<Check> {
     let (looked_at, troubles) = troubles(app).await?;
     if troubles.is_empty() {
-        return Ok(Check::ok(NAME, format!("{looked_at} unfinished or scheduled, and all they name is there")));
+        return Ok(Check::ok(NAME, format!("{looked_at} unfinished or scheduled, all credentials and files found")));
     }
-    let remedy = "set what is missing where the server is started, or with `windrow secrets set NAME`";
+    let remedy = "set it in the environment of the server, or with `windrow secrets set NAME`";
     Ok(Check::failure(NAME, troubles.join("; "), remedy))
 }
 

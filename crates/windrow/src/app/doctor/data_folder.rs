@@ -1,4 +1,4 @@
-//! The data folder: whether it can be written, how much room is left, and on what it lies.
+//! The data directory: permissions, free space, file system.
 
 use std::path::{Path, PathBuf};
 
@@ -27,8 +27,9 @@ pub fn check(options: &GlobalOptions) -> Vec<Check> {
     let place = nearest_existing(&options.data);
     let shown = options.data.display();
     if let Err(error) = tempfile::NamedTempFile::new_in(&place) {
-        let remedy = format!("let this user write in {}, or choose another folder with --data DIR", place.display());
-        return vec![Check::failure(NAME, format!("{shown} cannot be written: {error}"), remedy)];
+        let remedy =
+            format!("make {} writable for this user, or choose another directory with --data DIR", place.display());
+        return vec![Check::failure(NAME, format!("{shown} is not writable: {error}"), remedy)];
     }
     vec![space(&place, &shown.to_string()), kind(&place)]
 }
@@ -43,7 +44,7 @@ fn space(place: &Path, shown: &str) -> Check {
     let Ok(stat) = statvfs(place) else { return Check::ok(NAME, shown) };
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
     let finding = format!("{shown}: {} MiB free", free / MIB);
-    let remedy = "make room: `windrow jobs clean-up` deletes what ended long ago";
+    let remedy = "free space, e.g. with `windrow jobs clean-up`";
     match free {
         ..TOO_LITTLE => Check::failure(NAME, finding, remedy),
         TOO_LITTLE..LITTLE => Check::warning(NAME, finding, remedy),
@@ -55,8 +56,8 @@ fn kind(place: &Path) -> Check {
     let number = statfs(place).map(|stat| u64::from(stat.f_type as u32)).unwrap_or_default();
     match REMOTE.iter().find(|(known, _)| *known == number) {
         Some((_, name)) => {
-            let finding = format!("it lies on {name}, where SQLite's locks may not hold");
-            Check::warning("file system", finding, "put the data on a local disk")
+            let finding = format!("the data is on {name}, where SQLite's locks are unreliable");
+            Check::warning("file system", finding, "move the data to a local disk")
         }
         None => Check::ok("file system", "local"),
     }

@@ -1,4 +1,4 @@
-//! The database: whether it opens, is whole, and is one that this program understands.
+//! The database: whether it opens, passes the integrity check, and has a known schema.
 
 use windrow_model::Time;
 use windrow_store::sqlite::{Examination, examine as look_at};
@@ -18,15 +18,16 @@ pub fn examine(data: &DataDir, patient: &Patient<'_>) -> Result<Examination, Che
     let found = look_at(&data.database(), patient.now, Time(patient.now.0 - PATIENCE_MS));
     found.map_err(|error| {
         let remedy =
-            "check the permissions of the data folder; if it is damaged, restore a backup: windrow restore FILE";
+            "check the permissions of the data directory; if it is damaged, restore a backup: windrow restore FILE";
         Check::failure(NAME, error.to_string(), remedy)
     })
 }
 
 pub fn judge(found: &Examination, patient: &Patient<'_>) -> Vec<Check> {
     if !found.damage.is_empty() {
-        let remedy = "stop what runs, keep the folder, and restore a backup elsewhere: windrow --data NEW restore FILE";
-        return vec![Check::failure(NAME, format!("it is damaged: {}", found.damage.join("; ")), remedy)];
+        let remedy =
+            "stop all processes, keep the directory, and restore a backup elsewhere: windrow --data NEW restore FILE";
+        return vec![Check::failure(NAME, format!("damaged: {}", found.damage.join("; ")), remedy)];
     }
     let versions = format!("schema {} of {}", found.version, found.known);
     if found.version > found.known {
@@ -34,13 +35,13 @@ pub fn judge(found: &Examination, patient: &Patient<'_>) -> Vec<Check> {
     }
     let size = |file: &str| std::fs::metadata(patient.options.data.join(file)).map_or(0, |meta| meta.len());
     let (whole, log) = (size("windrow.db"), size("windrow.db-wal"));
-    let finding = format!("whole, {versions}, {} MiB and {} MiB of log", whole / MIB, log / MIB);
+    let finding = format!("integrity check passed, {versions}, {} MiB and {} MiB of log", whole / MIB, log / MIB);
     let mut checks = vec![match found.is_current() {
         true => Check::ok(NAME, finding),
-        false => Check::warning(NAME, finding, "any other command brings it up to date; make a backup before"),
+        false => Check::warning(NAME, finding, "any other command migrates it; make a backup first"),
     }];
     if log > LARGE_LOG {
-        let remedy = "end what has been reading for long (an export, a copy), or start the server anew";
+        let remedy = "end long reads (an export, a copy), or restart the server";
         checks.push(Check::warning(NAME, format!("its log has grown to {} MiB", log / MIB), remedy));
     }
     checks

@@ -1,4 +1,4 @@
-//! The health checks (I10), as a server makes them all the time: what stands still though it should move.
+//! The health checks (I10), as a server makes them all the time: stalled runs.
 
 use windrow_model::Time;
 use windrow_model::health::{Finding, HealthThresholds};
@@ -15,7 +15,7 @@ pub async fn check(app: &App, now: Time) -> Result<Check> {
 
 fn judge(findings: &[Finding]) -> Check {
     let ill: Vec<&Finding> = findings.iter().filter(|finding| finding.count > 0).collect();
-    let Some(first) = ill.first() else { return Check::ok(NAME, "nothing stands still that should move") };
+    let Some(first) = ill.first() else { return Check::ok(NAME, "no stalled runs") };
     let counts: Vec<String> =
         ill.iter().map(|finding| format!("{}.count is {}", finding.check, finding.count)).collect();
     Check::warning(NAME, counts.join(", "), first.check.remedy())

@@ -1,4 +1,4 @@
-//! What the operating system allows this process.
+//! Limits of the operating system.
 
 use rustix::process::{Resource, getrlimit};
 
@@ -15,7 +15,7 @@ pub fn open_files() -> Check {
     let remedy = format!("raise it: `ulimit -n {ENOUGH}`, or LimitNOFILE={ENOUGH} in the systemd unit");
     match limit {
         ..FEW => Check::failure(NAME, finding, remedy),
-        FEW..ENOUGH => Check::warning(NAME, format!("{finding}; enough for small runs"), remedy),
+        FEW..ENOUGH => Check::warning(NAME, format!("{finding}; enough for small runs only"), remedy),
         _ => Check::ok(NAME, finding),
     }
 }

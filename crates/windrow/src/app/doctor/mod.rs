@@ -1,5 +1,4 @@
-//! Checks everything that has to be right for Windrow to work, and says what to do about what is not.
-//! One file per thing that is looked at; nothing is repaired here.
+//! Diagnoses the installation and suggests fixes. One file per check; nothing is repaired here.
 
 mod check;
 mod clock;
@@ -27,7 +26,7 @@ use crate::node::config;
 use crate::node::data_dir::DataDir;
 use crate::node::options::GlobalOptions;
 
-/// What a doctor may look at.
+/// What the checks read.
 pub struct Patient<'a> {
     pub options: &'a GlobalOptions,
     pub now: Time,
@@ -35,8 +34,7 @@ pub struct Patient<'a> {
     pub listen: String,
 }
 
-/// All checks, in the order in which one depends on the other. `config` is what was wrong with the
-/// config file.
+/// All checks, in the order of their dependencies. `config` is the error of the config file, if any.
 pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Error>) -> Vec<Check> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
     let patient = Patient { options, now: Time(now), listen };
@@ -51,7 +49,7 @@ pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Er
     }
     let found = match DataDir::existing(&options.data) {
         Ok(data) => database::examine(&data, &patient),
-        Err(_) => Err(Check::ok("database", "none yet; the first run makes it")),
+        Err(_) => Err(Check::ok("database", "none yet; created by the first run")),
     };
     match found {
         Err(check) => checks.extend([clock::check(&patient, None), master_key::check(&patient, &[]), check]),
@@ -70,9 +68,9 @@ pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Er
     checks
 }
 
-/// What only the open database can tell.
+/// Checks that need the open database.
 async fn inside(patient: &Patient<'_>) -> Vec<Check> {
-    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "see to the database first");
+    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "fix the database first");
     let app = match App::open(patient.options).await {
         Ok(app) => app,
         Err(error) => return vec![unreadable("jobs", error)],
@@ -81,7 +79,7 @@ async fn inside(patient: &Patient<'_>) -> Vec<Check> {
 }
 
 async fn inside_of(app: &App, patient: &Patient<'_>) -> Vec<Check> {
-    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "see to the database first");
+    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "fix the database first");
     let health = health::check(app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
     let jobs = credentials::check(app).await.unwrap_or_else(|error| unreadable("jobs", error));
     vec![health, jobs]
@@ -90,12 +88,12 @@ async fn inside_of(app: &App, patient: &Patient<'_>) -> Vec<Check> {
 fn config_file(options: &GlobalOptions, trouble: Option<&Error>) -> Check {
     let named = options.config.clone().unwrap_or_else(|| config::USUAL.into());
     match trouble {
-        None if named.is_file() => Check::ok("config", format!("{} is in order", named.display())),
-        None => Check::ok("config", "no file; all is default, flag or variable"),
+        None if named.is_file() => Check::ok("config", format!("{} is valid", named.display())),
+        None => Check::ok("config", "no file, using defaults"),
         Some(error) => Check::failure(
             "config",
             error.render().trim(),
-            "correct the file; `windrow config show` tells its settings",
+            "correct the file; `windrow config show` lists the settings",
         ),
     }
 }

@@ -1,4 +1,4 @@
-//! How old the bundled table of prices is, and whether the file that goes before it can be read.
+//! The age of the bundled price table, and whether the price file can be read.
 
 use windrow_jobfile::Environment;
 use windrow_jobfile::prices::{DATED, PriceList, Prices};
@@ -12,17 +12,17 @@ const MONTHS: i64 = 12;
 pub fn check(patient: &Patient<'_>) -> Check {
     let environment: Environment = patient.options.environment();
     if let Err(wrong) = Prices::new(PriceList::new(), &environment) {
-        return Check::failure(NAME, wrong, "correct the file, or name another with --prices FILE");
+        return Check::failure(NAME, wrong, "correct the file, or pass another with --prices FILE");
     }
     let today = windrow_wire::Timestamp::from(patient.now).to_string();
     let age = month(&today).zip(month(DATED)).map_or(0, |(now, then)| now - then);
     let own = patient.options.prices.as_ref().map(|path| format!("{} and ", path.display())).unwrap_or_default();
-    let finding = format!("{own}our table of {DATED}");
+    let finding = format!("{own}bundled table of {DATED}");
     match age > MONTHS && patient.options.prices.is_none() {
         true => Check::warning(
             NAME,
             format!("{finding}, {age} months old: costs may be wrong"),
-            "use a newer windrow, or name a file of prices with --prices FILE",
+            "use a newer version of windrow, or pass a price file with --prices FILE",
         ),
         false => Check::ok(NAME, finding),
     }

@@ -1,4 +1,4 @@
-//! The Redis that nodes may have beside their database. Nothing depends on it.
+//! The optional Redis of nodes that share a database.
 
 use windrow_store::redis::Link;
 
@@ -10,13 +10,13 @@ const NAME: &str = "redis";
 pub async fn check(options: &GlobalOptions) -> Option<Check> {
     let url = options.redis.as_ref()?;
     if options.database.is_none() {
-        let found = "it is for nodes that share a database, and this one has its own; it is not used";
-        return Some(Check::warning(NAME, found, "set --database too, or leave --redis and WINDROW_REDIS_URL out"));
+        let found = "ignored without a shared database";
+        return Some(Check::warning(NAME, found, "set --database too, or leave out --redis and WINDROW_REDIS_URL"));
     }
     let redis = match Link::open(url) {
         Ok(redis) => redis,
         Err(error) => {
-            let remedy = "write --redis like redis://host:6379, or rediss://:password@host:6379 for TLS";
+            let remedy = "use e.g. --redis redis://host:6379, or rediss://:password@host:6379 for TLS";
             return Some(Check::failure(NAME, error.to_string(), remedy));
         }
     };
@@ -24,7 +24,7 @@ pub async fn check(options: &GlobalOptions) -> Option<Check> {
         Ok(()) => Check::ok(NAME, format!("{} answers", redis.place())),
         Err(error) => Check::warning(
             NAME,
-            format!("{} is away, and the work goes on without it, slower: {error}", redis.place()),
+            format!("{} is unreachable; nodes work without it, slower: {error}", redis.place()),
             "check host, password and TLS of --redis",
         ),
     })

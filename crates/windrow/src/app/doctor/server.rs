@@ -1,4 +1,4 @@
-//! Whether a server answers where one would listen. None is no fault: it need not run.
+//! Whether a server responds at the listen address. It need not run.
 
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ pub async fn check(patient: &Patient<'_>) -> Check {
     };
     match timeout(PATIENCE, ask(connection, address)).await {
         Ok(Ok(answer)) if answer.starts_with("HTTP/1.") && answer.contains(" 200 ") => {
-            Check::ok(NAME, format!("answers on {address}"))
+            Check::ok(NAME, format!("listening on {address}"))
         }
         Ok(Ok(answer)) if answer.starts_with("HTTP/1.") => {
             let line = answer.lines().next().unwrap_or_default().to_owned();
-            let finding = format!("the server on {address} cannot work now: {line}");
+            let finding = format!("the server on {address} is not ready: {line}");
             Check::failure(NAME, finding, format!("see http://{address}/api/v1/health"))
         }
-        Ok(_) => Check::ok(NAME, format!("something listens on {address} that does not speak plain HTTP (TLS?)")),
+        Ok(_) => Check::ok(NAME, format!("{address} does not speak plain HTTP (TLS?)")),
         Err(_) => {
-            let finding = format!("the server on {address} takes connections and does not answer");
-            Check::failure(NAME, finding, "start it anew; nothing is lost")
+            let finding = format!("the server on {address} accepts connections but does not respond");
+            Check::failure(NAME, finding, "restart it; finished work is kept")
         }
     }
 }

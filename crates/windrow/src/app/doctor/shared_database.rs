@@ -1,4 +1,4 @@
-//! A database that nodes share: whether it answers and is one that this program understands, and which nodes live.
+//! A shared database: whether it is reachable, its schema is known, and which nodes live.
 
 use windrow_model::Time;
 
@@ -24,7 +24,7 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
             return vec![Check::failure(NAME, format!("{}: {}", place(url), error.one_line()), remedy)];
         }
     };
-    let mut checks = vec![Check::ok(NAME, format!("{} answers, its schema is up to date", place(url)))];
+    let mut checks = vec![Check::ok(NAME, format!("{} is reachable, its schema is up to date", place(url)))];
     match app.store.sessions().await {
         Ok(sessions) => {
             let silent = sessions.iter().filter(|session| session.beat_at < Time(patient.now.0 - SILENT_MS)).count();
@@ -34,17 +34,17 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
                 0 => Check::ok("nodes", format!("{} at work", sessions.len())),
                 n => Check::warning(
                     "nodes",
-                    format!("{n} of {} have been silent for a minute", sessions.len()),
-                    "nothing to do if they were killed: others have taken their work; else look at their logs",
+                    format!("{n} of {} have sent no heartbeat for a minute", sessions.len()),
+                    "if they were killed, other nodes have requeued their items; otherwise see their logs",
                 ),
             });
         }
-        Err(error) => checks.push(Check::failure("nodes", error.to_string(), "see to the database first")),
+        Err(error) => checks.push(Check::failure("nodes", error.to_string(), "fix the database first")),
     }
     checks.extend(transactions(&app).await);
     match app.secret_keys().await {
         Ok(keys) => checks.push(master_key::check(patient, &keys)),
-        Err(error) => checks.push(Check::failure("secrets", error.one_line(), "see to the database first")),
+        Err(error) => checks.push(Check::failure("secrets", error.one_line(), "fix the database first")),
     }
     checks.extend(inside_of(&app, patient).await);
     checks
@@ -57,14 +57,14 @@ async fn transactions(app: &App) -> Option<Check> {
         Ok(Some(old)) if old.open_s >= OLD_S => Check::warning(
             NAME,
             format!(
-                "{} has kept one open for {} minutes: what was changed since cannot be cleaned away, and all gets slower",
+                "{} has had one open for {} minutes: dead rows since then cannot be vacuumed, which slows everything down",
                 old.whose,
                 old.open_s / 60
             ),
-            format!("end it in the program that began it, or by `{}`", old.remedy),
+            format!("end it in the program that opened it, or with `{}`", old.remedy),
         ),
         Ok(_) => Check::ok(NAME, "none is old"),
-        Err(error) => Check::ok(NAME, format!("cannot be seen by this user: {error}")),
+        Err(error) => Check::ok(NAME, format!("not visible to this user: {error}")),
     })
 }
 

@@ -1,5 +1,4 @@
-//! The work in the database: processes that died, runs that nobody moves on, leases that nobody took
-//! back, events that nobody fetches.
+//! The work in the database: dead processes, orphaned runs, expired leases, events that no server deletes.
 
 use windrow_model::state::RunState;
 use windrow_store::sqlite::Examination;
@@ -21,26 +20,26 @@ pub fn checks(found: &Examination, patient: &Patient<'_>) -> Vec<Check> {
     let mut checks = vec![match dead.len() {
         0 => Check::ok("processes", format!("{} at work", living.len())),
         n => {
-            let finding = format!("{n} died without saying goodbye and still hold their work; {} live", living.len());
-            Check::warning("processes", finding, "nothing to do: the next command or server takes it from them")
+            let finding = format!("{n} died and still hold items; {} live", living.len());
+            Check::warning("processes", finding, "nothing to do: the next command or server requeues them")
         }
     }];
     checks.push(runs(found, alive));
     checks.push(match found.expired_leases {
-        0 => Check::ok("leases", "none overdue"),
+        0 => Check::ok("leases", "no expired leases"),
         n if alive => {
-            let finding = format!("{n} item(s) have been overdue for a minute, though a process is at work");
-            Check::warning("leases", finding, "look at `windrow jobs why JOB`; start the server anew if it is stuck")
+            let finding = format!("{n} item(s) have had expired leases for a minute, though a process is running");
+            Check::warning("leases", finding, "see `windrow jobs why JOB`; restart the server if it is stuck")
         }
         n => Check::warning(
             "leases",
-            format!("{n} item(s) are held by nobody who lives"),
-            "start a server, or run the job file again: they go on by themselves",
+            format!("{n} item(s) are held by dead processes"),
+            "start a server, or run the job file again to resume them",
         ),
     });
     checks.push(match found.outbox {
         waiting if waiting > BACKLOG => {
-            Check::warning("events", format!("{waiting} are kept"), "start a server: it forgets what is old")
+            Check::warning("events", format!("{waiting} are kept"), "start a server, which deletes old events")
         }
         waiting => Check::ok("events", format!("{waiting} are kept")),
     });
@@ -56,15 +55,15 @@ fn runs(found: &Examination, alive: bool) -> Check {
         .collect();
     let paused = found.orphans.len() - waiting.len();
     if waiting.is_empty() {
-        return Check::ok("runs", format!("none is left lying; {paused} paused"));
+        return Check::ok("runs", format!("no orphaned runs; {paused} paused"));
     }
     let names = waiting.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
     let more = waiting.len().saturating_sub(SHOWN);
     let names = if more > 0 { format!("{names} and {more} more") } else { names };
-    let finding = format!("{} unfinished and nobody works on them: {names}", waiting.len());
+    let finding = format!("{} unfinished without a process: {names}", waiting.len());
     match alive {
         // They may just wait for a place.
         true => Check::ok("runs", format!("{finding} yet")),
-        false => Check::warning("runs", finding, "`windrow serve` goes on with all of them"),
+        false => Check::warning("runs", finding, "resume all of them with `windrow serve`"),
     }
 }

@@ -1,5 +1,5 @@
-//! A run that is over, for CI, for a pull request, for a program: one text in one of three formats,
-//! written piece by piece, so that a run of any size needs no more memory than a page of it.
+//! Reports of finished runs for CI, pull requests and programs, in three formats. They are streamed, so that a run of any
+//! size needs the memory of one page.
 
 mod junit;
 mod markdown;

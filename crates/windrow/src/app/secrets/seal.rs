@@ -1,5 +1,5 @@
-//! ChaCha20-Poly1305 with a random nonce. Workspace and name are associated data: a sealed value that
-//! is moved to another name does not open.
+//! ChaCha20-Poly1305 with a random nonce. Workspace and name are associated data: a value that is moved to another name
+//! cannot be decrypted.
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
@@ -30,7 +30,7 @@ impl Owner<'_> {
 
 pub fn seal(key: &MasterKey, owner: Owner<'_>, value: &str, actor: &str, now: Time) -> Result<SealedSecret> {
     let mut nonce = [0; NONCE_LEN];
-    let failed = |_| Error::new("the secret cannot be sealed", "try again");
+    let failed = |_| Error::new("failed to encrypt the secret", "retry");
     SystemRandom::new().fill(&mut nonce).map_err(failed)?;
     let mut sealed = value.as_bytes().to_vec();
     let nonce_once = Nonce::assume_unique_for_key(nonce);
@@ -49,16 +49,16 @@ pub fn seal(key: &MasterKey, owner: Owner<'_>, value: &str, actor: &str, now: Ti
 pub fn open(key: &MasterKey, secret: &SealedSecret) -> Result<String> {
     if key.id() != secret.key_id {
         let what = format!(
-            "the secret {} was sealed under another master key (id {}, this one has {})",
+            "secret {} was encrypted with another master key (id {}; the id of this one is {})",
             secret.name,
             secret.key_id,
             key.id()
         );
-        return Err(Error::new(what, "bring that master key back, or set the secret again"));
+        return Err(Error::new(what, "restore that master key, or set the secret again"));
     }
     let owner = Owner { workspace: &secret.workspace, name: &secret.name };
     let damaged = || {
-        let what = format!("the secret {} is damaged, or was moved here from another name", secret.name);
+        let what = format!("secret {} is damaged, or was moved from another name", secret.name);
         Error::new(what, "set it again")
     };
     let nonce = Nonce::try_assume_unique_for_key(&secret.nonce).map_err(|_| damaged())?;
@@ -69,7 +69,7 @@ pub fn open(key: &MasterKey, secret: &SealedSecret) -> Result<String> {
 
 fn cipher(key: &MasterKey) -> Result<LessSafeKey> {
     let unbound = UnboundKey::new(&CHACHA20_POLY1305, key.bytes());
-    Ok(LessSafeKey::new(unbound.map_err(|_| Error::new("the master key cannot be used", "check it"))?))
+    Ok(LessSafeKey::new(unbound.map_err(|_| Error::new("invalid master key", "check it"))?))
 }
 
 #[cfg(test)]

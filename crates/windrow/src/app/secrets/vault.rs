@@ -1,5 +1,5 @@
-//! The store of sealed secrets and the key to them. The key is read anew whenever it is needed, so
-//! that a change of it reaches a running server.
+//! Encrypted secrets and their key. The key is read again whenever it is needed, so that a change of it reaches a
+//! running server.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -40,8 +40,8 @@ impl Vault {
     pub async fn delete(&self, workspace: &str, name: &str) -> Result<()> {
         self.store.delete_secret(workspace, name).await.map_err(|error| match error {
             StoreError::NotFound { .. } => {
-                let what = format!("there is no secret {name} in the workspace {workspace}");
-                Error::new(what, "list what there is with `windrow secrets list`").coded(Code::NotFound)
+                let what = format!("secret {name} not found in workspace {workspace}");
+                Error::new(what, "list secrets with `windrow secrets list`").coded(Code::NotFound)
             }
             other => other.into(),
         })
@@ -72,8 +72,8 @@ impl Vault {
             (Some(place), _) => (place.to_owned(), None),
             (None, KeySource::DataFolder(path)) => (next_to(path), Some(path)),
             (None, other) => {
-                let what = format!("the master key comes from {}, which cannot be changed from here", other.describe());
-                return Err(Error::new(what, "name a file for the new key with --new-key FILE"));
+                let what = format!("the master key comes from {}, which windrow cannot change", other.describe());
+                return Err(Error::new(what, "pass a file for the new key with --new-key FILE"));
             }
         };
         let old = self.source.read()?;
@@ -88,7 +88,7 @@ impl Vault {
         if !matches!(done, Ok(true)) {
             let _ = std::fs::remove_file(&target);
             done?;
-            return Err(Error::new("a secret was set meanwhile; nothing was changed", "run it again"));
+            return Err(Error::new("a secret was set in the meantime; nothing was changed", "retry"));
         }
         if let Some(path) = replaces {
             std::fs::rename(&target, path).map_err(|error| unwritable(path, &error))?;
@@ -103,11 +103,11 @@ impl Vault {
                 None => Ok(key),
                 Some((id, count)) => {
                     let what = format!(
-                        "{count} secret(s) are sealed under another master key (id {id}, that of {} is {})",
+                        "{count} secret(s) are encrypted with another master key (id {id}; the id of {} is {})",
                         self.source.describe(),
                         key.id()
                     );
-                    Err(Error::new(what, "bring that master key back, or delete those secrets first"))
+                    Err(Error::new(what, "restore that master key, or delete those secrets first"))
                 }
             },
             None if !used.is_empty() => Err(self.missing(&used[0].0)),
@@ -127,8 +127,8 @@ impl Vault {
     }
 
     fn missing(&self, id: &str) -> Error {
-        let what = format!("the master key is not there: {} (secrets are sealed under {id})", self.source.describe());
-        Error::new(what, "bring it back, or name it with WINDROW_MASTER_KEY or WINDROW_MASTER_KEY_FILE")
+        let what = format!("master key not found: {} (secrets are encrypted with {id})", self.source.describe());
+        Error::new(what, "restore it, or set WINDROW_MASTER_KEY or WINDROW_MASTER_KEY_FILE")
     }
 }
 
@@ -137,7 +137,7 @@ fn next_to(path: &Path) -> PathBuf {
 }
 
 fn reseal(old: Option<&MasterKey>, new: &MasterKey, secret: &SealedSecret) -> Result<Resealed> {
-    let old = old.ok_or_else(|| Error::new("the master key is not there", "bring it back first"))?;
+    let old = old.ok_or_else(|| Error::new("master key not found", "restore it first"))?;
     let owner = Owner { workspace: &secret.workspace, name: &secret.name };
     let value = seal::open(old, secret)?;
     let new = seal::seal(new, owner, &value, &secret.actor, secret.set_at)?;
@@ -145,25 +145,25 @@ fn reseal(old: Option<&MasterKey>, new: &MasterKey, secret: &SealedSecret) -> Re
 }
 
 fn check(name: &str, value: &str) -> Result<()> {
-    let refuse = |what: String, remedy: String| Err(Error::new(what, remedy).coded(Code::BadRequest));
+    let invalid = |what: String, remedy: String| Err(Error::new(what, remedy).coded(Code::BadRequest));
     if !secret::is_name(name) {
         let remedy = format!("use letters, digits, _ - . and no digit first, at most {} of them", secret::MAX_NAME);
-        return refuse(format!("{name:?} cannot be the name of a secret"), remedy);
+        return invalid(format!("invalid secret name {name:?}"), remedy);
     }
     if value.len() < SHORTEST_SECRET {
-        let what = format!("a secret must have at least {SHORTEST_SECRET} bytes");
-        return refuse(what, "a shorter one could not be told from ordinary words and cut out of results".to_owned());
+        let what = format!("secret is too short (minimum {SHORTEST_SECRET} bytes)");
+        return invalid(what, "shorter values cannot be redacted reliably".to_owned());
     }
     if value.len() > secret::MAX_BYTES || value.contains('\0') {
-        let remedy = format!("give text of at most {} KiB", secret::MAX_BYTES / 1024);
-        return refuse("the value is too long, or is not text".to_owned(), remedy);
+        let remedy = format!("the maximum is {} KiB of text", secret::MAX_BYTES / 1024);
+        return invalid("secret is too long, or is not text".to_owned(), remedy);
     }
     Ok(())
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Error {
-    let what = format!("the master key {} cannot be written: {error}", path.display());
-    Error::new(what, "check that the folder may be written and that no such file is there")
+    let what = format!("cannot write the master key {}: {error}", path.display());
+    Error::new(what, "check the permissions of the directory, and that the file does not exist")
 }
 
 #[cfg(test)]
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(vault.value("other", "A").await.unwrap(), None);
         std::fs::remove_file(folder.path().join("master.key")).unwrap();
         for refused in [vault.value("team", "A").await.err(), set(&vault, "B", "long enough").await.err()] {
-            assert!(refused.unwrap().render().contains("master key is not there"));
+            assert!(refused.unwrap().render().contains("master key not found"));
         }
         MasterKey::generate().unwrap().write(&folder.path().join("master.key")).unwrap();
         assert!(set(&vault, "B", "long enough").await.unwrap_err().render().contains("another master key"));

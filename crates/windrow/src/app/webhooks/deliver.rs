@@ -36,12 +36,12 @@ pub async fn deliver(
     tokio::pin!(closed);
     loop {
         if let Err(error) = send_what_is_due(&hooks, &clock, &sender, &mut out).await {
-            tracing::warn!(%error, "could not look for webhooks to call; trying again");
+            tracing::warn!(%error, "failed to read due webhook deliveries, retrying");
         }
         if swept.elapsed() > SWEEP_EVERY {
             swept = Instant::now();
             if let Err(error) = hooks.sweep_deliveries().await {
-                tracing::warn!(%error, "could not trim the log of webhooks; trying again");
+                tracing::warn!(%error, "failed to trim the webhook log, retrying");
             }
         }
         tokio::select! {
@@ -85,10 +85,10 @@ async fn send(hooks: Arc<dyn HookStore>, clock: Arc<dyn Clock>, sender: Sender, 
     let now = clock.now();
     let decision = decide(answer, delivery.tries, hook.failures, fastrand::f64(), now);
     if let Some(error) = &tried.error {
-        tracing::warn!(webhook = %hook.id, delivery = delivery.id, tries = delivery.tries, error, "not delivered");
+        tracing::warn!(webhook = %hook.id, delivery = delivery.id, tries = delivery.tries, error, "webhook delivery failed");
     }
     // Where this is not heard, the lease ends and the message is sent again, under the same id.
     if let Err(error) = hooks.settle_delivery(&delivery, tried, decision, now).await {
-        tracing::warn!(webhook = %hook.id, %error, "could not note what became of a delivery");
+        tracing::warn!(webhook = %hook.id, %error, "failed to store the outcome of a webhook delivery");
     }
 }

@@ -125,5 +125,6 @@ fn within(what: &str, value: i64, range: std::ops::RangeInclusive<i64>) -> Resul
     if range.contains(&value) {
         return Ok(value);
     }
-    Err(Error::invalid(what, format!("`{what}` must be {} to {}", range.start(), range.end()), ""))
+    let must = format!("`{what}` must be {} to {}", range.start(), range.end());
+    Err(Error::invalid(what, must, "leave it out for the default"))
 }

@@ -21,7 +21,7 @@ pub async fn make(app: &App, hook: HookId, actor: &str, now: Time) -> Result<(St
     let mut bytes = [0; BYTES];
     SystemRandom::new()
         .fill(&mut bytes)
-        .map_err(|_| Error::new("the system gives no random numbers", "try again, or look at its log"))?;
+        .map_err(|_| Error::new("no random numbers from the operating system", "retry"))?;
     let (name, secret) = (format!("{hook}.{}", now.0), format!("{PREFIX}{}", STANDARD.encode(bytes)));
     app.vault().set(WORKSPACE, &name, &secret, actor, now).await?;
     Ok((name, secret))
@@ -31,7 +31,9 @@ pub async fn make(app: &App, hook: HookId, actor: &str, now: Time) -> Result<(St
 pub async fn open(vault: &Vault, hook: &Hook, now: Time) -> Result<Vec<String>> {
     let mut secrets = Vec::new();
     for name in hook.secrets(now) {
-        let lost = || Error::new(format!("the signing secret {name} is not there"), "make a new one: webhooks rotate");
+        let lost = || {
+            Error::new(format!("signing secret {name} not found"), "create a new one with `windrow webhooks rotate`")
+        };
         secrets.push(vault.value(WORKSPACE, name).await?.ok_or_else(lost)?);
     }
     Ok(secrets)
@@ -40,7 +42,7 @@ pub async fn open(vault: &Vault, hook: &Hook, now: Time) -> Result<Vec<String>> 
 /// Forgets one that signs no more; that it is gone already is as good.
 pub async fn forget(app: &App, name: &str) {
     if let Err(error) = app.vault().delete(WORKSPACE, name).await {
-        tracing::debug!(name, ?error, "a signing secret was not deleted");
+        tracing::debug!(name, ?error, "failed to delete a signing secret");
     }
 }
 

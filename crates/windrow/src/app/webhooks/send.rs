@@ -23,14 +23,14 @@ pub struct Sender {
 
 impl Sender {
     pub fn new(app: &App) -> Result<Self> {
-        // An error says that somebody installed one before, which is as good.
+        // An error means that one is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = reqwest::Client::builder()
             // A redirected POST would arrive as a GET, and its target is not the one that was agreed.
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(concat!("windrow/", env!("CARGO_PKG_VERSION")))
             .build();
-        let client = client.map_err(|error| Error::new(format!("no HTTP client: {error}"), "please report this"))?;
+        let client = client.map_err(|error| Error::new(format!("no HTTP client: {error}"), "report this as a bug"))?;
         Ok(Self { client, vault: app.vault() })
     }
 
@@ -97,7 +97,7 @@ fn retry_after_ms(text: &str) -> Option<i64> {
 /// The innermost reason says most; the URL is known.
 fn reason(error: &reqwest::Error) -> String {
     if error.is_timeout() {
-        return "no answer in time".to_owned();
+        return "timed out".to_owned();
     }
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {

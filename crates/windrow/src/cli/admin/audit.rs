@@ -7,34 +7,38 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Who changed what, newest first: over HTTP and by commands, also what was turned away.
+/// Show the audit log
+///
+/// Lists changes made over HTTP and by commands, newest first, including rejected ones.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only what this actor did: the name of a key, or of a user of this machine
+    /// Filter by actor: the name of an API key or of a local user
     #[arg(long)]
     actor: Option<String>,
-    /// Only what was done by callers of this workspace
+    /// Filter by workspace
     #[arg(long)]
     workspace: Option<String>,
-    /// Continue below this entry
-    #[arg(long, value_name = "ID")]
-    before: Option<i64>,
+    /// Cursor printed by the previous page
+    #[arg(long, alias = "before", value_name = "CURSOR")]
+    after: Option<i64>,
+    /// Maximum number of rows
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let Args { actor, workspace, before, limit, json } = args;
-    output::show(&api.audit(AuditFilter { workspace, actor, before, limit }).await?, json);
+    let Args { actor, workspace, after, limit, json } = args;
+    output::show(&api.audit(AuditFilter { workspace, actor, before: after, limit }).await?, json);
     Ok(Exit::Passed)
 }
 
 impl Show for AuditList {
     fn text(&self) -> String {
         if self.entries.is_empty() {
-            return "nothing was changed yet".into();
+            return "No entries.".into();
         }
         let rows = self.entries.iter().map(|entry| {
             vec![
@@ -49,10 +53,10 @@ impl Show for AuditList {
                 entry.address.clone().unwrap_or_default(),
             ]
         });
-        let headings = [">ID", "AT", "WHO", "OPERATION", "RESOURCE", "OUTCOME", "DETAIL", "VIA", "FROM"];
+        let headings = [">ID", "AT", "ACTOR", "OPERATION", "RESOURCE", "OUTCOME", "DETAIL", "VIA", "FROM"];
         let mut text = output::table(&headings, rows.collect());
         if let Some(next) = self.next {
-            text += &format!("\nmore: windrow audit --before {next}\n");
+            text += &format!("\nmore: windrow audit --after {next}\n");
         }
         text
     }

@@ -12,20 +12,21 @@ use crate::node::backup;
 use crate::node::options::GlobalOptions;
 use crate::text;
 
-/// Write everything into one file, while the rest goes on.
+/// Write a backup file while the server keeps running
 ///
-/// The database as it is at one moment, and the folder `files/`: jobs, results, datasets, schedules,
-/// sealed secrets. Nobody waits for it. The file is verified before it is given its name.
+/// Contains a consistent snapshot of the database and the directory `files/`: jobs, results, datasets, schedules
+/// and encrypted secrets. The file is verified before it gets its final name.
 ///
-/// The master key is NOT in it, so that whoever gets the backup cannot open the secrets; keep it
-/// elsewhere, or ask for it with --with-master-key.
+/// The master key is NOT included, so a stolen backup does not expose the secrets. Store the key separately, or
+/// include it with --with-master-key.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The file to write, for example windrow-monday.tar.zst; it must not exist
+    /// Backup file, e.g. windrow-monday.tar.zst; must not exist
     file: PathBuf,
-    /// Put the master key in too: who has the backup can then open the secrets
+    /// Include the master key; the backup then exposes the secrets
     #[arg(long)]
     with_master_key: bool,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -38,7 +39,7 @@ struct Answer {
     /// Of all that is in it, before it was compressed.
     content_bytes: u64,
     master_key: bool,
-    /// Sealed secrets in it.
+    /// Encrypted secrets in it.
     secrets: i64,
 }
 
@@ -70,7 +71,7 @@ fn key_file(options: &GlobalOptions) -> Result<PathBuf> {
     match source.path().filter(|path| path.is_file()) {
         Some(path) => Ok(path.to_owned()),
         None => Err(Error::new(
-            format!("there is no file with the master key: {}", source.describe()),
+            format!("master key file not found: {}", source.describe()),
             "leave out --with-master-key, and keep the key where you have it",
         )),
     }
@@ -81,12 +82,11 @@ impl Show for Answer {
         let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
         let size = format!("{} ({} before compression)", mib(self.bytes), mib(self.content_bytes));
         let key = match (self.master_key, self.secrets) {
-            (true, _) => "with the master key: keep this file as safe as the secrets themselves".to_owned(),
-            (false, 0) => "no secrets are in it".to_owned(),
-            (false, n) => format!(
-                "{} sealed; the master key is not in it, so keep that too, elsewhere",
-                text::plural(n, "secret")
-            ),
+            (true, _) => "master key included: protect this file like the secrets themselves".to_owned(),
+            (false, 0) => "none".to_owned(),
+            (false, n) => {
+                format!("{}, encrypted; the master key is not in it, so store it separately", text::plural(n, "secret"))
+            }
         };
         output::facts(&[
             ("backup", self.file.display().to_string()),

@@ -14,12 +14,13 @@ use crate::node::config::ConfigFile;
 use crate::node::config::Setting;
 use crate::node::config::settings;
 
-/// Every setting, its value, and where that comes from.
+/// Show every setting, its value and its source
 ///
-/// A flag comes before a variable, a variable before the config file, the file before the default. The
-/// file is the one that --config or WINDROW_CONFIG names, or windrow.toml in the current folder.
+/// A flag takes precedence over a variable, a variable over the config file, the file over the default. The config
+/// file is the one given by --config or WINDROW_CONFIG, or windrow.toml in the current directory.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }

@@ -1,28 +1,37 @@
 //! `windrow doctor`
 
 use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::ops::Not;
 
 use clap::CommandFactory;
 use serde::Serialize;
 
 use crate::app::doctor::{self, Check, Grade};
 use crate::cli::Cli;
-use crate::cli::view::output::{self, Show};
+use crate::cli::view::output;
 use crate::error::{Error, Exit, Result};
-use crate::node::config;
-use crate::node::config::ConfigFile;
+use crate::node::config::{self, ConfigFile};
 use crate::node::options::GlobalOptions;
+use crate::text::{self, style};
 
-/// Check everything that has to be right, and say what to do about what is not.
+/// Diagnose the installation and suggest fixes
 ///
-/// Looks at the config file, the data folder, the database, the clock, the master key, the limits of the
-/// system, unfinished work, what jobs need, prices, and the server. Repairs nothing but what every
-/// command does when it opens the data. Ends with 1 if something does not work.
+/// Checks the config file, the data directory, the database, the clock, the master key, system limits, unfinished
+/// runs, the requirements of jobs, prices and the server. Changes nothing beyond what every command does when it
+/// opens the data. The exit code is 1 if a check failed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// List passed checks, too
+    #[arg(long, short)]
+    verbose: bool,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
+
+/// Passed checks shown on a terminal beside a problem.
+const SHOWN: usize = 4;
 
 #[derive(Serialize)]
 struct Answer {
@@ -35,7 +44,10 @@ pub async fn perform(options: &GlobalOptions, args: Args, config: Option<&Error>
     let listen = listen_address().unwrap_or_default();
     let checks = doctor::examine(options, listen, config).await;
     let grade = checks.iter().map(|check| check.grade).max().unwrap_or(Grade::Ok);
-    output::show(&Answer { grade, checks }, args.json);
+    match args.json {
+        true => output::print_json(&Answer { grade, checks }),
+        false => output::print(&text(&checks, args.verbose || std::io::stdout().is_terminal().not())),
+    }
     Ok(if grade == Grade::Failure { Exit::Error } else { Exit::Passed })
 }
 
@@ -49,18 +61,36 @@ fn listen_address() -> Option<String> {
     Some(listen.to_string_lossy().into_owned())
 }
 
-impl Show for Answer {
-    fn text(&self) -> String {
-        let width = self.checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-        let line = |check: &Check| {
-            let remedy = check.remedy.as_ref().map(|remedy| format!("{:10}do: {remedy}\n", "")).unwrap_or_default();
-            format!("{:<9} {:<width$}  {}\n{remedy}", check.grade, check.name, check.finding)
+/// Problems last; a terminal shows only the first passed checks unless all are wanted.
+fn text(checks: &[Check], all: bool) -> String {
+    let width = checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
+    let of = |grade| checks.iter().filter(move |check| check.grade == grade);
+    let passed = of(Grade::Ok).count();
+    let shown = if all || passed == checks.len() { passed } else { SHOWN.min(passed) };
+    let line = |check: &Check| {
+        let sign = match check.grade {
+            Grade::Ok => style::green(style::OK),
+            Grade::Warning => style::yellow(style::WARNING),
+            Grade::Failure => style::red(style::FAILED),
         };
-        let all: String = self.checks.iter().map(line).collect();
-        let count = |grade| self.checks.iter().filter(|check| check.grade == grade).count();
-        match (count(Grade::Failure), count(Grade::Warning)) {
-            (0, 0) => format!("{all}\nall is well"),
-            (failures, warnings) => format!("{all}\n{failures} failure(s), {warnings} warning(s)"),
+        let help = |remedy: &String| format!("{:width$}    {} {remedy}\n", "", style::cyan("help:"));
+        let help = check.remedy.as_ref().map(help).unwrap_or_default();
+        format!("{sign} {:<width$}  {}\n{help}", check.name, check.finding)
+    };
+    let page: String =
+        of(Grade::Ok).take(shown).chain(of(Grade::Warning)).chain(of(Grade::Failure)).map(line).collect();
+    let hidden = match passed - shown {
+        0 => String::new(),
+        hidden => format!(" ({hidden} passed checks hidden; --verbose shows them)"),
+    };
+    let total = checks.len();
+    match (of(Grade::Failure).count(), of(Grade::Warning).count()) {
+        (0, 0) => format!("{page}All {total} checks passed."),
+        (0, warnings) => format!("{page}{} in {total} checks{hidden}", text::plural(warnings as i64, "warning")),
+        (failures, 0) => format!("{page}{failures} of {total} checks failed{hidden}"),
+        (failures, warnings) => {
+            let warnings = text::plural(warnings as i64, "warning");
+            format!("{page}{failures} of {total} checks failed, {warnings}{hidden}")
         }
     }
 }

@@ -10,22 +10,24 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Make a key for the server. Its secret is shown only this once: it goes to stdout, alone.
+/// Create an API key; it is printed once
 ///
-/// From the first key on, every request needs one. A running server notices within a second.
+/// The key is the only line on stdout. Once a key exists, every request needs one. A running server applies the
+/// change within a second.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Who acts with it, in every log
+    /// Name of the key, recorded as the actor in logs
     name: String,
-    /// viewer reads; operator also starts and steers jobs, sends rows, imports; admin also keeps keys and secrets
+    /// Role: viewer reads; operator also runs jobs and imports data; admin also manages keys and secrets
     #[arg(long, value_parser = role)]
     role: Role,
-    /// The only workspace it may use; all without it
+    /// Restrict the key to this workspace [default: all]
     #[arg(long)]
     workspace: Option<String>,
-    /// How long it lets somebody in: 90d, 2w, 12h; for ever without it
+    /// Lifetime, e.g. 90d, 2w, 12h [default: unlimited]
     #[arg(long, value_name = "DURATION", value_parser = keys::lifetime_ms)]
     expires: Option<i64>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -43,11 +45,13 @@ pub async fn perform(context: Context, args: Args) -> Result<Exit> {
     output::print(&secret);
     let workspace = key.workspace.as_deref().map_or("all workspaces".to_owned(), |name| format!("workspace {name}"));
     let end = key.expires_at.map_or(String::new(), |at| format!(", until {at}"));
-    eprintln!("made {} ({}, {workspace}{end}); it is not shown again", key.name, key.role);
-    eprintln!("use it: curl -H \"Authorization: Bearer $KEY\" …");
+    output::say(&format!(
+        "Created API key {:?} ({}, {workspace}{end}). Copy it now; it is not shown again.",
+        key.name, key.role
+    ));
     Ok(Exit::Passed)
 }
 
 fn role(text: &str) -> std::result::Result<Role, String> {
-    text.parse().map_err(|_| "write viewer, operator or admin".to_owned())
+    text.parse().map_err(|_| "must be viewer, operator or admin".to_owned())
 }

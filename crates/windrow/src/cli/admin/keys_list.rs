@@ -6,9 +6,10 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// All keys, also those that let nobody in any more. Secrets are not kept, so they cannot be listed.
+/// List API keys, including expired and revoked ones
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -21,7 +22,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for KeyList {
     fn text(&self) -> String {
         if self.keys.is_empty() {
-            return "no keys; make one with `windrow keys create NAME --role operator`".into();
+            return "No API keys yet. Create one with: windrow keys create NAME --role operator".into();
         }
         let time = |at: &Option<Timestamp>| at.map_or("–".to_owned(), |at| at.to_string());
         let rows = self.keys.iter().map(|key| {

@@ -6,11 +6,14 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Take a key back. A running server notices within a second.
+/// Revoke an API key
+///
+/// A running server applies the change within a second.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the key
+    /// Key name or id
     pub key: String,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }

@@ -11,26 +11,23 @@ use crate::cli::view::output::{self, Show};
 use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
-/// Move everything from the file of the embedded database into an empty database of a server, and verify it.
+/// Copy the embedded database to PostgreSQL, MySQL or MariaDB, and verify it
 ///
-/// Jobs, runs, items, results, history, datasets, sealed secrets, keys, webhooks, the audit log: all of it, with the
-/// same ids. The file is only read. Both sides are read and compared at the end; until then no node works on the new
-/// database. If it is interrupted, run it again: it begins anew.
+/// Copies all data with the same ids into an empty database, then reads and compares both sides. The source is only
+/// read. No node can use the new database until it is verified. After an interruption, run the command again; it
+/// restarts from the beginning.
 ///
-/// Stop the processes that work on the file first. The folder `files/` and the master key are not in any database:
-/// copy them to where the nodes look for them.
+/// Stop all processes that use the source first. Copy the directory `files/` and the master key to the nodes
+/// separately.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
-Example:
-  windrow migrate-store --from sqlite://.windrow/windrow.db --to postgres://windrow:secret@db/windrow
-  WINDROW_DATABASE_URL=postgres://windrow:secret@db/windrow windrow serve")]
 pub struct Args {
-    /// The file, as a path or as sqlite://PATH; that of the data folder if not given
+    /// Source: a path or sqlite://PATH [default: the database of the data directory]
     #[arg(long, value_name = "FILE")]
     from: Option<String>,
-    /// The server's database: postgres://…, mysql://… or mariadb://…
+    /// Destination: postgres://…, mysql://… or mariadb://…
     #[arg(long, value_name = "URL", env = "WINDROW_MIGRATE_TO", hide_env_values = true)]
     to: String,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -51,8 +48,8 @@ struct TableMoved {
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let from = file(options, args.from.as_deref());
     if !from.is_file() {
-        let what = format!("there is no database {}", from.display());
-        return Err(Error::new(what, "name the file with --from, or its folder with --data"));
+        let what = format!("database not found: {}", from.display());
+        return Err(Error::new(what, "pass the file with --from, or its directory with --data"));
     }
     refuse_at_work(options, &from).await?;
     let to = args.to;
@@ -78,15 +75,15 @@ async fn refuse_at_work(options: &GlobalOptions, from: &std::path::Path) -> Resu
     let Some(session) = app.store.sessions().await?.into_iter().find(|session| session.remote.is_none()) else {
         return Ok(());
     };
-    let what = format!("process {} on {} works on {}", session.pid, session.host, from.display());
-    Err(Error::new(what, "stop it first (SIGTERM or Ctrl-C); nothing of its work is lost"))
+    let what = format!("process {} on {} is using {}", session.pid, session.host, from.display());
+    Err(Error::new(what, "stop it first (SIGTERM or Ctrl-C); unfinished runs resume later"))
 }
 
 fn say_now_and_then() -> impl FnMut(&str, u64) {
     let mut said = Instant::now();
     move |table, rows| {
         if said.elapsed() > Duration::from_secs(1) {
-            eprintln!("{table}: {rows} rows");
+            output::say(&format!("{table}: {rows} rows"));
             said = Instant::now();
         }
     }
@@ -96,9 +93,9 @@ impl Show for Answer {
     fn text(&self) -> String {
         let rows = self.tables.iter().filter(|table| table.rows > 0);
         let table = output::table(
-            &["TABLE", "ROWS"],
+            &["TABLE", ">ROWS"],
             rows.map(|table| vec![table.table.clone(), table.rows.to_string()]).collect(),
         );
-        format!("{table}\n{} rows moved; both databases were read again and are equal", self.rows)
+        format!("{table}\nCopied and verified {} rows.", self.rows)
     }
 }

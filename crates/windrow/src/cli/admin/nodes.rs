@@ -6,21 +6,23 @@ use windrow_wire::{NodeList, NodeView};
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
+use crate::text;
 
-/// The servers that share this database: what they do, and when they last showed that they live
+/// List the nodes that share this database
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-/// Ask a server to finish what it has, hand its runs to others and end
+/// Drain a node: finish running items, hand its runs to other nodes and stop it
 ///
-/// It learns of it with its next sign of life, after five seconds at most. Nothing is lost or done twice: items
-/// under way have the --grace of that server to finish, and whatever is left is taken on by the others.
+/// The node is notified by its next heartbeat, after at most five seconds. Running items get the --grace period of
+/// that node to finish; other nodes continue the rest.
 #[derive(Debug, clap::Args)]
 pub struct DrainArgs {
-    /// Id of the node, as `windrow nodes list` shows it
+    /// Node id, from `windrow nodes list`
     pub node: SessionId,
 }
 
@@ -31,14 +33,15 @@ pub async fn list(api: &Api, args: ListArgs) -> Result<Exit> {
 
 pub async fn drain(api: &Api, args: DrainArgs) -> Result<Exit> {
     api.drain_node(args.node).await?;
-    println!("{} was asked to leave; see it go with `{}`", args.node, api.command("nodes list"));
+    output::print(&format!("Draining {}", args.node));
+    output::hint(&[api.command("nodes list")]);
     Ok(Exit::Passed)
 }
 
 impl Show for NodeList {
     fn text(&self) -> String {
         if self.nodes.is_empty() {
-            return "no server is running; start one with `windrow serve`".into();
+            return "No node is running. Start one with: windrow serve".into();
         }
         let rows = self.nodes.iter().map(|node| {
             let NodeView { id, state, address, version, host, pid, .. } = node;
@@ -51,11 +54,11 @@ impl Show for NodeList {
                 format!("{host} · {pid}"),
                 address.clone(),
                 version.clone(),
-                node.beat_at.to_string(),
+                text::moment(node.beat_at),
             ]
         });
         output::table(
-            &["NODE", "STATE", "ROLES", "AT WORK", "PROCESS", "LISTENS ON", "VERSION", "LAST BEAT"],
+            &["NODE", "STATE", "ROLES", ">RUNNING", "PROCESS", "ADDRESS", "VERSION", "HEARTBEAT"],
             rows.collect(),
         )
     }

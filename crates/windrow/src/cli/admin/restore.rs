@@ -7,6 +7,7 @@ use windrow_model::Time;
 use windrow_store::sqlite;
 
 use crate::app::App;
+use crate::cli::confirm::Confirmation;
 use crate::cli::view::output::{self, Show};
 use crate::error::{Error, Exit, Result};
 use crate::node::backup;
@@ -14,17 +15,20 @@ use crate::node::data_dir::DataDir;
 use crate::node::options::GlobalOptions;
 use crate::text;
 
-/// Make a data folder from a backup.
+/// Restore a backup into an empty data directory
 ///
-/// The folder (--data) must not exist or be empty: nothing is ever overwritten. The backup is verified,
-/// the database checked, and only then the folder is there, whole. What was running when the backup was
-/// made goes on with the next `windrow serve`.
+/// The data directory (--data) must be empty or missing: existing data is never overwritten. The backup and its
+/// database are verified before the directory appears. Runs that were unfinished resume with the next
+/// `windrow serve`.
 ///
-/// Do not let the original go on as well: both would do the same work.
+/// Do not keep the original running: both would execute the same runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// What `windrow backup` wrote
+    /// Backup file written by `windrow backup`
     file: PathBuf,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -38,16 +42,22 @@ struct Answer {
     bytes: u64,
     unfinished_runs: usize,
     secrets: i64,
-    /// Whether the secrets can be opened with the key that is there now.
+    /// Whether the secrets can be decrypted with the current master key.
     secrets_open: bool,
 }
 
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     options.must_be_embedded("a backup")?;
     refuse_taken(&options.data)?;
+    let question = format!(
+        "Restore {} into {}? Stop the original first: both would execute the same runs.",
+        args.file.display(),
+        options.data.display()
+    );
+    args.confirmation.ask(&question, "restore")?;
     let failed = |error: std::io::Error| {
-        let what = format!("the folder {} cannot be made: {error}", options.data.display());
-        Error::new(what, "choose another with --data DIR; nothing was left behind")
+        let what = format!("cannot create directory {}: {error}", options.data.display());
+        Error::new(what, "choose another with --data DIR; no files were left")
     };
     let whole = std::path::absolute(&options.data).map_err(failed)?;
     let parent = whole.parent().unwrap_or(Path::new("/"));
@@ -86,9 +96,9 @@ fn refuse_taken(data: &Path) -> Result<()> {
     match taken {
         false => Ok(()),
         true => Err(Error::new(
-            format!("there is something in {} already", data.display()),
-            "restore into a new folder: windrow --data NEW restore FILE. To take the old one's place, stop what runs \
-             on it and move it away first",
+            format!("data directory {} is not empty", data.display()),
+            "restore into a new directory: windrow --data NEW restore FILE. To replace the old one, stop the server \
+             and move its directory first",
         )),
     }
 }
@@ -110,9 +120,9 @@ impl Show for Answer {
     fn text(&self) -> String {
         let secrets = match (self.secrets, self.secrets_open) {
             (0, _) => "none".to_owned(),
-            (n, true) => format!("{}, and the master key fits", text::count(n)),
+            (n, true) => format!("{}, and the master key matches", text::count(n)),
             (n, false) => format!(
-                "{}, which need the master key: put it into {}/master.key, or name it with \
+                "{}, which need the master key: copy it to {}/master.key, or set \
                 WINDROW_MASTER_KEY_FILE",
                 text::count(n),
                 self.data.display()
@@ -120,7 +130,7 @@ impl Show for Answer {
         };
         let runs = match self.unfinished_runs {
             0 => "none".to_owned(),
-            n => format!("{n}; they go on with: windrow --data {} serve", self.data.display()),
+            n => format!("{n}; resume them with: windrow --data {} serve", self.data.display()),
         };
         output::facts(&[
             ("restored", self.data.display().to_string()),

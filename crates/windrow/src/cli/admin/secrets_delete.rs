@@ -2,17 +2,24 @@
 
 use serde::Serialize;
 
+use crate::cli::confirm::Confirmation;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Forget a secret. Runs that are at work keep the value they started with; others no longer start.
+/// Delete a secret
+///
+/// Active runs keep the value they started with; new runs that need it fail.
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Secret name
     pub name: String,
-    /// `default`, or at a server that of the key, if not given
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -20,6 +27,11 @@ pub struct Args {
 #[derive(Serialize)]
 struct Deleted {
     name: String,
+}
+
+pub fn confirm(args: &Args) -> Result<()> {
+    let question = format!("Delete secret {:?}? Runs that need it will fail. This cannot be undone.", args.name);
+    args.confirmation.ask(&question, "delete")
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
@@ -30,6 +42,6 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 
 impl Show for Deleted {
     fn text(&self) -> String {
-        format!("{} is forgotten", self.name)
+        format!("Deleted secret {}.", self.name)
     }
 }

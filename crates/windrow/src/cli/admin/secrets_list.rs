@@ -6,12 +6,13 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Names, who set them and when. Values are never shown.
+/// List secrets; values are never shown
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// `default`, or at a server that of the key, if not given
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -24,7 +25,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for SecretList {
     fn text(&self) -> String {
         if self.secrets.is_empty() {
-            return "no secrets; keep one with `windrow secrets set NAME`".into();
+            return "No secrets yet. Set one with: windrow secrets set NAME".into();
         }
         let rows = self.secrets.iter().map(|secret| {
             vec![secret.name.clone(), secret.set_by.clone(), secret.set_at.to_string(), secret.key_id.clone()]

@@ -11,15 +11,16 @@ use crate::cli::view::output::{self, Show};
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// Seal all secrets of all workspaces anew, under a new master key.
+/// Re-encrypt all secrets with a new master key
 ///
-/// Without --new-key the key in the data folder is replaced, and a running server takes the new one by
-/// itself. With it the new key is written to a file, for you to hand on; start what runs with it.
+/// Covers all workspaces. Without --new-key the key in the data directory is replaced, and a running server loads
+/// it. With --new-key the key is written to a file; restart the servers with it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Write the new key to this file, which must not exist yet
+    /// Write the new key to this file, which must not exist
     #[arg(long, value_name = "FILE")]
     new_key: Option<PathBuf>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -43,9 +44,9 @@ impl Show for Rekeyed {
     fn text(&self) -> String {
         let sealed = text::plural(i64::try_from(self.secrets).unwrap_or(i64::MAX), "secret");
         match &self.new_key {
-            None => format!("sealed {sealed} under a new master key"),
+            None => format!("Re-encrypted {sealed} with a new master key."),
             Some(path) => {
-                format!("sealed {sealed} under the key in {}; give it to what runs here from now on", path.display())
+                format!("Re-encrypted {sealed} with the key in {}. Restart the servers with it.", path.display())
             }
         }
     }

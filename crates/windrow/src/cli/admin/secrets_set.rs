@@ -11,25 +11,21 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 
-/// Keep a value under a name, for job files to name as ${secret:NAME}.
+/// Set a secret, for job files to use as ${secret:NAME}
 ///
-/// The value is asked for, or read from standard input or a file: never from the command line, where
-/// other users and the shell's history would see it. One line break at its end is left out. It is
-/// sealed before it is stored and never shown again.
+/// The value comes from a prompt, standard input or a file, never from the command line, where other users and the
+/// shell history could see it. One trailing line break is removed. The value is encrypted and never shown again.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
-  windrow secrets set OPENAI_API_KEY                  asks for it
-  pass show openai | windrow secrets set OPENAI_API_KEY
-  windrow secrets set TLS_KEY --from-file client.pem")]
 pub struct Args {
-    /// Letters, digits, underscores, hyphens and dots
+    /// Secret name: letters, digits, underscores, hyphens and dots
     name: String,
     /// Read the value from this file
     #[arg(long, value_name = "FILE")]
     from_file: Option<PathBuf>,
-    /// `default`, or at a server that of the key, if not given
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -49,7 +45,8 @@ fn value(args: &Args) -> Result<String> {
         }
         None => (read(std::io::stdin().lock()), "standard input".to_owned()),
     };
-    let unreadable = |error| Error::new(format!("no value could be read from {from}: {error}"), "give it as UTF-8");
+    let unreadable =
+        |error| Error::new(format!("cannot read the value from {from}: {error}"), "the value must be UTF-8 text");
     let text = text.map_err(unreadable)?;
     let value = text.strip_suffix('\n').unwrap_or(&text);
     Ok(value.strip_suffix('\r').unwrap_or(value).to_owned())
@@ -64,9 +61,9 @@ fn read(from: impl Read) -> std::io::Result<String> {
 
 impl Show for SecretSet {
     fn text(&self) -> String {
-        let did = if self.created { "keeps" } else { "has replaced" };
+        let did = if self.created { "Set" } else { "Replaced" };
         format!(
-            "windrow {did} {} in the workspace {}; a job file names it as ${{secret:{}}}",
+            "{did} secret {} in workspace {}. Use it in job files as ${{secret:{}}}",
             self.name, self.workspace, self.name
         )
     }

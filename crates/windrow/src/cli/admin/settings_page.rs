@@ -75,13 +75,13 @@ fn what_is_wrong_is_said_with_its_line_and_what_was_meant() {
     for (text, line, meant) in [
         ("dat = \"x\"", "windrow.toml:1", "did you mean `data`"),
         ("\n[serve]\ngrase = \"5s\"", "windrow.toml:3", "did you mean `grace`"),
-        ("jobs = 3", "windrow.toml:1", "into the table [serve]"),
-        ("[serve]\ndata = \"x\"", "windrow.toml:2", "at the top"),
+        ("jobs = 3", "windrow.toml:1", "to the table [serve]"),
+        ("[serve]\ndata = \"x\"", "windrow.toml:2", "to the top"),
         ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
         ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
         ("[serve]\njobs = 0", "windrow.toml:2", "a number from 1 on"),
-        ("[serve]\njobs = [1]", "windrow.toml:2", "is not what it takes"),
-        ("data = ", "windrow.toml:1", "not valid TOML"),
+        ("[serve]\njobs = [1]", "windrow.toml:2", "cannot be a"),
+        ("data = ", "windrow.toml:1", "invalid TOML"),
     ] {
         let report = read(text).unwrap_err();
         assert!(report.contains(line) && report.contains(meant), "{text}: {report}");

@@ -3,22 +3,37 @@
 use windrow_wire::DatasetDeleted;
 
 use crate::app::lookup::DatasetName;
+use crate::cli::confirm::Confirmation;
 use crate::cli::view::counting;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// Delete a dataset, or one version of it. Jobs keep the rows they have planned.
+/// Delete a dataset, or one version of it
+///
+/// Jobs keep the rows that they have already planned.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// NAME for all of it, or NAME@VERSION
+    /// NAME for all versions, or NAME@VERSION
     pub dataset: DatasetName,
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
+}
+
+pub fn confirm(args: &Args) -> Result<()> {
+    let DatasetName { name, version } = &args.dataset;
+    let what = match version {
+        Some(version) => format!("version {version} of dataset {name:?}"),
+        None => format!("dataset {name:?} with all its versions"),
+    };
+    args.confirmation.ask(&format!("Delete {what}? This cannot be undone."), "delete")
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
@@ -31,8 +46,8 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for DatasetDeleted {
     fn text(&self) -> String {
         match self.versions.as_slice() {
-            [one] => format!("deleted {}@{one}", self.name),
-            all => format!("deleted {} of {}", text::plural(all.len() as i64, "version"), self.name),
+            [one] => format!("Deleted {}@{one}.", self.name),
+            all => format!("Deleted {} of {}.", text::plural(all.len() as i64, "version"), self.name),
         }
     }
 }

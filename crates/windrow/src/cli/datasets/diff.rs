@@ -9,19 +9,22 @@ use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 use crate::text;
 
-/// What one version has that another has not. Rows with the same field `id` are shown as changed.
+/// Show the differences between two versions of a dataset
+///
+/// Rows with the same field `id` are shown as changed.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// NAME@VERSION, the older one
+    /// Older version: NAME@VERSION
     old: DatasetName,
-    /// NAME@VERSION; the newest version if not given
+    /// Newer version: NAME@VERSION [default: the newest]
     new: Option<DatasetName>,
-    /// How many rows of each kind to show
-    #[arg(long, default_value_t = 20)]
+    /// Maximum number of rows of each kind to show
+    #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -57,7 +60,7 @@ impl Show for DatasetDiff {
         let shown = (rows.added.len() + rows.removed.len() + rows.changed.len()) as i64;
         let more = added + removed + changed - shown;
         if more > 0 {
-            page += &format!("… and {} more; `--limit` shows more of them\n", text::count(more));
+            page += &format!("… {} more (--limit N)\n", text::count(more));
         }
         page
     }

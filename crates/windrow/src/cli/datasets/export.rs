@@ -10,25 +10,26 @@ use windrow_jobfile::dataset::write::Out;
 
 use crate::app::lookup::DatasetName;
 use crate::cli::view::counting;
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 use crate::text;
 
-/// Write a version to a file, or to stdout.
+/// Write a version of a dataset to a file or to stdout
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME or NAME@VERSION
     dataset: DatasetName,
-    /// jsonl, json, csv or parquet; what the file's name says, or else jsonl
+    /// Format: jsonl, json, csv or parquet [default: by the file name, else jsonl]
     #[arg(long)]
     format: Option<Format>,
-    /// The file to write; stdout if not given
+    /// Output file [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
-    /// Show no progress
+    /// Show no progress, notes or hints
     #[arg(long, short)]
     quiet: bool,
 }
@@ -45,15 +46,15 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     };
     let Some(path) = &args.output else {
         if format == Format::Parquet && std::io::stdout().is_terminal() {
-            return Err(Error::new("Parquet is no text for a terminal", "name a file with `-o FILE`"));
+            return Err(Error::new("cannot write Parquet to a terminal", "pass `-o FILE`"));
         }
         write(Box::new(BufWriter::new(std::io::stdout()))).await?;
         return Ok(Exit::Passed);
     };
-    // Beside it first: a file that is there is whole.
+    // Renamed when complete, so that a partial file is never mistaken for a whole one.
     let unfinished = PathBuf::from(format!("{}.unfinished", path.display()));
     let unwritable = |error: std::io::Error| {
-        Error::new(format!("{} cannot be written: {error}", path.display()), "choose another file with `-o FILE`")
+        Error::new(format!("cannot write {}: {error}", path.display()), "choose another file with `-o FILE`")
     };
     let file = File::create(&unfinished).map_err(unwritable)?;
     if let Err(error) = write(Box::new(BufWriter::new(file))).await {
@@ -63,7 +64,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     std::fs::rename(&unfinished, path).map_err(unwritable)?;
     if !args.quiet {
         let rows = text::plural(version.rows, "row");
-        eprintln!("{}@{}: {rows} written to {}", args.dataset.name, version.version, path.display());
+        output::say(&format!("Exported {}@{}: {rows} to {}", args.dataset.name, version.version, path.display()));
     }
     Ok(Exit::Passed)
 }

@@ -21,32 +21,33 @@ use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
 
-/// Read a file, check every row, and keep it as a new version of a dataset.
+/// Import a file as a new version of a dataset
 ///
-/// Nothing is stored unless every row is in order. Rows are known by their content: the same rows in
-/// another order are the same version.
+/// Every row is validated before anything is stored. Versions are identified by content: the same rows in another
+/// order are the same version.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// CSV, JSONL, JSON, YAML or Parquet
+    /// File: CSV, JSONL, JSON, YAML or Parquet
     file: PathBuf,
-    /// The dataset's name; the file's, if not given
+    /// Dataset name [default: the file name]
     #[arg(long, value_parser = check_dataset_name)]
     name: Option<String>,
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
-    /// A file with a JSON Schema that every row must satisfy, in this and later versions
+    /// JSON Schema that every row must satisfy, in this and later versions
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// How the file is written, where its name does not say
+    /// File format [default: by the file name]
     #[arg(long)]
     format: Option<Format>,
-    /// Between two fields of a CSV file
+    /// Field delimiter of a CSV file
     #[arg(long, value_name = "CHAR")]
     delimiter: Option<char>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
-    /// Show no progress
+    /// Show no progress, notes or hints
     #[arg(long, short)]
     quiet: bool,
 }
@@ -109,7 +110,7 @@ fn located(args: &Args) -> Result<DatasetFile> {
         return Err(usage(format!("there is no file {}", args.file.display()), "check the path".into()));
     }
     DatasetFile::named(args.file.clone(), args.format, args.delimiter).ok_or_else(|| {
-        let what = format!("the format of {} is not clear from its name", args.file.display());
+        let what = format!("unknown format: {}", args.file.display());
         usage(what, format!("add `--format`, one of {}", Format::list()))
     })
 }
@@ -117,8 +118,8 @@ fn located(args: &Args) -> Result<DatasetFile> {
 fn name_of(path: &Path) -> Result<String> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     check_dataset_name(&stem).map_err(|why| {
-        let what = format!("{stem:?} cannot be the name of a dataset: {why}");
-        Error::new(what, "give one with `--name`").ending_with(Exit::Usage)
+        let what = format!("{stem:?} is not a valid dataset name: {why}");
+        Error::new(what, "pass `--name NAME`").ending_with(Exit::Usage)
     })
 }
 
@@ -135,8 +136,8 @@ impl Show for DatasetImported {
         let VersionView { version, rows, .. } = &self.version;
         let rows = text::plural(*rows, "row");
         match self.unchanged {
-            true => format!("{}@{version}: no change, it has these {rows} already", self.name),
-            false => format!("{}@{version}: {rows}", self.name),
+            true => format!("{}@{version} is unchanged: {rows}", self.name),
+            false => format!("Imported {}@{version}: {rows}", self.name),
         }
     }
 }

@@ -7,12 +7,13 @@ use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// All datasets and their newest versions.
+/// List datasets and their newest versions
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -25,7 +26,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for DatasetList {
     fn text(&self) -> String {
         if self.datasets.is_empty() {
-            return "no datasets; import one with `windrow datasets import FILE`".into();
+            return "No datasets yet. Import one with: windrow datasets import FILE".into();
         }
         let rows = self.datasets.iter().map(|dataset| {
             let newest = &dataset.newest;
@@ -34,7 +35,7 @@ impl Show for DatasetList {
                 newest.version.to_string(),
                 text::count(newest.rows),
                 text::count(dataset.versions),
-                newest.created_at.to_string(),
+                text::moment(newest.created_at),
                 newest.source.clone(),
             ]
         });

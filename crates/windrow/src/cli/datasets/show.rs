@@ -8,17 +8,18 @@ use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// One dataset: its versions, its fields and their types, some rows.
+/// Show a dataset: versions, fields and sample rows
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// NAME or NAME@VERSION
     dataset: DatasetName,
-    /// How many rows to show
-    #[arg(long, default_value_t = 5)]
+    /// Number of sample rows
+    #[arg(long, value_name = "N", default_value_t = 5)]
     rows: usize,
-    /// `default` if not given; at a server that of the API key
+    /// Workspace [default: `default`, or the workspace of the API key]
     #[arg(long)]
     workspace: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -40,7 +41,7 @@ impl Show for DatasetDetail {
             ("content", version.digest.clone()),
         ]);
         page += &format!("\n{}", field_table(&self.fields));
-        page += "\nFIRST ROWS\n";
+        page += "\nSample rows\n";
         for row in &self.sample {
             page += &format!("  {}\n", text::line(row.as_str(), 160));
         }

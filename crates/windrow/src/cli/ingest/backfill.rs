@@ -6,21 +6,21 @@ use crate::cli::run::follow;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Read slices again from their start, whatever their checkpoints say.
+/// Fetch slices again from their start, ignoring checkpoints
 ///
-/// Records with a key are written over, not doubled. Without a range all slices are meant; windows and
-/// ranges count where they overlap with it.
+/// Records with a key are upserted. Without a range all slices are fetched; with one, every slice that overlaps
+/// it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// From this moment (2026-01-31, 2026-01-31T06:00:00Z) or key on
+    /// Start of the range: a time (2026-01-31, 2026-01-31T06:00:00Z) or a key
     #[arg(long)]
     from: Option<String>,
-    /// Up to this moment or key, not included
+    /// End of the range (exclusive): a time or a key
     #[arg(long)]
     to: Option<String>,
-    /// Only the slice of this name; may be repeated
+    /// Fetch only this slice; may be repeated
     #[arg(long)]
     slice: Vec<String>,
     #[command(flatten)]

@@ -8,37 +8,40 @@ use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// All checkpoints of a slice, newest first. Each is kept in the destination, in the transaction of the
-/// batch that made it.
+/// List the checkpoints of a slice, newest first
+///
+/// A checkpoint is stored in the destination, in the transaction of the batch that wrote it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
-    /// Name of the slice, as `ingest lineage` shows it
+    /// Slice name, from `ingest lineage`
     #[arg(default_value = ALL)]
     slice: String,
-    /// Only versions below this one
-    #[arg(long, value_name = "VERSION")]
-    below: Option<i64>,
-    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    /// Cursor printed by the previous page
+    #[arg(long, alias = "below", value_name = "CURSOR")]
+    after: Option<i64>,
+    /// Maximum number of rows
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let found = api.checkpoints(&args.job, &args.slice, args.below, args.limit.into()).await?;
+    let found = api.checkpoints(&args.job, &args.slice, args.after, args.limit.into()).await?;
     output::show(&found, args.json);
     if let (false, Some(next)) = (args.json, found.next) {
-        let more = format!("ingest checkpoints {} {} --below {next}", args.job, args.slice);
-        eprintln!("more: {}", api.command(&more));
+        let more = format!("ingest checkpoints {} {} --after {next}", args.job, args.slice);
+        output::say(&format!("more: {}", api.command(&more)));
     }
     Ok(Exit::Passed)
 }
 
 impl Show for CheckpointList {
     fn text(&self) -> String {
-        let headings = [">VERSION", "CAUSE", "BY", "AT", ">RECORDS", "POSITION", "HIGH", "DONE"];
+        let headings = [">VERSION", "CAUSE", "BY", "AT", ">RECORDS", "CURSOR", "HIGH-WATER MARK", "DONE"];
         output::table(&headings, self.checkpoints.iter().map(row).collect())
     }
 }

@@ -8,15 +8,19 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 
-/// What differs between two checkpoints of a slice.
+/// Show the differences between two checkpoints of a slice
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
+    /// Version of the earlier checkpoint
     before: i64,
+    /// Version of the later checkpoint
     after: i64,
+    /// Slice name, from `ingest lineage`
     #[arg(long, default_value = ALL)]
     slice: String,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -26,7 +30,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let found = differences(&before, &after);
     match (args.json, found.is_empty()) {
         (true, _) => output::print_json(&found),
-        (false, true) => output::print("they are the same"),
+        (false, true) => output::print("No differences."),
         (false, false) => output::print(&found.join("\n")),
     }
     Ok(Exit::Passed)

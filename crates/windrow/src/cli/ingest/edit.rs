@@ -4,24 +4,28 @@ use serde_json::Value;
 use windrow_wire::request::EditCheckpoint;
 
 use crate::app::ingest::ALL;
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Write a checkpoint of a slice by hand. It is one more entry with your name on it.
+/// Write a checkpoint of a slice manually
+///
+/// Adds a version with your name; earlier versions are kept.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
+    /// Slice name, from `ingest lineage`
     #[arg(long, default_value = ALL)]
     slice: String,
-    /// Where the next page begins, as JSON: "tok-7", 42, null for the start
+    /// Cursor of the next page, as JSON: "tok-7", 42, or null for the start
     #[arg(long, value_name = "JSON", value_parser = json)]
     position: Option<Value>,
-    /// The next pass asks for what is newer, as JSON; null forgets it
-    #[arg(long, value_name = "JSON", value_parser = json)]
+    /// High-water mark: the next run fetches newer records only, as JSON; null removes it
+    #[arg(long = "high-water-mark", alias = "high", value_name = "JSON", value_parser = json)]
     high: Option<Value>,
-    /// Only if this is the newest version still
-    #[arg(long, value_name = "VERSION")]
+    /// Fail unless this is the newest version
+    #[arg(long = "if-version", alias = "expected", value_name = "VERSION")]
     expected: Option<i64>,
 }
 
@@ -29,11 +33,10 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let Args { job, slice, position, high, expected } = args;
     let wish = EditCheckpoint { slice: Some(slice.clone()), position, high, expected };
     let made = api.edit_checkpoint(&job, wish).await?;
-    eprintln!("slice {slice} of {job} has its checkpoint as version {}", made.version);
+    output::say(&format!("Wrote checkpoint version {} of slice {slice} of {job}.", made.version));
     Ok(Exit::Passed)
 }
 
 fn json(text: &str) -> std::result::Result<Value, String> {
-    serde_json::from_str(text)
-        .map_err(|error| format!("this is not JSON ({error}); a text stands in quotes: '\"tok-7\"'"))
+    serde_json::from_str(text).map_err(|error| format!("must be JSON ({error}); quote text, e.g. '\"tok-7\"'"))
 }

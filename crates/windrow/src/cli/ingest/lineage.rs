@@ -1,5 +1,6 @@
 //! `windrow ingest lineage`
 
+use windrow_model::state::Mode;
 use windrow_wire::{BatchNode, Lineage, SliceNode, TaskRunNode};
 
 use crate::app::ingest::LineageOptions;
@@ -7,24 +8,26 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 
-/// Where the data of a plan came from: schedule instance, plan, slices, tasks, their runs and batches.
+/// Show where ingested data came from: run, slices, tasks, attempts and batches
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// JOB for its latest run, JOB#3, or the id of a run
+    /// Job name or id, with `#N` for one of its runs, or a run id
     run: String,
-    /// Only the slice of this name
+    /// Show only this slice
     #[arg(long)]
     slice: Option<String>,
-    /// Behind this item: where the page before ended
-    #[arg(long, value_name = "ITEM")]
+    /// Cursor printed by the previous page
+    #[arg(long, value_name = "CURSOR")]
     after: Option<i64>,
-    /// At most so many slices
-    #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    /// Maximum number of slices
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
-    /// The newest batches of each attempt
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(..=1000))]
+    /// Number of newest batches to show per attempt
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(..=1000))]
     batches: u16,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +38,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let lineage = api.lineage(&args.run, wish).await?;
     output::show(&lineage, args.json);
     if let (false, Some(next)) = (args.json, lineage.next) {
-        eprintln!("more: {}", api.command(&format!("ingest lineage {} --after {next}", args.run)));
+        output::say(&format!("more: {}", api.command(&format!("ingest lineage {} --after {next}", args.run))));
     }
     Ok(Exit::Passed)
 }
@@ -43,49 +46,69 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for Lineage {
     fn text(&self) -> String {
         let Lineage { schedule_instance: instance, plan, .. } = self;
-        let set_off = instance.idempotency_key.as_deref().unwrap_or("by hand");
-        let origin = format!("{} · {} · {}", plan.origin.provenance, plan.origin.operation, plan.origin.expr_hash);
-        let facts = [
-            ("instance", format!("run {} · {} · {set_off} · {}", instance.no, instance.mode, instance.run)),
-            ("plan", format!("{} {} · {}", plan.name, plan.status, plan.job)),
-            ("origin", origin),
-        ];
-        output::facts(&facts) + &self.slices.iter().map(slice).collect::<String>()
+        let started = instance.idempotency_key.as_deref().unwrap_or("started manually");
+        let mode = if instance.mode == Mode::Submit { String::new() } else { format!(" ({})", instance.mode) };
+        let (name, status) = (style::bold(&plan.name), style::status(&plan.status));
+        let mut page = format!("{name} · run {}{mode} · {started} · {status}\n", instance.no);
+        let origin = &plan.origin;
+        page += &format!(
+            "{}\n",
+            style::dim(format!("source {} · {} · {}", origin.provenance, origin.operation, origin.expr_hash))
+        );
+        let nodes = self.slices.iter().map(slice).collect();
+        page + &branches(nodes)
     }
 }
 
-fn slice(node: &SliceNode) -> String {
-    let head = format!("\nslice {} {}\n  task {} {}\n", node.name, node.status, node.task.item, node.task.status);
-    head + &node.task.runs.iter().map(run).collect::<String>()
+/// A node with the nodes below it.
+struct Tree {
+    line: String,
+    below: Vec<Tree>,
 }
 
-fn run(node: &TaskRunNode) -> String {
+fn branches(nodes: Vec<Tree>) -> String {
+    let last = nodes.len().saturating_sub(1);
+    let mut page = String::new();
+    for (i, node) in nodes.into_iter().enumerate() {
+        let (sign, indent) = if i == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
+        page += &format!("{}{}\n", style::dim(sign), node.line);
+        page.extend(branches(node.below).lines().map(|line| format!("{}{line}\n", style::dim(indent))));
+    }
+    page
+}
+
+fn slice(node: &SliceNode) -> Tree {
+    let task = Tree {
+        line: format!("task {} · {}", node.task.item, style::status(&node.task.status.to_string())),
+        below: node.task.runs.iter().map(attempt).collect(),
+    };
+    Tree { line: format!("slice {} · {}", node.name, style::status(&node.status.to_string())), below: vec![task] }
+}
+
+fn attempt(node: &TaskRunNode) -> Tree {
     let stats = &node.stats;
-    let mut page = format!(
-        "    run {} {} · {} · {} fetched, {} upserted, {} skipped, {} failed\n",
-        node.attempt_no,
-        node.status,
-        match node.batch_count {
-            1 => "1 batch".to_owned(),
-            count => format!("{} batches", text::count(count as i64)),
-        },
-        text::count(stats.fetched),
-        text::count(stats.upserted),
-        text::count(stats.skipped),
-        text::count(stats.failed)
-    );
-    if let Some(error) = &node.error {
-        page += &format!("      {}: {}\n", error.class, text::line(&error.message, 100));
+    let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
+    let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
+    parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
+    let status = style::status(&node.status.to_string());
+    let batches = text::plural(node.batch_count as i64, "batch");
+    let error = node
+        .error
+        .as_ref()
+        .map_or(String::new(), |error| format!(" · {}: {}", error.class, text::line(&error.message, 100)));
+    Tree {
+        line: format!("attempt {} · {status} · {batches} · {}{error}", node.attempt_no, parts.join(", ")),
+        below: node.batches.iter().map(batch).collect(),
     }
-    page + &node.batches.iter().map(batch).collect::<String>()
 }
 
-fn batch(node: &BatchNode) -> String {
+fn batch(node: &BatchNode) -> Tree {
     let at = |position: &Option<serde_json::Value>| match position {
         Some(position) => text::line(&position.to_string(), 40),
-        None => "·".to_owned(),
+        None => String::new(),
     };
-    let (before, after) = (at(&node.before), at(&node.after));
-    let (no, status, records) = (node.batch_no, node.status, text::count(node.record_count));
-    format!("      batch {no} {status} · {records} records · {before} → {after}\n")
+    let before = if node.before.is_none() { "start".to_owned() } else { at(&node.before) };
+    let position = style::dim(format!("{before} → {}", at(&node.after)));
+    let (status, records) = (style::status(&node.status.to_string()), text::plural(node.record_count, "record"));
+    Tree { line: format!("batch {} · {status} · {records} · {position}", node.batch_no), below: Vec::new() }
 }

@@ -1,4 +1,4 @@
-//! `windrow ingest`: where data came from, and the checkpoints of plans.
+//! `windrow ingest`: lineage and checkpoints of ingest jobs.
 
 mod backfill;
 mod checkpoints;
@@ -14,17 +14,11 @@ use crate::error::{Exit, Result};
 
 #[derive(Debug, Subcommand)]
 pub enum Ingest {
-    /// From the schedule instance to the batches: plan, slices, tasks, runs
     Lineage(lineage::Args),
-    /// All checkpoints of a slice, newest first
     Checkpoints(checkpoints::Args),
-    /// What differs between two checkpoints of a slice
     Diff(diff::Args),
-    /// Go back to an earlier checkpoint: what follows it is read again
     Restore(restore::Args),
-    /// Write a checkpoint by hand
     Edit(edit::Args),
-    /// Read slices again from their start
     Backfill(backfill::Args),
 }
 

@@ -10,16 +10,17 @@ use crate::cli::view::progress::Progress;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 
-/// End a job's run: nothing new starts, what is running finishes, the rest is cancelled.
+/// Cancel the active run; running items finish first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// Terminate: running items stop before their next paid call
+    /// Terminate: running items stop before their next call
     #[arg(long)]
     now: bool,
-    /// Why, for the log
+    /// Reason, recorded in the job's log
     #[arg(long)]
     reason: Option<String>,
 }
@@ -33,32 +34,29 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         return Ok(Exit::Passed);
     }
     if let Some(worker) = api.worker_of(&run).await? {
-        output::print(&format!("{name} is {}: process {} carries it out", run.state, worker.pid));
+        output::print(&format!("{name} is {}: process {} finishes the running items", run.state, worker.pid));
         return Ok(Exit::Passed);
     }
     if matches!(api, Api::Remote(_)) {
-        output::print(&format!("{name} is {}: the server carries it out", run.state));
+        output::print(&format!("{name} is {}: the server finishes the running items", run.state));
         return Ok(Exit::Passed);
     }
-    // Nobody works on the run, so nobody would carry it out.
+    // No process executes the run, so this one has to end it.
     match follow::ending(api, &run.id, Progress::new(&name, 0, true)).await? {
         Ending::Settled { run, .. } => {
             say_over(api, &name, &run);
             Ok(Exit::Passed)
         }
         Ending::Interrupted { run } | Ending::Spent { run } | Ending::Halted { run } => {
-            eprintln!("interrupted while {name} was {}; the same command again goes on", run.state);
+            output::say(&format!("{} Interrupted while {name} was {}.", style::yellow(style::WARNING), run.state));
+            output::next(&[api.command(&format!("jobs cancel {name}"))]);
             Ok(Exit::Interrupted)
         }
     }
 }
 
 fn say_over(api: &Api, name: &str, run: &RunDetail) {
-    output::print(&format!(
-        "{name} is {}: {} done, {} cancelled; take them up again with: {}",
-        run.state,
-        text::plural(run.items.executed(), "item"),
-        text::count(run.items.cancelled),
-        api.command(&format!("jobs retry {name}")),
-    ));
+    let done = text::plural(run.items.executed(), "item");
+    output::print(&format!("{name} is {}: {done} done, {} cancelled", run.state, text::count(run.items.cancelled)));
+    output::hint(&[api.command(&format!("jobs retry {name}"))]);
 }

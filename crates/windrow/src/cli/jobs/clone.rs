@@ -4,13 +4,13 @@ use crate::cli::run::follow;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Run another job with the definition of this one.
+/// Run a copy of a job under a new name
 ///
-/// The copy has its own name, items and results. What the first has paid for is taken over only where
-/// both have `cache: true`. It runs right here, or at the server that was named.
+/// The copy has its own items and results. It reuses results of the original only if both have `cache: true`. It
+/// runs in this process, or on the server given with --server.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
     /// Name of the copy
     name: String,

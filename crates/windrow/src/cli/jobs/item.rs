@@ -6,14 +6,16 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 
-/// One item: what went in, every attempt, every step, every score.
+/// Show an item with its input, attempts, steps and scores
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
-    /// Number of the item, as `jobs items` shows it
+    /// Item id, from `jobs items`
     item: i64,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -26,8 +28,9 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for ItemDetailView {
     fn text(&self) -> String {
         let item = &self.item;
-        let mut page = format!("item {} (row {}): {}\n\n", item.id, item.ordinal + 1, item.status);
-        page += &format!("INPUT\n  {}\n", self.input.as_str());
+        let mut page =
+            format!("row {} · {} · item {}\n\n", item.ordinal + 1, style::status(&item.status), style::dim(&item.id));
+        page += &format!("{}\n  {}\n", style::dim("INPUT"), self.input.as_str());
         page += &format!("\n{}", attempts(self));
         page += &format!("\n{}", steps(self));
         if !self.scores.is_empty() {
@@ -56,12 +59,12 @@ fn steps(detail: &ItemDetailView) -> String {
         let found = match (&step.failure, &step.output) {
             (Some(failure), _) => failure.to_string(),
             (None, Some(output)) => output.as_str().to_owned(),
-            (None, None) => step.reused_from.as_ref().map_or(String::new(), |from| format!("as {from}")),
+            (None, None) => step.reused_from.as_ref().map_or(String::new(), |from| format!("reused from {from}")),
         };
         let name = if step.name.is_empty() { step.kind.clone() } else { format!("{} {}", step.kind, step.name) };
-        vec![step.id.clone(), step.turn.to_string(), name, step.state.to_string(), text::line(&found, 100)]
+        vec![step.id.clone(), step.turn.to_string(), name, step.state.to_string(), text::line(&found, 200)]
     });
-    output::table(&["STEP", ">TURN", "WHAT", "STATE", "RESULT"], rows.collect())
+    output::table(&["STEP", ">TURN", "CALL", "STATE", "OUTPUT"], rows.collect())
 }
 
 fn scores(detail: &ItemDetailView) -> String {

@@ -4,52 +4,47 @@ use windrow_model::state::ItemState;
 use windrow_wire::{ItemList, ListedItem, ScoreCell};
 
 use crate::app::items::Listing;
+use crate::cli::status;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 
-const EXAMPLES: &str = "\
-Examples:
-  windrow jobs items capitals --state failed
-  windrow jobs items capitals --where 'state = failed and error in (timeout, server)'
-  windrow jobs items capitals --where 'score.exact < 0.5 or verdict.judge = error' --sort score.exact
-  windrow jobs items capitals --sort=-latency_ms --limit 10
+const FIELDS: &str = "\
+Fields: id, row, state, tries, latency_ms, tokens_in, tokens_out, tokens, cost (US dollars), finished_at, \
+error (error class), message (with ~ \"part\"), score.NAME (lowest of all turns), verdict.NAME. \
+Combine conditions with and, or, not and parentheses. Missing values match only `is null` and sort last.";
 
-Fields: id, row, state, tries, latency_ms, tokens_in, tokens_out, tokens, cost (dollars), finished_at,
-error (its class), message (with ~ \"part\"), score.NAME (the lowest of the turns), verdict.NAME.
-Join them with and, or, not and brackets. What is not there (no score, no error) is not zero: it fits no
-comparison, only `is null`, and comes last in every order.
-";
-
-/// The items of a job, as they stand now.
+/// List the items of a job, with filters and sorting
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = FIELDS)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
-    /// Only items in this state: queued, succeeded, failed, cancelled, skipped
-    #[arg(long)]
-    state: Option<ItemState>,
-    /// Only items of which this holds
+    /// Filter by status, e.g. `fail` or `failed`
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = status::item)]
+    status: Option<ItemState>,
+    /// Filter by expression, e.g. `score.exact < 0.5`
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// By this field; with `-` before it the highest first
+    /// Sort by a field; a leading `-` sorts in descending order
     #[arg(long, value_name = "FIELD", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// At most this many
-    #[arg(long, default_value_t = 50)]
+    /// Maximum number of rows
+    #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Continue behind this place of an earlier list
-    #[arg(long, value_name = "NEXT", allow_hyphen_values = true)]
+    /// Cursor printed by the previous page
+    #[arg(long, value_name = "CURSOR", allow_hyphen_values = true)]
     after: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let listing = Listing {
-        state: args.state,
+        state: args.status,
         filter: args.condition.as_deref(),
         sort: args.sort.as_deref(),
         after: args.after.as_deref(),
@@ -61,12 +56,15 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 
 impl Show for ItemList {
     fn text(&self) -> String {
-        let more = self.next.as_ref().map_or(String::new(), |next| format!("\nmore: --after={next}\n"));
+        let more = self
+            .next
+            .as_ref()
+            .map_or(String::new(), |next| format!("\n{}\n", style::dim(format!("more: --after={next}"))));
         if self.items.is_empty() {
-            return format!("no items{more}");
+            return format!("No items match{more}");
         }
         let rows = self.items.iter().map(row).collect();
-        output::table(&[">ITEM", ">ROW", "STATUS", ">TRIES", ">LATENCY", ">TOKENS", "SCORES", "ERROR"], rows) + &more
+        output::table(&[">ITEM", ">ROW", "STATUS", ">ATTEMPTS", ">LATENCY", ">TOKENS", "SCORES", "ERROR"], rows) + &more
     }
 }
 

@@ -5,29 +5,34 @@ use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
 use windrow_wire::JobList;
 
-use crate::cli::view::output::{self, Show};
+use crate::cli::status::{self, RunWord};
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// All jobs, newest first.
+/// List jobs, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Only jobs whose latest run is in this state (running, paused, completed, …)
-    #[arg(long)]
-    state: Option<RunState>,
-    /// Only jobs of this kind
+    /// Filter by the status of the latest run, e.g. running, paused, success
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = status::run)]
+    status: Option<RunWord>,
+    /// Filter by kind: experiment, operation, ingest
     #[arg(long)]
     kind: Option<String>,
-    /// Only jobs whose name contains this
+    /// Filter by a part of the name
     #[arg(long)]
     name: Option<String>,
-    /// At most this many
-    #[arg(long, default_value_t = 50)]
+    /// Maximum number of rows
+    #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Continue below this job of an earlier list
-    #[arg(long, value_name = "JOB_ID")]
-    before: Option<JobId>,
+    /// Cursor: the id of the last job of the previous page
+    #[arg(long, alias = "before", value_name = "CURSOR")]
+    after: Option<JobId>,
+    /// Show job ids
+    #[arg(long, short)]
+    wide: bool,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -36,39 +41,42 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let filter = JobFilter {
         workspace: None,
         kind: args.kind,
-        state: args.state,
+        state: args.status.as_ref().and_then(|status| status.state),
         name_contains: args.name,
         scheduled: false,
-        before: args.before,
+        before: args.after,
         limit: args.limit,
     };
-    output::show(&api.jobs(filter).await?, args.json);
+    let mut found = api.jobs(filter).await?;
+    found.jobs.retain(|job| args.status.as_ref().is_none_or(|status| status.fits(job)));
+    match args.json {
+        true => output::print_json(&found),
+        false => output::print(&text(&found, args.wide)),
+    }
     Ok(Exit::Passed)
 }
 
-impl Show for JobList {
-    fn text(&self) -> String {
-        if self.jobs.is_empty() {
-            return "no jobs".into();
-        }
-        let rows = self.jobs.iter().map(|job| {
-            let run = &job.latest_run;
-            let items = &run.items;
-            let done = items.total - items.queued - items.running;
-            vec![
-                job.name.clone(),
-                job.kind.clone(),
-                job.status.clone(),
-                run.state.to_string(),
-                run.no.to_string(),
-                text::count(items.total),
-                text::count(done),
-                text::count(items.failed),
-                job.updated_at.to_string(),
-                job.id.clone(),
-            ]
-        });
-        let headings = ["NAME", "KIND", "STATUS", "RUN IS", ">RUN", ">ITEMS", ">DONE", ">FAILED", "CHANGED", "ID"];
-        output::table(&headings, rows.collect())
+fn text(list: &JobList, wide: bool) -> String {
+    if list.jobs.is_empty() {
+        return "No jobs yet. Start one with: windrow run FILE".into();
     }
+    let rows = list.jobs.iter().map(|job| {
+        let (run, items) = (&job.latest_run, &job.latest_run.items);
+        let done = items.total - items.queued - items.running;
+        let status = if run.state == RunState::Paused { "paused" } else { &job.status };
+        let mut row = vec![
+            job.name.clone(),
+            job.kind.clone(),
+            status.to_owned(),
+            run.no.to_string(),
+            format!("{} of {}", text::count(done), text::count(items.total)),
+            text::count(items.failed),
+            text::moment(job.updated_at),
+        ];
+        row.extend(wide.then(|| job.id.clone()));
+        row
+    });
+    let mut headings = vec!["NAME", "KIND", "STATUS", ">RUN", "PROGRESS", ">FAILED", "UPDATED"];
+    headings.extend(wide.then_some("ID"));
+    output::table(&headings, rows.collect())
 }

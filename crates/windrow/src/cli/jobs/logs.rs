@@ -7,21 +7,22 @@ use windrow_wire::LogLine;
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
+use crate::text::style;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
-/// What happened to a job, and who did it, oldest first.
+/// Show the log of a job, oldest entry first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
-    /// Go on until the job's run is over
+    /// Follow the log until the run is finished
     #[arg(long, short)]
     follow: bool,
-    /// Only what comes behind this line's id
-    #[arg(long, value_name = "ID", default_value_t = 0)]
+    /// Cursor: show only entries after this id
+    #[arg(long, value_name = "CURSOR", default_value_t = 0)]
     after: i64,
-    /// One JSON object per line
+    /// Print JSON to stdout, one object per line
     #[arg(long)]
     json: bool,
 }
@@ -55,5 +56,6 @@ async fn print_from(api: &Api, job: &str, mut after: i64, json: bool) -> Result<
 
 fn text(line: &LogLine) -> String {
     let item = line.item.map_or(String::new(), |item| format!(" item {item}"));
-    format!("{} {:5} {}{item}  {} ({})", line.at, line.level, line.event, line.message, line.actor)
+    let at = style::dim(line.at.to_string());
+    format!("{at} {:5} {}{item}  {} ({})", line.level, line.event, line.message, line.actor)
 }

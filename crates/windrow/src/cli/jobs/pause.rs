@@ -6,12 +6,12 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Start no further items until the job is resumed; what is running finishes.
+/// Pause a job: running items finish, no new items start
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// Why, for the log
+    /// Reason, recorded in the job's log
     #[arg(long)]
     reason: Option<String>,
 }
@@ -19,6 +19,7 @@ pub struct Args {
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let run = api.request_transition(&args.job, RunEvent::Pause, args.reason.as_deref()).await?;
     let name = api.name_of(&args.job).await?;
-    output::print(&format!("{name} is {}; go on with: {}", run.state, api.command(&format!("jobs resume {name}"))));
+    let resume = api.command(&format!("jobs resume {name}"));
+    output::print(&format!("{name} is {}. Resume it with: {resume}", run.state));
     Ok(Exit::Passed)
 }

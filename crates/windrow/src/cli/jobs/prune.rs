@@ -1,35 +1,50 @@
-//! `windrow jobs clean-up`
+//! `windrow jobs prune`
 
-use windrow_wire::Deleted;
-
-use crate::cli::view::output::{self, Show};
+use crate::cli::confirm::Confirmation;
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// Delete jobs that ended long ago, with their items and logs. Never touches live work.
+/// Delete finished jobs older than the retention period
+///
+/// Deletes their items, results and logs. Jobs with an active run are never deleted.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Days that jobs without failed items are kept after their end
+    /// Days to keep finished jobs without failed items
     #[arg(long, value_name = "DAYS", default_value_t = 7, value_parser = clap::value_parser!(i64).range(0..))]
     completed: i64,
-    /// Days that all other jobs are kept
+    /// Days to keep finished jobs with failed or cancelled items
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(i64).range(0..))]
     failed: i64,
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    output::show(&api.clean_up(args.completed, args.failed).await?, args.json);
-    Ok(Exit::Passed)
+pub fn confirm(args: &Args) -> Result<()> {
+    let question = format!(
+        "Delete all jobs that finished more than {} ago ({} if items failed), with their results? This cannot be undone.",
+        text::plural(args.completed, "day"),
+        text::plural(args.failed, "day")
+    );
+    args.confirmation.ask(&question, "delete")
 }
 
-impl Show for Deleted {
-    fn text(&self) -> String {
-        match self.jobs {
-            0 => "nothing is old enough to be deleted".into(),
-            _ => format!("deleted {} jobs with {} items", text::count(self.jobs), text::count(self.items)),
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let deleted = api.clean_up(args.completed, args.failed).await?;
+    match (args.json, deleted.jobs) {
+        (true, _) => output::print_json(&deleted),
+        (false, 0) => {
+            let days = text::plural(args.completed.min(args.failed), "day");
+            output::print(&format!("Nothing to delete: no job finished more than {days} ago"));
+        }
+        (false, jobs) => {
+            let (jobs, items) = (text::plural(jobs, "job"), text::plural(deleted.items, "item"));
+            output::print(&format!("Deleted {jobs} with {items}."));
         }
     }
+    Ok(Exit::Passed)
 }

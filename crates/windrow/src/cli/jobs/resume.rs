@@ -9,18 +9,18 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 
-/// Let a paused job go on.
+/// Resume a paused job
 ///
-/// With `--here` this process does the work, also of a run that was interrupted; otherwise whoever
-/// waits for it goes on. A run whose budget is spent needs more: `--budget` or `--budget-tokens`.
+/// With `--here` this process executes the run, also one that was interrupted; otherwise the process that
+/// waits for it does. A run that reached its budget needs a higher one: `--budget` or `--budget-tokens`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// Do the work right here, to the end
+    /// Execute the run in this process and wait for it
     #[arg(long)]
     here: bool,
-    /// Let so many items fail, where it paused because too many did
+    /// New failure cap, for a run that reached the old one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_failed: Option<i64>,
     #[command(flatten)]
@@ -36,10 +36,10 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let run = api.resume(&args.job, args.budget.wanted(), args.max_failed).await?;
     let name = api.name_of(&args.job).await?;
     let who = match (api.worker_of(&run).await?, api) {
-        (Some(worker), _) => format!("process {} goes on with it", worker.pid),
-        (None, Api::Remote(_)) => "the server goes on with it".to_owned(),
+        (Some(worker), _) => format!("process {} continues the run", worker.pid),
+        (None, Api::Remote(_)) => "the server continues the run".to_owned(),
         (None, Api::Local(..)) => {
-            "the `windrow run` that waits for it goes on; if there is none, run its file again, or add `--here`".into()
+            "the waiting `windrow run` continues it; without one, run the file again or add `--here`".into()
         }
     };
     output::print(&format!("{name} is {}: {who}", run.state));
@@ -48,9 +48,11 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 
 async fn work_here(api: &Api, args: Args) -> Result<Exit> {
     let Api::Local(app, actor) = api else {
-        return Err(
-            Error::new("the work is done by the server, not here", "leave out `--here`").ending_with(Exit::Usage)
-        );
+        return Err(Error::new(
+            "`--here` works only on the local data directory; the server executes the run",
+            "leave out `--here`",
+        )
+        .ending_with(Exit::Usage));
     };
     let wish = Resume { budget: args.budget.wanted().into(), max_failed: args.max_failed };
     let name = args.job.as_str();

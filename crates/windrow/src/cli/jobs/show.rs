@@ -6,13 +6,15 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 use crate::text::tables;
 
-/// One job: its definition, its runs, its numbers.
+/// Show a job: definition, runs and statistics
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -25,9 +27,19 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for JobDetail {
     fn text(&self) -> String {
         let job = &self.job;
-        let mut page = format!("{}: {} · {} · {}\n\n", job.name, job.kind, job.status, job.id);
+        let mut page = format!(
+            "{}: {} · {} · {}\n\n",
+            style::bold(&job.name),
+            style::status(&job.status),
+            job.kind,
+            style::dim(&job.id)
+        );
         page += &output::facts(&facts(job));
-        page += &format!("\nDEFINITION of run {}\n{}", job.latest_run.no, definition(&self.spec.value()));
+        page += &format!(
+            "\n{}\n{}",
+            style::bold(format!("Definition of run {}", job.latest_run.no)),
+            definition(&self.spec.value())
+        );
         page += &format!("\n{}", runs(&self.runs));
         if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
             page += &format!(
@@ -47,8 +59,8 @@ fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
     let run = &job.latest_run;
     let mut facts = vec![
         ("workspace", job.workspace.clone()),
-        ("created", job.created_at.to_string()),
-        ("changed", job.updated_at.to_string()),
+        ("created", text::moment(job.created_at)),
+        ("updated", text::moment(job.updated_at)),
         ("concurrency", run.concurrency.to_string()),
         ("priority", run.priority.to_string()),
     ];

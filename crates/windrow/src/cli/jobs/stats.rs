@@ -9,11 +9,12 @@ use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 
-/// How the work has gone: states, tries, durations, errors.
+/// Show counts, attempts, durations and errors
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of one job; all jobs without it
+    /// Job name or id [default: all jobs]
     job: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -29,8 +30,8 @@ impl Show for Stats {
             ("jobs", text::count(self.jobs)),
             ("runs", with_parts(self.runs, &self.runs_by_state)),
             ("items", with_parts(self.items, &self.items_by_state)),
-            ("attempts", format!("{}, {} retried", text::count(self.attempts), text::count(self.retries))),
-            ("per attempt", self.mean_duration_ms.map_or("–".into(), |ms| format!("{ms:.1} ms on average"))),
+            ("attempts", format!("{} · {} retries", text::count(self.attempts), text::count(self.retries))),
+            ("duration", self.mean_duration_ms.map_or("–".into(), |ms| format!("{ms:.1} ms per attempt (mean)"))),
             ("errors", with_parts(self.errors_by_class.values().sum(), &self.errors_by_class)),
         ])
     }
@@ -39,5 +40,5 @@ impl Show for Stats {
 fn with_parts(total: i64, parts: &BTreeMap<String, i64>) -> String {
     let parts: Vec<String> =
         parts.iter().filter(|(_, n)| **n > 0).map(|(word, n)| format!("{} {word}", text::count(*n))).collect();
-    if parts.is_empty() { text::count(total) } else { format!("{}: {}", text::count(total), parts.join(", ")) }
+    if parts.is_empty() { text::count(total) } else { format!("{} · {}", text::count(total), parts.join(" · ")) }
 }

@@ -4,10 +4,12 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Let a job no longer start by itself. A run that is under way goes on.
+/// Remove a job's schedule
+///
+/// An active run continues.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
 }
 
@@ -18,6 +20,6 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         return Ok(Exit::Passed);
     };
     api.unschedule(&args.job).await?;
-    output::print(&format!("{} no longer starts by itself (it did at {})", job.name, schedule.cron));
+    output::print(&format!("Removed the schedule of {} ({})", job.name, schedule.cron));
     Ok(Exit::Passed)
 }

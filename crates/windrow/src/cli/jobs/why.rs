@@ -5,12 +5,14 @@ use windrow_model::why::Explanation;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
+use crate::text::style;
 
-/// Why is the job not progressing? Answered from what is stored, for a person.
+/// Explain why a job is not progressing
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -23,7 +25,11 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for Explanation {
     fn text(&self) -> String {
         let details: String = self.details.iter().map(|detail| format!("  {detail}\n")).collect();
-        let remedy = self.remedy.as_ref().map(|remedy| format!("do: {remedy}\n")).unwrap_or_default();
-        format!("{}\n{details}{remedy}", self.headline)
+        let remedy = self
+            .remedy
+            .as_ref()
+            .map(|remedy| format!("\n{} {}\n", style::dim("next:"), style::cyan(remedy)))
+            .unwrap_or_default();
+        format!("{}\n{details}{remedy}", style::bold(&self.headline))
     }
 }

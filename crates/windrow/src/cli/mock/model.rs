@@ -1,4 +1,4 @@
-//! `windrow mock-model`: the bundled model endpoint, until it is stopped.
+//! `windrow mock model`: the bundled model endpoint, until it is stopped.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,55 +10,49 @@ use crate::error::{Error, Exit, Result};
 use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
 const DETAILS: &str = "\
-It knows capitals, sums (\"What is 12 + 30?\"), a shop's orders, and `Say: …`; calls tools, writes JSON of
-a schema, grades answers, compares two, plays a user with a goal, and errs now and then on purpose.
+Answers questions about capitals, sums (\"What is 12 + 30?\"), orders of a shop, and `Say: …`. Calls tools, returns \
+JSON for a schema, grades and compares answers, simulates a user with a goal, and makes deliberate mistakes.
 
-  POST /v1/chat/completions    OpenAI and everything compatible, also streamed
-  POST /v1/embeddings          texts with words in common are near each other
+  POST /v1/chat/completions    OpenAI and compatible APIs, also streamed
+  POST /v1/embeddings          texts that share words are similar
   POST /v1/messages            Anthropic
   POST /v1beta/models/MODEL:generateContent   Gemini
   POST /api/chat               Ollama
-  GET  /_stats                 what came in and how it was answered; ?bodies=all for every request
-
-Examples:
-  windrow mock-model
-  windrow mock-model --faults \"429:20%:retry_after=1s,500:5%,hang:1%,reset:1%\"
-  windrow mock-model --phases \"10s:429,5s:500,5s:hang\" --rpm 600
-  windrow mock-model --script replies.yaml    a list of { match: REGEX, reply: TEMPLATE }
+  GET  /_stats                 requests and responses; ?bodies=all includes every request
 ";
 
-/// A deterministic model endpoint on this machine, for examples and tests.
+/// Start a mock model API
 ///
-/// Needs no key and no network. The same question always gets the same answer. The first line it
-/// prints is its base URL.
+/// Deterministic: the same question gets the same answer. Needs no API key and no network. The first line on
+/// stdout is the base URL.
 #[derive(Debug, clap::Args)]
 #[command(after_help = DETAILS)]
 pub struct Args {
-    /// Where to listen on 127.0.0.1; 0 picks a free port
+    /// Port on 127.0.0.1; 0 selects a free port
     #[arg(long, default_value_t = 8099)]
     port: u16,
-    /// How long an answer takes
+    /// Latency of a response
     #[arg(long, default_value = "50ms", value_parser = duration)]
     latency: Duration,
-    /// How much the latency differs from question to question: 0.3 is 30% either way
-    #[arg(long, default_value_t = 0.3, value_parser = share)]
+    /// Variation of the latency between questions, e.g. 30% or 0.3
+    #[arg(long, value_name = "SHARE", default_value = "30%", value_parser = share)]
     jitter: f64,
-    /// What goes wrong, and how often: STATUS|hang|reset:SHARE%[:retry_after=TIME],…
+    /// Faults to inject: STATUS|hang|reset:PERCENT%[:retry_after=TIME],…
     #[arg(long, value_name = "SPEC", default_value = "")]
     faults: Faults,
-    /// What goes wrong for how long, one after the other, from the first request on
+    /// Faults in sequence, from the first request: DURATION:STATUS|hang,…
     #[arg(long, value_name = "SPEC", default_value = "")]
     phases: Phases,
-    /// Requests per minute; what is beyond is answered 429 with Retry-After
+    /// Rate limit in requests per minute; further requests get 429 with Retry-After
     #[arg(long, value_name = "N")]
     rpm: Option<usize>,
-    /// Another seed: other mistakes, other faults, other latencies
+    /// Seed of mistakes, faults and latencies
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// Replies of your own, which come first (YAML)
+    /// YAML file with custom replies, a list of { match: REGEX, reply: TEMPLATE }
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
-    /// Append one line of JSON per request
+    /// Append one JSON line per request to this file
     #[arg(long, value_name = "FILE")]
     log: Option<PathBuf>,
 }
@@ -73,9 +67,9 @@ pub async fn perform(args: Args) -> Result<Exit> {
         let what = format!("cannot listen on 127.0.0.1:{}: {error}", args.port);
         Error::new(what, "choose another port with --port, or --port 0 for any free one")
     })?;
-    let address = listener.local_addr().map_err(|error| Error::new(format!("no address: {error}"), "try again"))?;
+    let address =
+        listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
     println!("http://{address}/v1");
-    // Whoever started this reads the line through a pipe and waits for it; a closed pipe is their choice.
     let _ = std::io::stdout().flush();
     let behaviour = Behaviour {
         latency: args.latency,
@@ -88,7 +82,7 @@ pub async fn perform(args: Args) -> Result<Exit> {
     };
     tokio::select! {
         served = model::serve(listener, behaviour, log) => {
-            served.map_err(|error| Error::new(format!("the endpoint broke: {error}"), "start it again"))?;
+            served.map_err(|error| Error::new(format!("the mock server failed: {error}"), "start it again"))?;
         }
         _ = tokio::signal::ctrl_c() => {}
     }
@@ -111,7 +105,23 @@ pub fn duration(text: &str) -> std::result::Result<Duration, String> {
     text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
+/// `3%` or `0.03`
 pub fn share(text: &str) -> std::result::Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| "write a number from 0 to 1".to_owned())?;
-    (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| "write a number from 0 to 1".to_owned())
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be between 0% and 100%, e.g. 3% or 0.03".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_a_percentage_or_a_fraction() {
+        assert_eq!([share("3%"), share("0.03"), share("100 %")], [Ok(0.03), Ok(0.03), Ok(1.0)]);
+        assert!(share("101%").is_err() && share("3").is_err() && share("few").is_err());
+    }
 }

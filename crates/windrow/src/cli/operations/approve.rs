@@ -9,15 +9,14 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Let the next wave of an operation open.
+/// Approve the next wave of an operation
 ///
-/// It opens once the wave before it has settled and was watched for as long as it should be. Approval
-/// may be given before that.
+/// The wave starts when the previous wave is finished and its bake time is over. Approval may be given earlier.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// Approve all waves up to this one, from 1
+    /// Approve all waves up to this one; the first wave is 1
     #[arg(long, value_name = "N", conflicts_with = "all", value_parser = clap::value_parser!(i64).range(2..))]
     wave: Option<i64>,
     /// Approve all waves
@@ -33,9 +32,9 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         None => "all waves".to_owned(),
     };
     let then = match run.holdup(SystemClock.now()) {
-        Some(Holdup::Baking { .. }) => "it opens when the wave before it was watched long enough",
-        _ if run.coordinator.is_some() => "it opens as soon as what comes before it has settled",
-        _ => "nobody works on it now: run its file, or `windrow serve`",
+        Some(Holdup::Baking { .. }) => "starts when the bake time of the previous wave is over",
+        _ if run.coordinator.is_some() => "starts when the previous wave is finished",
+        _ => "no process is executing the run: run its file, or start `windrow serve`",
     };
     output::print(&format!("{}: {what} approved; {then}", api.name_of(&args.job).await?));
     Ok(Exit::Passed)

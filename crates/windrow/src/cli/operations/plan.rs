@@ -1,6 +1,6 @@
 //! `windrow plan`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use windrow_wire::Plan;
 use windrow_wire::request::PlanRequest;
@@ -15,20 +15,22 @@ use crate::client::remote::Remote;
 use crate::error::{Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
+use crate::text::style;
 
 const SHOWN: usize = 50;
 
-/// What an operation would change on each of its targets, before → after. Nothing is changed or stored.
+/// Preview the changes an operation would make
 ///
-/// The targets are read, and where they can say so they are asked whether they would take the change.
+/// Reads every target and, where the target supports it, asks whether the change is valid. Nothing is changed or
+/// stored.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The job file
+    /// Job file (YAML)
     file: PathBuf,
-    /// Print one JSON object
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
-    /// How many targets to list; all are looked at and counted, and what is refused is listed too
+    /// Number of targets to list; all targets are read and counted, and invalid ones are always listed
     #[arg(long, value_name = "N", default_value_t = SHOWN)]
     limit: usize,
 }
@@ -42,7 +44,10 @@ pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
     if args.json {
         output::print_json(&plan);
     } else {
-        output::print(&page(&args.file, &plan));
+        output::print(&page(&plan));
+        if exit == Exit::Passed && plan.changed > 0 {
+            output::hint(&[format!("windrow run {}", args.file.display())]);
+        }
     }
     Ok(exit)
 }
@@ -60,30 +65,40 @@ async fn plan_far(remote: &Remote, args: &Args) -> Result<Plan> {
     remote.post(&["plan"], &wish).await.map_err(|error| job_text::placed(error, &args.file, text))
 }
 
-fn page(file: &Path, plan: &Plan) -> String {
+fn page(plan: &Plan) -> String {
+    let width = plan.targets.iter().map(|preview| preview.target.chars().count()).max().unwrap_or(0);
     let mut page = String::new();
     for preview in &plan.targets {
-        let mut said = match (&preview.error, preview.done) {
-            (Some(error), _) => vec![format!("refused: {error}")],
-            (None, true) => vec!["nothing to do".to_owned()],
-            (None, false) => preview.changes.clone(),
+        let (sign, said) = match (&preview.error, preview.done) {
+            (Some(error), _) => (style::red(style::WARNING), vec![format!("invalid: {error}")]),
+            (None, true) => (style::dim("="), vec!["up to date".to_owned()]),
+            (None, false) => (style::yellow("~"), preview.changes.clone()),
         };
-        page += &format!("{}  {}\n", preview.target, text::line(&said.remove(0), 160));
-        let indent = " ".repeat(preview.target.chars().count() + 2);
-        page.extend(said.iter().map(|line| format!("{indent}{}\n", text::line(line, 160))));
+        let (mut sign, mut target) = (sign, preview.target.as_str());
+        for line in said {
+            page += &format!("  {sign} {target:width$}  {}\n", output::fitted(&line, width + 6));
+            (sign, target) = (" ".to_owned(), "");
+        }
     }
     let left = plan.total - plan.targets.len() as i64;
     if left > 0 {
-        page += &format!("… and {} more; --limit N shows more\n", text::count(left));
+        page += &format!("  … {} more (--limit {})\n", text::count(left), plan.total);
     }
-    let parts = [(plan.changed, "to change"), (plan.done, "done already"), (plan.refused, "refused")];
+    let parts = [(plan.changed, "to change"), (plan.done, "up to date"), (plan.refused, "invalid")];
     let parts: Vec<String> = parts.iter().map(|(n, what)| format!("{} {what}", text::count(*n))).collect();
-    page += &format!("\n{}: {}\n", text::plural(plan.total, "target"), parts.join(", "));
-    if plan.waves.len() > 1 {
-        let sizes: Vec<String> = plan.waves.iter().take(12).map(ToString::to_string).collect();
-        let more = if plan.waves.len() > 12 { ", …" } else { "" };
-        page += &format!("{}: {}{more}\n", text::plural(plan.waves.len() as i64, "wave"), sizes.join(", "));
+    page + &format!("\nPlan: {}{}\nNothing was changed.\n", parts.join(", "), waves(&plan.waves))
+}
+
+/// ` · 9 waves: 5, 7 × 25, 20`
+fn waves(sizes: &[i64]) -> String {
+    if sizes.len() < 2 {
+        return String::new();
     }
-    page += &format!("nothing was changed; do it with: windrow run {}\n", file.display());
-    page
+    let groups = sizes.chunk_by(|a, b| a == b).map(|group| match group.len() {
+        1 => group[0].to_string(),
+        n => format!("{n} × {}", group[0]),
+    });
+    let groups: Vec<String> = groups.collect();
+    let more = if groups.len() > 12 { ", …" } else { "" };
+    format!(" · {}: {}{more}", text::plural(sizes.len() as i64, "wave"), groups[..groups.len().min(12)].join(", "))
 }

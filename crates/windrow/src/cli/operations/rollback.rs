@@ -4,29 +4,45 @@ use windrow_model::state::{Mode, RunState};
 use windrow_wire::JobRow;
 use windrow_wire::request::Rollback;
 
+use crate::cli::confirm::Confirmation;
 use crate::cli::run::follow;
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Code, Error, Exit, Result};
 
-/// Take an operation back: every target to what it was before, the last changed first.
+/// Roll back an operation: restore each target's previous state
 ///
-/// A target that somebody has changed since is refused, and says how; `--force` takes it back all the
-/// same. It runs right here, or at the server that was named, and can be interrupted and continued like any other run.
+/// Targets are restored in reverse order. A target that changed after the operation is a conflict and is not
+/// overwritten unless `--force` is given. The rollback runs in this process, or on the server given with --server,
+/// and can be interrupted and resumed like any other run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     pub job: String,
-    /// Only targets of this wave, from 1
+    /// Roll back only the targets of this wave; the first wave is 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     wave: Option<i64>,
-    /// Only this item, by its id in `jobs items`; may be repeated
+    /// Roll back only this item, by its id in `jobs items`; may be repeated
     #[arg(long, value_name = "ITEM")]
     item: Vec<i64>,
-    /// Also where a target has changed since
+    /// Overwrite targets that changed after the operation
     #[arg(long)]
     force: bool,
     #[command(flatten)]
+    confirmation: Confirmation,
+    #[command(flatten)]
     shown: follow::Shown,
+}
+
+pub fn confirm(args: &Args) -> Result<()> {
+    if !args.force {
+        return Ok(());
+    }
+    let question = format!(
+        "Roll back {:?} and overwrite targets that changed after the operation? Those changes are lost.",
+        args.job
+    );
+    args.confirmation.ask(&question, "overwrite them")
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
@@ -39,16 +55,16 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     follow::to_end(api, &job.name, &run, false, args.shown).await
 }
 
-/// An interrupted rollback is continued; any other unfinished run has to end first.
+/// An interrupted rollback is resumed; any other unfinished run has to end first.
 async fn unfinished(api: &Api, job: &JobRow, shown: follow::Shown) -> Result<Exit> {
     let (name, run) = (&job.name, &job.latest_run);
     let held = matches!(api, Api::Local(..)) && api.worker_of(run).await?.is_some();
     if run.mode == Mode::Rollback && run.state != RunState::Paused && !held {
-        eprintln!("continuing rollback {}", run.id);
+        output::say(&format!("Resuming run {} (rollback)", run.no));
         return follow::to_end(api, name, &run.id, true, shown).await;
     }
-    let what = format!("run {} of {name} is {} and not finished", run.no, run.state);
+    let what = format!("cannot roll back {name}: run {} is {}, not finished", run.no, run.state);
     let cancel = api.command(&format!("jobs cancel {name}"));
-    let remedy = format!("end it with `{cancel}`; what it has changed can be taken back then");
+    let remedy = format!("cancel it with `{cancel}`, then roll back");
     Err(Error::new(what, remedy).coded(Code::Conflict))
 }

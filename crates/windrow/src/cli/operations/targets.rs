@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use windrow_model::ItemId;
+use windrow_model::view::batch::BatchStatus;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;
@@ -20,20 +21,34 @@ pub enum Form {
     Markdown,
 }
 
-/// What became of every target: before, after, verified, error, duration.
+/// List the targets of an operation and their outcome
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job
+    /// Job name or id
     job: String,
-    /// How to write it; json is one object per line
-    #[arg(long = "as", value_name = "FORM", value_enum, default_value_t = Form::Table)]
+    /// Output format; json prints one object per line
+    #[arg(long = "format", alias = "as", value_name = "FORMAT", value_enum, default_value_t = Form::Table)]
     form: Form,
-    /// The same as `--as json`
+    /// Print JSON to stdout, one object per line (as `--format json`)
     #[arg(long)]
     json: bool,
-    /// Only targets with this status (success, fail, cancel, rollback_success …)
-    #[arg(long, value_name = "STATUS")]
-    status: Option<windrow_model::view::batch::BatchStatus>,
+    /// Filter by status, e.g. success, fail, rollback_fail
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = batch)]
+    status: Option<BatchStatus>,
+}
+
+/// `failed` is `fail`, `succeeded` is `success`.
+fn batch(text: &str) -> std::result::Result<BatchStatus, String> {
+    let word = match text {
+        "failed" => "fail",
+        "succeeded" => "success",
+        "cancelled" => "cancel",
+        word => word,
+    };
+    word.parse().map_err(|_| {
+        let known: Vec<&str> = BatchStatus::ALL.iter().map(|status| status.as_str()).collect();
+        format!("must be one of {}", known.join(", "))
+    })
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {

@@ -7,17 +7,19 @@ use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text::tables;
 
-/// Judge the gates of a run that is over once more, from its stored results.
+/// Re-evaluate the quality gates of a run
 ///
-/// Ends as the run itself did: 0 passed, 3 a gate failed, 4 too many items failed, 6 undecided.
+/// Uses the stored results of a finished run. Exit codes: 0 passed, 3 a gate failed, 4 too many items failed,
+/// 6 inconclusive.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job, with #N for one of its runs
+    /// Job name or id; `#N` selects a run
     #[arg(value_name = "JOB[#RUN]")]
     job: String,
-    /// Compare with this run instead of the job's own baseline
+    /// Baseline run [default: the baseline of the run]
     #[arg(long, value_name = "JOB[#RUN]")]
     baseline: Option<String>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -28,7 +30,9 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         output::print_json(&gates);
     } else if gates.is_empty() {
         let name = args.job.rsplit_once('#').map_or(args.job.as_str(), |(name, _)| name);
-        output::print(&format!("{name} has no gates; add them to its file:\n\ngates:\n  - exact.mean >= 0.9\n"));
+        output::print(&format!(
+            "{name} has no quality gates. Add them to its job file, e.g.\n\ngates:\n  - exact.mean >= 0.9\n"
+        ));
     } else {
         output::print(&tables::gates(&gates));
     }

@@ -11,22 +11,23 @@ use crate::error::{Error, Exit, Result};
 
 pub use crate::cli::results::report_target::Target;
 
-/// Write what a run found as a report: for CI, for a pull request, for a program.
+/// Write a run report as JUnit, Markdown or JSON
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Name or id of the job, with #N for one of its runs
+    /// Job name or id; `#N` selects a run
     #[arg(value_name = "JOB[#RUN]")]
     job: String,
+    /// Report format
     #[arg(long, value_enum, default_value_t = Format::Markdown)]
     format: Format,
-    /// The file; stdout without it
+    /// Output file [default: stdout]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Compare with this run instead of the job's own baseline
+    /// Baseline run [default: the baseline of the run]
     #[arg(long, value_name = "JOB[#RUN]")]
     baseline: Option<String>,
-    /// How many of the worst findings to show
-    #[arg(long, default_value_t = crate::cli::WORST)]
+    /// Number of lowest scores to show
+    #[arg(long, value_name = "N", default_value_t = crate::cli::WORST)]
     worst: usize,
 }
 
@@ -51,5 +52,5 @@ pub async fn write(api: &Api, run: &str, options: &Options, target: &Target) -> 
 }
 
 fn unwritable(name: &str, error: &std::io::Error) -> Error {
-    Error::new(format!("the report {name} cannot be written: {error}"), "choose a file that may be written")
+    Error::new(format!("cannot write the report {name}: {error}"), "choose a writable file")
 }

@@ -36,11 +36,11 @@ impl FromStr for Target {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let (format, path) = text.split_once('=').ok_or("write it as FORMAT=FILE, like junit=out.xml")?;
-        let known = "the formats are junit, markdown and json";
-        let format = Format::from_str(format, true).map_err(|_| format!("{format:?} is not a format; {known}"))?;
+        let (format, path) = text.split_once('=').ok_or("must be FORMAT=FILE, e.g. junit=out.xml")?;
+        let known = "use one of junit, markdown and json";
+        let format = Format::from_str(format, true).map_err(|_| format!("unknown format {format:?}; {known}"))?;
         if path.is_empty() {
-            return Err("the name of the file is missing, like junit=out.xml".to_owned());
+            return Err("the file name is missing, e.g. junit=out.xml".to_owned());
         }
         Ok(Self { format, path: Some(path.into()) })
     }

@@ -1,13 +1,13 @@
-//! `--budget` and `--budget-tokens`, wherever a run is started or goes on.
+//! `--budget` and `--budget-tokens`, wherever a run is started or resumed.
 
 use windrow_model::record::{RunLimits, nanos};
 
 #[derive(Debug, Clone, Copy, Default, clap::Args)]
 pub struct Budget {
-    /// Pause when this run has spent so many dollars; what is done is kept, and it can go on with more
+    /// Pause the run after spending this many US dollars
     #[arg(long, value_name = "DOLLARS", value_parser = dollars)]
     budget: Option<i64>,
-    /// Pause when this run has used so many tokens
+    /// Pause the run after using this many tokens
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     budget_tokens: Option<i64>,
 }
@@ -28,10 +28,12 @@ impl Budget {
 
 /// In billionths.
 fn dollars(text: &str) -> Result<i64, String> {
-    let number: f64 =
-        text.trim_start_matches('$').parse().map_err(|_| "an amount is written like 5 or 0.25".to_owned())?;
+    let number: f64 = text
+        .trim_start_matches('$')
+        .parse()
+        .map_err(|_| "must be an amount in US dollars, e.g. 5 or 0.25".to_owned())?;
     if !(number.is_finite() && number > 0.0) {
-        return Err("a budget must be more than nothing".to_owned());
+        return Err("must be greater than 0".to_owned());
     }
     Ok(nanos(number))
 }

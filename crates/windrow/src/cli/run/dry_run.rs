@@ -1,4 +1,4 @@
-//! `windrow run FILE --dry-run`: what a run would do, cost and take. Calls nothing, stores nothing.
+//! `windrow run FILE --dry-run`: an estimate of calls, cost and duration. Calls nothing, stores nothing.
 
 use serde::Serialize;
 
@@ -12,6 +12,7 @@ use crate::cli::view::output::{self, Show};
 use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
+use crate::text::style;
 
 #[derive(Serialize)]
 struct DryRun {
@@ -65,9 +66,9 @@ impl Budget {
         let tokens = self.tokens.map(|tokens| format!("{} tokens", text::count(tokens)));
         let limits = cost.into_iter().chain(tokens).collect::<Vec<_>>().join(", ");
         let verdict = match self.verdict {
-            Verdict::Fits => "enough",
-            Verdict::MayExceed => "enough, but it may be close",
-            Verdict::Exceeds => "NOT ENOUGH: the run would pause when it is spent",
+            Verdict::Fits => "sufficient",
+            Verdict::MayExceed => "may be exceeded",
+            Verdict::Exceeds => return style::yellow(format!("over budget: the run would pause at {limits}")),
         };
         format!("{limits}: {verdict}")
     }
@@ -90,7 +91,7 @@ pub async fn perform(
     let environment = app.map_or_else(|| options.environment(), App::environment);
     let made = forecast(job, environment, app.map(App::library), experience).await;
     let mut forecast = made.map_err(|failure| {
-        Error::new(format!("the forecast cannot be made: {}", failure.message), "correct the job file")
+        Error::new(format!("cannot estimate the run: {}", failure.message), "correct the job file")
     })?;
     if let Some(run) = run {
         if learned {
@@ -115,26 +116,24 @@ impl Show for DryRun {
         let Forecast { rows, trials, items, sample, duration, unpriced, notes, .. } = &self.forecast;
         let [rows, items, sample] = [rows, items, sample].map(|n| text::count(i64::try_from(*n).unwrap_or(i64::MAX)));
         let trials = if *trials == 1 { String::new() } else { format!(" ({rows} rows × {trials} trials)") };
-        let mut facts = vec![("items", format!("{items}{trials}, {sample} rehearsed"))];
+        let mut facts = vec![("items", format!("{items}{trials} · estimated from {sample}"))];
         let tokens = |estimate: &Estimate| with_margin(estimate, text::count);
         let Forecast { tokens_in, tokens_out, cost_nanos, .. } = &self.forecast;
-        facts.push(("tokens", format!("{} in, {} out", tokens(tokens_in), tokens(tokens_out))));
+        facts.push(("tokens", format!("{} in · {} out", tokens(tokens_in), tokens(tokens_out))));
         let unknown = match unpriced.as_slice() {
             [] => String::new(),
-            unknown => format!(", without {} (price not known)", unknown.join(", ")),
+            unknown => format!(", without {} (unknown price)", unknown.join(", ")),
         };
         facts.push(("cost", format!("{}{unknown}", with_margin(cost_nanos, text::dollars))));
-        facts.push(("time", format!("about {}, bound by {}", text::duration(duration.ms), duration.bound_by)));
+        facts.push(("time", format!("about {}, limited by {}", text::duration(duration.ms), duration.bound_by)));
         facts.extend(self.budget.as_ref().map(|budget| ("budget", budget.text())));
-        let mut page = format!("{}: forecast, nothing was called or stored\n\n{}", self.job, output::facts(&facts));
+        let mut page = format!("{}: estimate\n{}", style::bold(&self.job), output::facts(&facts));
         if !self.forecast.calls.is_empty() {
             page += &format!("\n{}", self.calls());
         }
-        if !notes.is_empty() {
-            page += "\n";
-        }
+        page += "\n";
         notes.iter().for_each(|note| page += &format!("note: {note}\n"));
-        page
+        page + "Dry run: nothing was called or stored."
     }
 }
 
@@ -151,7 +150,7 @@ impl DryRun {
             ]
         };
         let rows = self.forecast.calls.iter().map(row).collect();
-        output::table(&["CALLED BY", "MODEL", ">CALLS", ">TOKENS IN", ">TOKENS OUT", ">COST"], rows)
+        output::table(&["CALLER", "MODEL", ">CALLS", ">TOKENS IN", ">TOKENS OUT", ">COST"], rows)
     }
 }
 

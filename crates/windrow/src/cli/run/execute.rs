@@ -1,4 +1,4 @@
-//! Runs an engine in this process until one run is settled or somebody interrupts it.
+//! Runs an engine in this process until one run is settled or the process is interrupted.
 
 use std::time::{Duration, Instant};
 
@@ -117,11 +117,12 @@ async fn watch(
 /// Once: let what runs finish. Twice: stop at once. Both leave a run that can be continued.
 async fn interrupt(app: &App, running: &Running, id: RunId, signals: &mut Signals, progress: &Progress) {
     let at_work = app.store.run(id).await.map_or(0, |run| run.counters.running);
-    progress.say(&format!("finishing {}; press Ctrl-C again to stop now", text::plural(at_work, "running item")));
+    let items = text::plural(at_work, "running item");
+    progress.say(&format!("Stopping: waiting for {items} (Ctrl-C again to stop now)"));
     tokio::select! {
         () = running.engine.drain() => {}
         () = signals.next() => {
-            progress.say("stopping now");
+            progress.say("Stopping now");
             running.engine.stop().await;
         }
     }
@@ -135,9 +136,8 @@ pub struct Signals {
 
 impl Signals {
     pub fn listen() -> Result<Self> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| Error::new(format!("signals cannot be received: {error}"), "try again"))
-        };
+        let listen =
+            |kind| signal(kind).map_err(|error| Error::new(format!("cannot receive signals: {error}"), "try again"));
         Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
 

@@ -1,11 +1,11 @@
-//! Commands that start or continue a run of a stored job and follow it to its end: right here, or where a
-//! server works on it.
+//! Commands that start or resume a run of a stored job and follow it to its end, in this process or on a server.
 
 use crate::app::lookup;
 use crate::app::results::Options;
 use crate::cli::run::execute;
 use crate::cli::run::execute::Ending;
 use crate::cli::run::watch;
+use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
 use crate::cli::view::result;
 use crate::client::api::Api;
@@ -13,10 +13,10 @@ use crate::error::{Exit, Result};
 
 #[derive(Debug, clap::Args)]
 pub struct Shown {
-    /// Print one JSON object at the end, and nothing else on stdout
+    /// Print JSON to stdout
     #[arg(long)]
     pub json: bool,
-    /// Show no progress
+    /// Show no progress, notes or hints
     #[arg(long, short)]
     pub quiet: bool,
 }
@@ -31,16 +31,16 @@ pub async fn to_end(api: &Api, job: &str, run: &str, resumed: bool, shown: Shown
     Box::pin(rollback(api, job, exit, shown)).await
 }
 
-/// Whether the run was followed by one that takes it back.
+/// Whether a rollback follows the run.
 pub fn rollback_follows(ending: &Ending) -> bool {
     let Ending::Settled { run, .. } = ending else { return false };
     run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows)
 }
 
-/// Follows the run that takes back what the one before it did.
+/// Follows the rollback of the run before it.
 pub async fn rollback(api: &Api, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
     let run = api.job(job).await?.job.latest_run;
-    eprintln!("taking back what was changed");
+    output::say("Rolling back the changed targets");
     match to_end(api, job, &run.id, false, shown).await? {
         Exit::Passed => Ok(exit),
         worse => Ok(worse),
@@ -65,7 +65,7 @@ pub fn report(api: &Api, job: &str, resumed: bool, json: bool) -> result::Report
     }
 }
 
-/// What goes on with an unfinished run of a stored job, in whatever mode.
+/// The command that resumes an unfinished run of a stored job, in any mode.
 pub fn command(api: &Api, job: &str) -> String {
     match api {
         Api::Local(..) => api.command(&format!("jobs resume {job} --here")),

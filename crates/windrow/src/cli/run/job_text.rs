@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use windrow_jobfile::Report;
-use windrow_jobfile::diagnostics::{About, Excerpt, Place, Problem};
+use windrow_jobfile::diagnostics::{About, Excerpt, Location, Problem};
 
 use crate::error::{Error, Result};
 
@@ -24,9 +24,9 @@ pub fn placed(error: Error, path: &Path, text: String) -> Error {
     let Error::File(mut report) = error else { return error };
     let file = Arc::new(Excerpt::whole(path.display().to_string(), text));
     for problem in &mut report.problems {
-        if let Some(place) = problem.place.as_mut().filter(|place| place.excerpt.name == SENT_AS) {
+        if let Some(place) = problem.location.as_mut().filter(|place| place.excerpt.name == SENT_AS) {
             let span = span_of_line(&file.text, place.excerpt.first_line);
-            *place = Place { excerpt: file.clone(), span };
+            *place = Location { excerpt: file.clone(), span };
         }
     }
     Error::File(report)

@@ -1,4 +1,4 @@
-//! `windrow run FILE` on a folder: an engine in this process does the work.
+//! `windrow run FILE` on a data directory: an engine in this process executes the run.
 
 use std::path::PathBuf;
 
@@ -16,23 +16,24 @@ use crate::cli::run::dry_run;
 use crate::cli::run::execute::{self, Ending};
 use crate::cli::run::scheduled;
 use crate::cli::run::{self, Args, Started};
+use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
-    // A folder is made only for a file that is in order, but what is there may hold its dataset.
+    // A data directory is created only for a valid file, but an existing one may have its dataset.
     let existing = App::open_if_there(options).await?;
     let job = job(options, &args, existing.as_ref()).await?;
     if args.dry_run {
         return Box::pin(dry_run::perform(options, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
     if let Some(worker) = &job.worker {
-        let what = format!("{} is done by workers elsewhere that have `{worker}`", args.file.display());
+        let what = format!("{} needs a remote worker with capability `{worker}`", args.file.display());
         return Err(Error::new(
             what,
-            "send it to a server they work for: `windrow --server URL run …` (docs/workers.md)",
+            "send it to a server with such a worker: `windrow --server URL run …` (docs/workers.md)",
         ));
     }
     if args.scheduled && job.schedule.is_none() {
@@ -58,9 +59,10 @@ async fn run_job(app: &App, change: Change, job: LoadedJob, args: Args) -> Resul
         // Now, not after hours of work.
         lookup::run(app, &change.actor, baseline).await?;
     }
+    confirm_new(app, &job, &args).await?;
     let resolved = resolve_run::resolve(app, &change, &job, args.how.intent(), &ThisProcess).await?;
     if !args.quiet {
-        resolved.notes.iter().for_each(|note| eprintln!("{note}"));
+        resolved.notes.iter().for_each(|note| output::say(note));
     }
     let (run, change) = (resolved.run.to_string(), Some(change));
     let started = Started { name: job.name, run, resumed: resolved.resumed, rows: job.rows, change };
@@ -72,20 +74,33 @@ async fn run_job(app: &App, change: Change, job: LoadedJob, args: Args) -> Resul
     scheduled::keep(&api, app, resolved.job, exit, args.json, args.quiet).await
 }
 
-/// The file as it is to be run, with what there is to warn of said.
+/// `--new` cancels an unfinished run. One that another process executes is rejected later.
+async fn confirm_new(app: &App, job: &LoadedJob, args: &Args) -> Result<()> {
+    if !args.how.new {
+        return Ok(());
+    }
+    let Some(found) = app.store.find_job(&job.workspace, &job.name).await? else { return Ok(()) };
+    let run = app.store.run(found.latest_run).await?;
+    if run.state.is_final() || app.coordinator_of(&run).await?.is_some() {
+        return Ok(());
+    }
+    args.confirm_new(&job.name, run.no, (run.counters.settled(), run.counters.total))
+}
+
+/// The job as it is to be run; prints its warnings.
 pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
     let mut job = load(options, args.file.clone(), app).await?;
     if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != windrow_experiment::KIND) {
-        let what = format!("`{flag}` is for experiments, and {} is of kind {}", args.file.display(), job.kind);
+        let what = format!("`{flag}` works only for experiments; {} is of kind {}", args.file.display(), job.kind);
         return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
     }
     if let Some(rows) = args.first {
         job = windrow_experiment::first_rows(job, rows)
-            .map_err(|error| Error::new(format!("`--first` does not fit this file: {error}"), "leave it out"))?;
+            .map_err(|error| Error::new(format!("cannot use `--first` with this file: {error}"), "leave it out"))?;
     }
     job.limits = args.budget.applied_to(job.limits);
     for warning in &job.warnings {
-        eprintln!("warning: {warning}");
+        output::say(&format!("warning: {warning}"));
     }
     Ok(job)
 }
@@ -101,7 +116,7 @@ pub async fn load(options: &GlobalOptions, file: PathBuf, app: Option<&App>) -> 
         .map_err(Error::from)
 }
 
-/// It executes nothing before the run has been chosen.
+/// Nothing runs in this process before the run has been chosen.
 struct ThisProcess;
 
 impl RunExecutor for ThisProcess {
@@ -113,7 +128,7 @@ impl RunExecutor for ThisProcess {
         match execute::to_end(app, run.id, Progress::new("", 0, true)).await? {
             Ending::Settled { .. } => Ok(()),
             Ending::Interrupted { .. } | Ending::Spent { .. } | Ending::Halted { .. } => {
-                let what = format!("interrupted while run {} was being ended", run.id);
+                let what = format!("interrupted while run {} was being cancelled", run.no);
                 Err(Error::new(what, "run the same command again").ending_with(Exit::Interrupted))
             }
         }

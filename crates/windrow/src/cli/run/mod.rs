@@ -1,5 +1,5 @@
-//! `windrow run FILE`: load, decide what running it means now, execute it here or follow it at a server,
-//! show the result.
+//! `windrow run FILE`: load the file, start or resume a run, execute it here or follow it on a server, show the
+//! result.
 
 pub mod budget;
 pub mod dry_run;
@@ -22,6 +22,7 @@ use crate::app::audit::Change;
 use crate::app::resolve_run::RunIntent;
 use crate::app::results::Options;
 use crate::cli::Context;
+use crate::cli::confirm::Confirmation;
 use crate::cli::results::report::Target;
 use crate::cli::run::budget::Budget;
 use crate::cli::run::execute::Ending;
@@ -31,46 +32,49 @@ use crate::cli::view::result;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::node::observe::otlp::TraceArgs;
+use crate::text;
+use crate::text::style;
 
-/// Run a job file, or continue it where it was interrupted.
+/// Run a job file, or resume its unfinished run
 ///
-/// The first run stores the job under its name. Running the same file again continues an unfinished
-/// run; after a finished one it makes a new run in which everything unchanged is taken over, not
-/// paid for again. Ctrl-C once lets the running items finish, twice stops at once; both can be
-/// continued. With --server the file and its rows are sent there, the server does the work, and Ctrl-C
-/// only leaves it.
+/// The first run stores the job under its name. Running the same file again resumes an unfinished run; after a
+/// finished run it starts a new one that reuses unchanged results. Ctrl-C waits for running items, a second Ctrl-C
+/// stops immediately; both can be resumed. With --server the file and its rows are sent to the server, which
+/// executes the run; Ctrl-C stops following it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The job file (YAML)
+    /// Job file (YAML)
     pub file: PathBuf,
     #[command(flatten)]
     pub how: How,
-    /// Forecast what a run would do, cost and take; nothing is called, nothing is stored
+    /// Estimate calls, cost and duration without running
     #[arg(long, conflicts_with_all = ["append", "rescore", "online", "scheduled", "report", "baseline"])]
     pub dry_run: bool,
-    /// Only the first N rows: a trial run, taken over when all rows are run
+    /// Run only the first N rows; a later full run reuses their results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub first: Option<u64>,
     #[command(flatten)]
     pub budget: Budget,
-    /// Stay, and run again at the times of the file's `schedule`
+    /// Keep running and start a run at each time in `schedule`
     #[arg(long, conflicts_with = "online")]
     pub scheduled: bool,
-    /// Print one JSON object at the end, and nothing else on stdout
+    /// Print JSON to stdout
     #[arg(long)]
     pub json: bool,
-    /// Show no progress
+    /// Show no progress, notes or hints
     #[arg(long, short)]
     pub quiet: bool,
-    /// Compare with this run instead of the job's previous one
+    /// Baseline run [default: the previous run of the job]
     #[arg(long, value_name = "JOB[#RUN]")]
     pub baseline: Option<String>,
-    /// How many of the worst findings to show
+    /// Number of lowest scores to show
     #[arg(long, value_name = "N", default_value_t = crate::cli::WORST)]
     pub worst: usize,
-    /// Write a report when the run has ended: junit=FILE, markdown=FILE or json=FILE; may be repeated
+    /// Write a report at the end: junit=FILE, markdown=FILE or json=FILE; may be repeated
     #[arg(long, value_name = "FORMAT=FILE")]
     pub report: Vec<Target>,
+    #[command(flatten)]
+    pub confirmation: Confirmation,
     #[command(flatten)]
     pub traces: TraceArgs,
 }
@@ -79,17 +83,17 @@ pub struct Args {
 #[derive(Debug, Clone, Copy, clap::Args)]
 #[group(multiple = false)]
 pub struct How {
-    /// Start afresh: end an unfinished run and do everything again, also what was done before
+    /// Cancel any unfinished run and run every item again, without reusing results
     #[arg(long)]
     pub new: bool,
-    /// Only rows of the dataset that the job has not seen
+    /// Run only rows that are new in the dataset
     #[arg(long)]
     append: bool,
-    /// Only judge again, by the file's evaluators: no target is called, and changed columns stay
-    /// beside the new ones
+    /// Run changed evaluators on stored outputs; the target is not called. Earlier scores are kept as
+    /// `name@version`
     #[arg(long)]
     rescore: bool,
-    /// Rows come in on standard input as JSON lines, results go out on standard output
+    /// Read rows from standard input as JSON lines and write results to standard output
     #[arg(long)]
     pub online: bool,
 }
@@ -106,7 +110,7 @@ impl How {
     }
 }
 
-/// A run that was started or goes on.
+/// A run that was started or resumed.
 pub struct Started {
     pub name: String,
     pub run: String,
@@ -124,7 +128,7 @@ pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
     }
 }
 
-/// Follows it to its end and shows what came of it.
+/// Follows it to its end and shows the result.
 pub async fn finish(api: &Api, started: &Started, args: &Args) -> Result<Exit> {
     let ending = ending(api, started, args).await?;
     let report = result::Report {
@@ -159,7 +163,7 @@ async fn ending(api: &Api, started: &Started, args: &Args) -> Result<Ending> {
 }
 
 impl Args {
-    /// What was asked for that means nothing elsewhere.
+    /// A given flag that works only for experiments.
     pub fn only_for_experiments(&self) -> Option<&'static str> {
         let How { rescore, online, .. } = self.how;
         let flags = [
@@ -171,7 +175,14 @@ impl Args {
         flags.iter().find(|(given, _)| *given).map(|(_, flag)| *flag)
     }
 
-    /// The command that goes on where this one stopped.
+    /// Before an unfinished run is cancelled.
+    pub fn confirm_new(&self, name: &str, no: i64, (done, total): (i64, i64)) -> Result<()> {
+        let progress = style::bold(format!("{} of {}", text::count(done), text::plural(total, "item")));
+        let question = format!("Cancel the unfinished run {no} of {name:?} ({progress} done) and start a new one?");
+        self.confirmation.ask(&question, "cancel it")
+    }
+
+    /// The command that resumes the run.
     fn again(&self) -> String {
         let How { append, rescore, online, .. } = self.how;
         let mode = [(append, " --append"), (rescore, " --rescore"), (online, " --online")];

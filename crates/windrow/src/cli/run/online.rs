@@ -120,7 +120,7 @@ impl Feeder {
             return Vec::new();
         }
         self.arrivals.items(line).unwrap_or_else(|why| {
-            eprintln!("line {line_no} of the input is left out: {why}");
+            output::say(&format!("warning: line {line_no} of the input is skipped: {why}"));
             Vec::new()
         })
     }

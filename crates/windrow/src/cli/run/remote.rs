@@ -9,8 +9,9 @@ use crate::app::results::Options;
 use crate::cli::run::dry_run;
 use crate::cli::run::job_text;
 use crate::cli::run::local;
-use crate::cli::run::upload::Local;
+use crate::cli::run::upload::{self, Local};
 use crate::cli::run::{self, Args, Started};
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::client::remote::Remote;
 use crate::error::{Code, Error, Exit, Result};
@@ -23,13 +24,16 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
         return forecast(options, &args, local).await;
     }
     if args.scheduled {
-        let what = "the server itself starts a job at the times of its `schedule`";
+        let what = "`--scheduled` works only on the local data directory; the server starts scheduled jobs";
         return Err(Error::new(what, "leave out `--scheduled`").ending_with(Exit::Usage));
     }
     let api = Api::Remote(remote.clone());
     if let Some(baseline) = &args.baseline {
         // Now, not after hours of work.
         let _found = api.result(baseline, &Options::default()).await?;
+    }
+    if args.how.new {
+        confirm_new(&api, &args, &text).await?;
     }
     let dataset = match local {
         Some(local) => Some(local.send(remote, args.quiet).await?),
@@ -47,20 +51,33 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
     };
     let submitted: Submitted =
         remote.post(&["jobs"], &wish).await.map_err(|error| job_text::placed(error, &args.file, text))?;
-    submitted.warnings.iter().for_each(|warning| eprintln!("warning: {warning}"));
+    submitted.warnings.iter().for_each(|warning| output::say(&format!("warning: {warning}")));
     if !args.quiet {
-        submitted.notes.iter().for_each(|note| eprintln!("{note}"));
+        submitted.notes.iter().for_each(|note| output::say(note));
     }
     let started =
         Started { name: submitted.name, run: submitted.run, resumed: submitted.resumed, rows: 0, change: None };
     run::finish(&api, &started, &args).await
 }
 
+/// `--new` cancels an unfinished run.
+async fn confirm_new(api: &Api, args: &Args, text: &str) -> Result<()> {
+    let Some(name) = upload::job_name(text) else { return Ok(()) };
+    match api.job(&name).await {
+        Ok(detail) if !detail.job.latest_run.state.is_final() => {
+            let run = &detail.job.latest_run;
+            args.confirm_new(&name, run.no, (run.items.settled(), run.items.total))
+        }
+        // A new job, or an error that the submission reports.
+        _ => Ok(()),
+    }
+}
+
 /// Made here, from rows that are here: the server stores nothing for it.
 async fn forecast(options: &GlobalOptions, args: &Args, local: Option<Local>) -> Result<Exit> {
     if local.is_none() {
-        let what = "a dry run is made where the rows are, and this file's rows are at the server";
-        let remedy = "export them with `windrow datasets export`, or make it there";
+        let what = "a dry run needs the rows locally, and the dataset of this file is on the server";
+        let remedy = "export it with `windrow datasets export`, or run the command on the server";
         return Err(Error::new(what, remedy).coded(Code::Conflict).ending_with(Exit::Usage));
     }
     let job = local::job(options, args, None).await?;

@@ -99,7 +99,7 @@ impl Feeder {
                 Err(error) if will_pass(&error) => tokio::time::sleep(TRY_AGAIN).await,
                 Err(Error::File(report)) => {
                     let places = report.problems.iter().filter_map(|problem| {
-                        let place = problem.place.as_ref()?;
+                        let place = problem.location.as_ref()?;
                         Some((place.excerpt.first_line - 1, &problem.message))
                     });
                     let mut broken: Vec<(usize, &String)> = places.filter(|(place, _)| *place < batch.len()).collect();
@@ -108,7 +108,7 @@ impl Feeder {
                     }
                     broken.sort_unstable();
                     for (place, why) in &broken {
-                        eprintln!("line {} of the input is left out: {why}", batch[*place].0);
+                        output::say(&format!("warning: line {} of the input is skipped: {why}", batch[*place].0));
                     }
                     broken.iter().rev().for_each(|(place, _)| drop(batch.remove(*place)));
                 }

@@ -10,12 +10,13 @@ use crate::app::App;
 use crate::app::submit;
 use crate::cli::run::execute::Signals;
 use crate::cli::run::follow::{self, Shown};
+use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
 const LOOK_EVERY_MS: i64 = 1_000;
 
-/// Until somebody interrupts it, the job is taken off its schedule, or its run pauses.
+/// Until the process is interrupted, the schedule is removed, or a run reaches its budget.
 pub async fn keep(api: &Api, app: &App, job: JobId, mut last: Exit, json: bool, quiet: bool) -> Result<Exit> {
     let mut announced = None;
     loop {
@@ -27,7 +28,7 @@ pub async fn keep(api: &Api, app: &App, job: JobId, mut last: Exit, json: bool, 
             return Ok(last);
         }
         if let (Some(at), false) = (next_at.filter(|_| announced != next_at), quiet) {
-            eprintln!("{} starts again at {}", job.name, windrow_wire::Timestamp::from(at));
+            output::say(&format!("Next run of {} at {}", job.name, windrow_wire::Timestamp::from(at)));
             announced = next_at;
         }
         // Where a run of another process is under way there is no next time yet.

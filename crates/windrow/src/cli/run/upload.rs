@@ -52,15 +52,21 @@ impl Local {
         }
         let shown = path.display().to_string();
         let Some(file) = DatasetFile::named(path, format, delimiter) else {
-            let what = format!("the format of {shown} is not clear from its name");
-            let remedy = format!("add it: dataset: {{ path: …, format: jsonl }} (or one of {})", Format::list());
+            let what = format!("unknown format: {shown}");
+            let remedy = format!("set it: dataset: {{ path: …, format: jsonl }} (or one of {})", Format::list());
             return Err(Error::new(what, remedy).ending_with(Exit::Usage));
         };
         let upload = Upload { file, shown: shown.clone(), name: name.clone(), workspace, schema: None };
         let sending = remote.import(upload);
-        let imported = counting::while_counting(quiet, || format!("sending {shown}"), sending).await?;
+        let imported = counting::while_counting(quiet, || format!("Sending {shown}"), sending).await?;
         Ok(Rows { name, version: imported.version.version })
     }
+}
+
+/// The job's name, as far as the file can be read.
+pub fn job_name(text: &str) -> Option<String> {
+    let root = Node::parse(text).ok()?;
+    as_text(field(&root, "name")?).map(str::to_owned)
 }
 
 fn field<'a>(node: &'a Node, name: &str) -> Option<&'a Node> {
@@ -83,7 +89,7 @@ async fn name_of(path: PathBuf, read_as: String) -> Result<String> {
     let shown = path.display().to_string();
     let hash = tokio::task::spawn_blocking(move || hash(&path, &read_as)).await;
     let hash = hash.map_err(std::io::Error::other).and_then(|hash| hash).map_err(|error| {
-        Error::new(format!("the dataset {shown} cannot be read: {error}"), "check that it may be read")
+        Error::new(format!("cannot read the dataset {shown}: {error}"), "check the path and its permissions")
     })?;
     let name = format!("{stem}-{}", &hash[..DIGITS]);
     check_dataset_name(&name).map_err(|why| Error::new(why, "rename the file"))

@@ -78,7 +78,7 @@ impl Line<'_> {
             match look(self.remote, self.run).await {
                 Ok(run) => {
                     if self.away_since.take().is_some() {
-                        progress.say("the server is back");
+                        progress.say("Reconnected to the server");
                     }
                     return Ok(run);
                 }
@@ -94,7 +94,8 @@ impl Line<'_> {
     fn lost(&mut self, error: Error, progress: &Progress) -> Result<()> {
         self.events = None;
         match self.away_since {
-            None => progress.say(&format!("{}; trying again, or leave with Ctrl-C: nothing is lost", error.what())),
+            None => progress
+                .say(&format!("note: {}; retrying (Ctrl-C stops following; the server keeps the run)", error.what())),
             Some(since) if since.elapsed() > PATIENCE => return Err(error),
             Some(_) => {}
         }

@@ -1,5 +1,5 @@
 //! Progress of something that passes over rows: nothing in the first second, then a line that is
-//! overwritten on a terminal and repeated now and then elsewhere. Always on stderr.
+//! overwritten on a terminal and repeated every 30 s elsewhere. Always on stderr.
 
 use std::future::Future;
 use std::io::IsTerminal;
@@ -9,7 +9,7 @@ use indicatif::ProgressBar;
 
 const QUIET: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-const LINE_EVERY: Duration = Duration::from_secs(3);
+const LINE_EVERY: Duration = Duration::from_secs(30);
 
 /// Awaits the work, and meanwhile shows what `say` says.
 pub async fn while_counting<T>(quiet: bool, say: impl Fn() -> String, work: impl Future<Output = T>) -> T {

@@ -1,10 +1,13 @@
-//! The two forms of every answer, from the same data: a table for a person, JSON for a program.
+//! The two forms of every answer, from the same data: a table for a person, JSON for a program. Results go
+//! to stdout; notes, warnings, errors, prompts and `next:` go to stderr.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
-pub use crate::text::table::{facts, table};
+use crate::text::style;
+
+pub use crate::text::table::{facts, fitted, table};
 
 /// A value that can be shown both ways.
 pub trait Show: Serialize {
@@ -16,15 +19,43 @@ pub fn show<T: Show>(answer: &T, json: bool) {
 }
 
 pub fn print_json<T: Serialize>(value: &T) {
-    print(&serde_json::to_string_pretty(value).expect("answers serialise to JSON"));
+    write(&mut std::io::stdout().lock(), &serde_json::to_string_pretty(value).expect("answers serialise to JSON"));
 }
 
 pub fn print_json_line<T: Serialize>(value: &T) {
-    print(&serde_json::to_string(value).expect("answers serialise to JSON"));
+    write(&mut std::io::stdout().lock(), &serde_json::to_string(value).expect("answers serialise to JSON"));
 }
 
-/// To stdout. A reader that went away (`| head`) is no error.
+/// To stdout.
 pub fn print(text: &str) {
-    let mut out = std::io::stdout().lock();
+    write(&mut anstream::stdout().lock(), &signs(text));
+}
+
+/// To stderr.
+pub fn say(text: &str) {
+    write(&mut anstream::stderr().lock(), &signs(&style::labels(text)));
+}
+
+/// At most two commands that work when pasted.
+pub fn next(commands: &[String]) {
+    let lines: Vec<String> = commands.iter().take(2).map(|command| style::cyan(command)).collect();
+    if !lines.is_empty() {
+        say(&format!("{} {}", style::dim("next:"), lines.join("\n      ")));
+    }
+}
+
+/// As [`next`], where a person is there to read it.
+pub fn hint(commands: &[String]) {
+    if std::io::stderr().is_terminal() {
+        next(commands);
+    }
+}
+
+/// A reader that went away (`| head`) is not an error.
+fn write(out: &mut impl Write, text: &str) {
     let _ = writeln!(out, "{}", text.trim_end_matches('\n')).and_then(|()| out.flush());
+}
+
+fn signs(text: &str) -> String {
+    if style::is_utf8() { text.to_owned() } else { style::ascii(text) }
 }

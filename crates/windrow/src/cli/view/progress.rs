@@ -1,5 +1,5 @@
-//! What is seen of a run while it goes on: a bar on a terminal, a line now and then elsewhere,
-//! always on stderr. Reads only the run's counters, so it costs the same for any number of items.
+//! Progress of a run, always on stderr: a bar on a terminal; elsewhere a line when another 10% and 30 s have
+//! passed, and on every change of condition. Reads only the run's counters, whatever the number of items.
 
 use std::collections::VecDeque;
 use std::io::IsTerminal;
@@ -7,14 +7,15 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use windrow_model::Time;
-use windrow_model::limit::Wait;
+use windrow_model::limit::{Hold, Wait};
 use windrow_model::rollout::Holdup;
 use windrow_model::state::RunState;
 use windrow_wire::RunDetail;
 
-use crate::text;
+use crate::cli::view::output;
+use crate::text::{self, style};
 
-const LINE_EVERY: Duration = Duration::from_secs(3);
+const LINE_EVERY: Duration = Duration::from_secs(30);
 /// The rate is that of the last seconds: it follows a provider that slows down.
 const WINDOW: Duration = Duration::from_secs(10);
 
@@ -27,11 +28,13 @@ pub struct Progress {
     state: Option<RunState>,
     /// The wave whose approval was asked for last.
     asked: Option<(String, i64)>,
+    /// What most items wait for, as it was said last.
+    waiting: Option<(std::mem::Discriminant<Hold>, String)>,
 }
 
 enum Face {
     Bar(ProgressBar),
-    Lines { last: Instant },
+    Lines { last: Instant, settled: i64 },
     Silent,
 }
 
@@ -40,9 +43,17 @@ impl Progress {
         let face = match (quiet, std::io::stderr().is_terminal()) {
             (true, _) => Face::Silent,
             (false, true) => Face::Bar(bar(name)),
-            (false, false) => Face::Lines { last: Instant::now() },
+            (false, false) => Face::Lines { last: Instant::now(), settled: 0 },
         };
-        Self { name: name.into(), rows: rows as i64, face, seen: VecDeque::new(), state: None, asked: None }
+        Self {
+            name: name.into(),
+            rows: rows as i64,
+            face,
+            seen: VecDeque::new(),
+            state: None,
+            asked: None,
+            waiting: None,
+        }
     }
 
     pub fn show(&mut self, run: &RunDetail, waits: &[Wait], now: Time) {
@@ -50,26 +61,37 @@ impl Progress {
         let rate = self.rate(run.items.settled());
         let mut summary = summary(run, total, rate);
         if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
-            summary = format!("wave {} of {} · {summary}", rollout.wave, rollout.waves);
+            summary = format!(" · wave {} of {}{summary}", rollout.wave, rollout.waves);
         }
         if let Some(holdup) = run.holdup(now).filter(|_| run.items.running == 0) {
             summary = format!("{summary} · {}", holdup.phrase(now));
             self.tell_of_approval(run, holdup);
         }
-        // Said only where it is what holds the run up.
-        if let Some(wait) = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.items.running) {
-            summary = format!("{summary} · {}", wait.sentence(now));
+        // Only where at least half of the running items wait.
+        let wait = waits.iter().max_by_key(|wait| wait.items).filter(|w| w.items * 2 >= run.items.running);
+        if let Some(wait) = wait {
+            summary = format!("{summary} · {}", condition(wait, now));
         }
+        self.tell_of_wait(wait, now);
         self.tell_of_pause(run.state);
+        let settled = run.items.settled();
         match &mut self.face {
             Face::Bar(bar) => {
                 bar.set_length(total.max(0) as u64);
-                bar.set_position(run.items.settled().max(0) as u64);
+                bar.set_position(settled.max(0) as u64);
                 bar.set_message(summary);
             }
-            Face::Lines { last } if last.elapsed() >= LINE_EVERY => {
-                *last = Instant::now();
-                eprintln!("{}: {summary}", self.name);
+            Face::Lines { last, settled: before }
+                if last.elapsed() >= LINE_EVERY && (settled - *before) * 10 >= total =>
+            {
+                (*last, *before) = (Instant::now(), settled);
+                let percent = settled * 100 / total.max(1);
+                output::say(&format!(
+                    "{}: {} of {} ({percent}%){summary}",
+                    self.name,
+                    text::count(settled),
+                    text::count(total)
+                ));
             }
             Face::Lines { .. } | Face::Silent => {}
         }
@@ -78,8 +100,8 @@ impl Progress {
     /// A line of its own, not torn by the bar.
     pub fn say(&self, line: &str) {
         match &self.face {
-            Face::Bar(bar) => bar.suspend(|| eprintln!("{line}")),
-            Face::Lines { .. } => eprintln!("{line}"),
+            Face::Bar(bar) => bar.suspend(|| output::say(line)),
+            Face::Lines { .. } => output::say(line),
             Face::Silent => {}
         }
     }
@@ -98,10 +120,22 @@ impl Progress {
         if state == RunState::Paused {
             let name = &self.name;
             self.say(&format!(
-                "paused: go on with `windrow jobs resume {name}`, or leave with Ctrl-C; nothing is lost"
+                "{}. Resume it with `windrow jobs resume {name}`, or press Ctrl-C to stop waiting. Results so far are saved.",
+                style::yellow("Paused")
             ));
         } else if before == Some(RunState::Paused) {
-            self.say("resumed");
+            self.say("Resumed");
+        }
+    }
+
+    /// Once per change.
+    fn tell_of_wait(&mut self, wait: Option<&Wait>, now: Time) {
+        let key = wait.map(|wait| (std::mem::discriminant(&wait.hold), wait.resource.clone()));
+        if key != self.waiting {
+            self.waiting = key;
+            if let (Some(wait), Face::Lines { .. }) = (wait, &self.face) {
+                self.say(&format!("note: {}", condition(wait, now)));
+            }
         }
     }
 
@@ -111,7 +145,7 @@ impl Progress {
             && self.asked.replace((run.id.clone(), wave)) != Some((run.id.clone(), wave))
         {
             let name = &self.name;
-            self.say(&format!("wave {} waits for approval: windrow jobs approve {name}", wave + 1));
+            self.say(&format!("note: wave {} needs approval: windrow jobs approve {name}", wave + 1));
         }
     }
 
@@ -128,23 +162,32 @@ impl Progress {
 }
 
 fn bar(name: &str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix} {bar:24} {percent:>3}% {wide_msg}")
+    let chars = if style::is_utf8() { "━━╌" } else { "==-" };
+    let style = ProgressStyle::with_template("{prefix:.bold}  {bar:24} {percent:>3}%  {pos}/{len}{wide_msg}")
         .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("━━╌");
+        .progress_chars(chars);
     ProgressBar::new(0).with_style(style).with_prefix(name.to_owned())
 }
 
-/// `1,234 of 5,000 · 3 failed · 32 running · 410/s · 9.2 s left`
+/// What the waiting calls wait for: `rate limited by api.openai.com; resuming in 0.6 s`
+fn condition(wait: &Wait, now: Time) -> String {
+    let host = wait.resource.split(" · ").next().unwrap_or(&wait.resource);
+    let left = |what: &str| {
+        wait.until.map_or(String::new(), |until| format!("; {what} in {}", text::duration((until - now).max(0))))
+    };
+    match wait.hold {
+        Hold::Paused { .. } => format!("rate limited by {host}{}", left("resuming")),
+        Hold::SlowedDown { limit } => format!("rate limited by {host}; {limit} calls at a time"),
+        Hold::CircuitOpen { failures } => format!("{host} is failing ({failures} in a row){}", left("next attempt")),
+        Hold::Probing { failures } => format!("{host} is failing ({failures} in a row); trying one call"),
+        _ => wait.sentence(now),
+    }
+}
+
+/// ` · 3 failed · 410/s · 9.2 s left`
 fn summary(run: &RunDetail, total: i64, rate: Option<f64>) -> String {
     let counters = &run.items;
-    let mut parts = vec![
-        format!("{} of {}", text::count(counters.settled()), text::count(total)),
-        format!("{} failed", text::count(counters.failed)),
-        format!("{} running", text::count(counters.running)),
-    ];
-    if counters.retries > 0 {
-        parts.push(format!("{} retried", text::count(counters.retries)));
-    }
+    let mut parts = vec![String::new(), format!("{} failed", text::count(counters.failed))];
     if let Some(rate) = rate {
         let left_ms = (total - counters.settled()) as f64 / rate * 1000.0;
         parts.push(text::rate(rate));

@@ -1,7 +1,9 @@
-//! The end of a run, for a person as a table, for a program as one object; and the exit code.
+//! The end of a run, for a person as a page, for a program as one object; and the exit code. The page reads:
+//! headline, whole job, this run, evidence; what to do next goes to stderr.
 
-use windrow_model::state::Mode;
-use windrow_wire::{ItemRow, RunDetail, RunResult};
+use windrow_model::gate::{GateVerdict, Judged};
+use windrow_model::state::{Mode, RunState};
+use windrow_wire::{RunDetail, RunResult};
 
 use crate::app::results::Options;
 use crate::cli::results::report;
@@ -11,6 +13,7 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
+use crate::text::style;
 use crate::text::tables;
 
 /// How the result is to be shown.
@@ -19,10 +22,10 @@ pub struct Report {
     pub json: bool,
     /// Standard output belongs to the results themselves.
     pub aside: bool,
-    /// The command that continues an interrupted run.
+    /// The command that resumes an interrupted run.
     pub continue_with: String,
     pub options: Options,
-    /// Files to be written beside.
+    /// Report files to write.
     pub targets: Vec<Target>,
 }
 
@@ -35,37 +38,61 @@ pub async fn show(api: &Api, ending: Ending, report: Report) -> Result<Exit> {
     }
 }
 
-/// What there is so far, and how to go on.
+/// The progress so far, and the command that resumes the run.
 async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit) -> Result<Exit> {
     if report.json {
         let so_far = api.result(&run.id, &Options::default()).await?;
         output::print_json(&RunResult { resumed: report.resumed, exit_code: exit.code(), ..so_far });
     }
     let (items, again) = (&run.items, &report.continue_with);
-    let done = format!("{} of {} items done", text::count(items.settled()), text::count(items.total));
+    let done = format!("{} of {}", text::count(items.settled()), text::plural(items.total, "item"));
+    let mark = style::yellow(style::WARNING);
     match (exit, &run.reason, api) {
-        (Exit::BudgetSpent, Some(reason), _) => {
-            eprintln!(
-                "paused: {reason}; {done}, all of it kept\ngo on with more:  {again} --budget DOLLARS (or --budget-tokens N)"
-            );
+        (Exit::BudgetSpent, _, _) => {
+            let (paused, budget) = (style::yellow("Paused"), budget_of(run));
+            output::say(&format!("{mark} {paused}: {budget} reached after {done}. Results so far are saved."));
+            output::next(&[format!("{again} {}", higher_budget(run))]);
         }
         (Exit::ItemsFailed, Some(reason), _) => {
             let name = api.job(&run.job).await?.job.name;
             let here = if matches!(api, Api::Local(..)) { " --here" } else { "" };
-            eprintln!(
-                "paused: {reason}; {done}\ngo on all the same:  {}\ntake it back:        {}, then {}",
-                api.command(&format!("jobs resume {name}{here} --max-failed N")),
-                api.command(&format!("jobs cancel {name}")),
-                api.command(&format!("jobs rollback {name}")),
-            );
+            let (mark, name_bold) = (style::red(style::FAILED), style::bold(&name));
+            output::say(&format!("{mark} {name_bold}: paused, {reason} · {done} done · run {}", run.no));
+            output::next(&[
+                api.command(&format!("jobs resume {name}{here} --max-failed {}", items.failed + 1)),
+                format!(
+                    "{} && {}",
+                    api.command(&format!("jobs cancel {name}")),
+                    api.command(&format!("jobs rollback {name}"))
+                ),
+            ]);
         }
-        (_, _, Api::Local(..)) => eprintln!("interrupted: {done}; continue with: {again}"),
+        (_, _, Api::Local(..)) => {
+            output::say(&format!("{mark} Interrupted: {done} done and saved."));
+            output::next(std::slice::from_ref(again));
+        }
         (_, _, Api::Remote(_)) => {
-            let cancel = api.command(&format!("jobs cancel {}", run.job));
-            eprintln!("left: {done}, and the server goes on\nfollow it again:  {again}\nend it:           {cancel}");
+            output::say(&format!("{mark} Stopped following: {done} done. The server continues the run."));
+            output::next(&[again.clone(), api.command(&format!("jobs cancel {}", run.job))]);
         }
     }
     Ok(exit)
+}
+
+fn budget_of(run: &RunDetail) -> String {
+    match (run.budget.cost_nanos.filter(|max| run.spent.cost_nanos >= *max), run.budget.tokens) {
+        (Some(cost), _) => format!("budget of {}", text::dollars(cost)),
+        (None, Some(tokens)) => format!("budget of {} tokens", text::count(tokens)),
+        (None, None) => "budget".to_owned(),
+    }
+}
+
+/// Twice as much, as an option that works when pasted.
+fn higher_budget(run: &RunDetail) -> String {
+    match (run.budget.cost_nanos.filter(|max| run.spent.cost_nanos >= *max), run.budget.tokens) {
+        (None, Some(tokens)) => format!("--budget-tokens {}", tokens.saturating_mul(2)),
+        (cost, _) => format!("--budget {}", cost.unwrap_or_default() as f64 * 2.0 / 1e9),
+    }
 }
 
 /// The result of a run that is over and was not executed here.
@@ -75,30 +102,36 @@ pub async fn show_earlier(api: &Api, run: &str, report: &Report) -> Result<Exit>
 
 async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report) -> Result<Exit> {
     let result = RunResult { resumed: wanted.resumed, ..api.result(run, &wanted.options).await? };
+    let exit = Exit::of_code(result.exit_code);
     match (wanted.json, wanted.aside) {
         (true, false) => output::print_json(&result),
         // One more line among the results.
         (true, true) => output::print_json_line(&result),
-        (false, true) => eprint!("{}", page(api, &result, pace)),
-        (false, false) => output::print(&page(api, &result, pace)),
+        (false, true) => output::say(&page(&result, exit, pace)),
+        (false, false) => output::print(&page(&result, exit, pace)),
     }
     for target in &wanted.targets {
         report::write(api, run, &wanted.options, target).await?;
     }
-    Ok(Exit::of_code(result.exit_code))
+    if !wanted.json {
+        if let Some(why) = why(&result, exit) {
+            output::say(&format!("error: {why}"));
+        }
+        output::hint(&next(api, &result, exit));
+    }
+    Ok(exit)
 }
 
-fn page(api: &Api, result: &RunResult, pace: Option<Pace>) -> String {
-    let RunResult { job, run, .. } = result;
-    let head = format!("{}: {} · run {} · {} · {}", job.name, run.status, run.no, run.mode, run.id);
-    let mut page = format!("{head}\n\n{}", output::facts(&facts(result, pace)));
+fn page(result: &RunResult, exit: Exit, pace: Option<Pace>) -> String {
+    let mut page = format!("{}\n{}", headline(result, exit), output::facts(&facts(result, pace)));
     if !result.evaluators.is_empty() {
         page += &format!("\n{}", tables::evaluators(&result.evaluators, &result.agreement, &result.judges));
     }
     if let (Some(baseline), Some(comparison)) = (&result.baseline, &result.comparison)
         && comparison.has_rows()
     {
-        page += &format!("\nagainst {}#{}:\n{}", baseline.job, baseline.no, tables::changes(comparison));
+        let title = style::bold(format!("Compared with {}#{} (baseline)", baseline.job, baseline.no));
+        page += &format!("\n{title}\n{}", tables::changes(comparison));
     }
     if !result.gates.is_empty() {
         page += &format!("\n{}", tables::gates(&result.gates));
@@ -106,84 +139,223 @@ fn page(api: &Api, result: &RunResult, pace: Option<Pace>) -> String {
     if !result.worst.is_empty() {
         page += &format!("\n{}", tables::worst(&result.worst));
     }
-    if job.kind == windrow_operation::KIND {
-        page += &after_operation(api, result);
-    }
-    if let Some(first) = result.failed.first() {
-        page += &failures(api, result, first);
-    }
-    page
+    page + &failures(result)
 }
 
-/// Where the targets are, and the way back.
-fn after_operation(api: &Api, result: &RunResult) -> String {
-    let (name, items) = (&result.job.name, &result.items);
-    let mut page = format!("\ntargets:         {}\n", api.command(&format!("jobs targets {name}")));
-    if result.run.mode != Mode::Rollback && items.succeeded + items.failed > 0 {
-        page += &format!("take it back:    {}\n", api.command(&format!("jobs rollback {name}")));
+/// Sign, job, and the word that explains the exit code.
+fn headline(result: &RunResult, exit: Exit) -> String {
+    let RunResult { job, run, items, gates, .. } = result;
+    let count = |verdict| gates.iter().filter(|judged| judged.verdict == verdict).count();
+    let of_all = |n: usize, what: &str| format!("{n} of {} {what}", text::plural(gates.len() as i64, "quality gate"));
+    let status = style::status(&run.status);
+    let failed = match items.failed {
+        0 => status.clone(),
+        n => format!("{status}, {}", style::yellow(format!("{} failed", text::plural(n, unit(result))))),
+    };
+    let (mark, word) = match exit {
+        Exit::GateFailed => (style::red(style::FAILED), style::red(of_all(count(GateVerdict::Failed), "failed"))),
+        Exit::EvidenceWeak => {
+            (style::yellow(style::WARNING), style::yellow(of_all(count(GateVerdict::Undecided), "inconclusive")))
+        }
+        Exit::Passed if items.failed == 0 => (style::green(style::OK), status),
+        Exit::Passed => (style::yellow(style::WARNING), failed),
+        _ if run.state == RunState::Completed || items.failed > 0 => (style::red(style::FAILED), failed),
+        _ => (style::yellow(style::WARNING), status),
+    };
+    let mode = match run.mode {
+        Mode::Submit => String::new(),
+        Mode::FailRetry => " (retry)".to_owned(),
+        mode => format!(" ({mode})"),
+    };
+    format!("{mark} {}: {word} · run {}{mode}", style::bold(&job.name), run.no)
+}
+
+/// The reason of a non-zero exit code.
+fn why(result: &RunResult, exit: Exit) -> Option<String> {
+    let first = |verdict| result.gates.iter().find(|judged| judged.verdict == verdict);
+    let RunResult { run, items, .. } = result;
+    match exit {
+        Exit::Passed => None,
+        Exit::GateFailed => first(GateVerdict::Failed).map(|judged| format!("quality gate failed: {}", found(judged))),
+        Exit::EvidenceWeak => {
+            first(GateVerdict::Undecided).map(|judged| format!("quality gate inconclusive: {}", found(judged)))
+        }
+        Exit::ItemsFailed if items.failed > 0 => {
+            Some(format!("{} of {} failed", text::count(items.failed), text::plural(items.total, unit(result))))
+        }
+        _ => {
+            let reason = run.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+            Some(format!("run {} is {}{reason}", run.no, run.state))
+        }
     }
-    page
+}
+
+/// `exact.mean is 0.904, required 0.92`
+fn found(judged: &Judged) -> String {
+    let quantity = judged.gate.split_whitespace().next().unwrap_or(&judged.gate);
+    match (judged.actual, judged.bound) {
+        (Some(actual), Some(bound)) => {
+            format!("{quantity} is {}, required {}", judged.unit.show(actual), judged.unit.show(bound))
+        }
+        _ => judged.gate.clone(),
+    }
+}
+
+fn unit(result: &RunResult) -> &'static str {
+    match result.job.kind.as_str() {
+        windrow_operation::KIND => "target",
+        windrow_ingest::KIND => "slice",
+        _ => "item",
+    }
+}
+
+/// At most two commands, the most useful first.
+fn next(api: &Api, result: &RunResult, exit: Exit) -> Vec<String> {
+    let (name, items) = (&result.job.name, &result.items);
+    let rolled_back = result.run.mode == Mode::Rollback;
+    let mut commands = Vec::new();
+    if result.job.kind == windrow_operation::KIND {
+        let filter = if items.failed == 0 {
+            ""
+        } else if rolled_back {
+            " --status rollback_fail"
+        } else {
+            " --status fail"
+        };
+        commands.push(format!("jobs targets {name}{filter}"));
+        if rolled_back && items.failed > 0 {
+            commands.push(format!("jobs rollback {name} --force"));
+        } else if !rolled_back && items.succeeded + items.failed > 0 {
+            commands.push(format!("jobs rollback {name}"));
+        }
+    } else if items.failed > 0 {
+        commands.push(format!("jobs retry {name}"));
+        commands.push(format!("results {name} --status failed"));
+    } else if let Some(bad) = result.worst.first().filter(|bad| bad.value.is_some_and(|value| value < 0.5)) {
+        commands.push(format!("results {name} --where 'score.{} < 0.5'", bad.evaluator));
+    } else if exit == Exit::Error {
+        commands.push(format!("jobs retry {name}"));
+    }
+    commands.iter().map(|command| api.command(command)).collect()
 }
 
 fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> {
-    let counters = &result.items;
-    let mut parts = vec![format!("{} succeeded", text::count(counters.succeeded))];
-    let others = [(counters.failed, "failed"), (counters.cancelled, "cancelled"), (counters.skipped, "skipped")];
-    parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
-    let mut facts = vec![("items", format!("{}: {}", text::count(counters.total), parts.join(", ")))];
+    let mut facts = Vec::new();
+    // A retry, an append or a rollback counts its own items, not those of the whole job.
+    let whole = !matches!(result.run.mode, Mode::FailRetry | Mode::Append | Mode::Rollback);
+    if whole {
+        let label = match unit(result) {
+            "target" => "targets",
+            "slice" => "slices",
+            _ => "items",
+        };
+        facts.push((label, outcomes(result)));
+    }
     if let Some(stats) = &result.ingest {
         let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
-        let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "put aside")];
+        let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
         parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
-        facts.push(("records", format!("{} in {}", parts.join(", "), text::plural(stats.pages, "page"))));
+        parts.push(text::plural(stats.pages, "page"));
+        facts.push(("records", parts.join(" · ")));
     }
     if let Some(reason) = &result.run.reason {
         facts.push(("reason", reason.clone()));
     }
     if !result.errors.is_empty() {
-        let classes = result.errors.iter().map(|(class, n)| format!("{} {class}", text::count(*n)));
-        facts.push(("errors", classes.collect::<Vec<_>>().join(", ")));
+        let classes = result.errors.iter().map(|(class, n)| format!("{} {}", text::count(*n), style::red(class)));
+        facts.push(("errors", classes.collect::<Vec<_>>().join(" · ")));
     }
-    if counters.retries > 0 {
-        facts.push(("retries", text::count(counters.retries)));
+    if result.items.retries > 0 {
+        facts.push(("retries", text::count(result.items.retries)));
     }
     if let Some(latency) = &result.latency {
         let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(text::duration);
-        facts.push(("latency", format!("P50 {p50} · P90 {p90} · P99 {p99}")));
+        facts.push(("latency", format!("p50 {p50} · p90 {p90} · p99 {p99}")));
     }
-    let (usage, spent) = (&result.usage, &result.spent);
+    let usage = &result.usage;
     if usage.tokens_in + usage.tokens_out > 0 {
-        let tokens = format!("{} in, {} out", text::count(usage.tokens_in), text::count(usage.tokens_out));
+        let tokens = format!("{} in · {} out", text::count(usage.tokens_in), text::count(usage.tokens_out));
         facts.push(("tokens", tokens));
     }
     if usage.cost_nanos > 0 {
         facts.push(("cost", text::dollars(usage.cost_nanos)));
     }
-    // Where the two differ, something was taken over or tried in vain.
-    if spent != usage {
-        let tokens = text::count(spent.tokens_in + spent.tokens_out);
-        facts.push(("spent", format!("{} on {tokens} tokens by this run itself", text::dollars(spent.cost_nanos))));
+    if let Some(time) = time(result, pace) {
+        facts.push(("time", time));
     }
-    if let Some(pace) = pace {
-        let elapsed = text::duration(pace.elapsed.as_millis() as i64);
-        let rate = format!("{elapsed}, {}", text::rate(pace.per_second()));
-        // Slices are few and long.
-        facts.push(("time", if result.ingest.is_some() { elapsed } else { rate }));
+    let this_run = this_run(result, pace, whole);
+    if !this_run.is_empty() {
+        facts.push(("this run", this_run.join(" · ")));
     }
     facts
 }
 
-fn failures(api: &Api, result: &RunResult, first: &ItemRow) -> String {
-    let (failed, name) = (result.items.failed, &result.job.name);
-    let mut page = format!("\n{} failed", text::plural(failed, "item"));
-    page += if (failed as usize) > result.failed.len() { ", among them:\n" } else { ":\n" };
-    for item in &result.failed {
-        let error =
-            item.error.as_ref().map_or(String::new(), |e| format!("{}: {}", e.class, text::line(&e.message, 100)));
-        page += &format!("  item {} (row {})  {error}\n", item.id, item.ordinal + 1);
+/// `500 · 488 succeeded · 12 failed`
+fn outcomes(result: &RunResult) -> String {
+    let items = &result.items;
+    let mut parts = vec![text::count(items.total), format!("{} succeeded", text::count(items.succeeded))];
+    if items.failed > 0 {
+        parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
     }
-    let again = if result.run.mode == Mode::Rollback { "rollback" } else { "retry" };
-    page += &format!("\ntry them again:  {}\n", api.command(&format!("jobs {again} {name}")));
-    page += &format!("look closer:     {}\n", api.command(&format!("jobs item {name} {}", first.id)));
-    page
+    let others = [(items.cancelled, "cancelled"), (items.skipped, "skipped")];
+    parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
+    parts.join(" · ")
+}
+
+/// From the first item to the end; the rate only where one process did it all.
+fn time(result: &RunResult, pace: Option<Pace>) -> Option<String> {
+    let elapsed = result.duration_ms.or(pace.map(|pace| pace.elapsed.as_millis() as i64))?;
+    let rate = pace.filter(|pace| !result.resumed && pace.items > 0 && result.ingest.is_none());
+    let rate = rate.map_or(String::new(), |pace| {
+        let per_second = text::rate(pace.per_second());
+        format!(" · {} {}s/s", per_second.trim_end_matches("/s"), unit(result))
+    });
+    Some(format!("{}{rate}", text::duration(elapsed)))
+}
+
+/// What this run or this process did, where that is not the whole job.
+fn this_run(result: &RunResult, pace: Option<Pace>, whole: bool) -> Vec<String> {
+    let mut parts = Vec::new();
+    if !whole {
+        let total = text::plural(result.items.total, unit(result));
+        let outcomes = outcomes(result);
+        parts.push(format!("{total}{}", outcomes.trim_start_matches(|c: char| c.is_ascii_digit() || c == ',')));
+    }
+    if let Some(pace) = pace.filter(|_| result.resumed) {
+        let elapsed = text::duration(pace.elapsed.as_millis() as i64);
+        parts.push(format!("resumed, {} in {elapsed}", text::plural(pace.items, unit(result))));
+    }
+    let (usage, spent) = (&result.usage, &result.spent);
+    if spent != usage {
+        let tokens = text::count(spent.tokens_in + spent.tokens_out);
+        let less = spent.tokens_in + spent.tokens_out < usage.tokens_in + usage.tokens_out;
+        let cost = text::dollars(spent.cost_nanos);
+        parts.push(match (tokens.as_str(), less) {
+            ("0", true) => format!("{cost}, all results reused"),
+            (_, true) => format!("{tokens} tokens, {cost} (other results reused)"),
+            (_, false) => format!("{tokens} tokens, {cost} (failed attempts included)"),
+        });
+    }
+    parts
+}
+
+fn failures(result: &RunResult) -> String {
+    if result.failed.is_empty() {
+        return String::new();
+    }
+    let class = |item: &windrow_wire::ItemRow| item.error.as_ref().map_or(String::new(), |e| e.class.to_string());
+    let width = result.failed.iter().map(|item| class(item).len()).max().unwrap_or(0);
+    let rows = result.failed.iter().map(|item| format!("row {}", item.ordinal + 1));
+    let row_width = rows.clone().map(|row| row.len()).max().unwrap_or(0);
+    let mut page = format!("\n{}\n", style::bold(format!("Failed {}s", unit(result))));
+    for (row, item) in rows.zip(&result.failed) {
+        let head = format!("  {row:row_width$}  {:width$}  ", class(item));
+        let message = item.error.as_ref().map_or("", |error| error.message.as_str());
+        let attempts = if item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
+        page += &format!("{head}{}\n", output::fitted(&format!("{message}{attempts}"), head.len()));
+    }
+    match result.items.failed - result.failed.len() as i64 {
+        more @ 1.. => page + &format!("  … {} more\n", text::count(more)),
+        _ => page,
+    }
 }

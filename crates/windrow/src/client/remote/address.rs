@@ -1,5 +1,5 @@
-//! Which server is meant, and how to be let in. A key comes from a file or from the environment, never from
-//! the command line, where every process of the machine could read it.
+//! The address of the server and the API key. The key comes from a file or the environment, never from the command
+//! line, where every process of the machine could read it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,22 +20,22 @@ const KEEP_ALIVE: Duration = Duration::from_secs(30);
 #[derive(Debug, Clone, Default, clap::Args)]
 #[command(next_help_heading = "Server")]
 pub struct ServerArgs {
-    /// Ask this server instead of a folder, like https://windrow.example:7373
+    /// Send commands to this server, e.g. https://windrow.example:7373
     #[arg(long, global = true, value_name = "URL", env = SERVER, value_parser = url)]
     server: Option<Url>,
     /// File with the API key for the server; without it WINDROW_API_KEY is used
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_API_KEY_FILE")]
     api_key_file: Option<PathBuf>,
-    /// Certificate (PEM) that vouches for the server, beside those this machine trusts
+    /// CA certificate (PEM) to trust for the server, in addition to the system's
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_CA")]
     ca: Option<PathBuf>,
 }
 
 impl ServerArgs {
-    /// `None`: the folder is meant.
+    /// `None`: the data directory.
     pub fn remote(&self) -> Result<Option<Remote>> {
         let Some(url) = &self.server else { return Ok(None) };
-        // An error says that somebody installed one before, which is as good.
+        // An error means that one is installed already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut client = reqwest::Client::builder()
             .connect_timeout(CONNECT_WITHIN)
@@ -48,7 +48,7 @@ impl ServerArgs {
             client = client.tls_certs_merge(certificates(path)?);
         }
         let client = client.build().map_err(|error| {
-            Error::new(format!("no connection can be prepared: {error}"), "check the certificates of this machine")
+            Error::new(format!("cannot set up TLS: {error}"), "check the certificates of this machine")
         })?;
         let by_environment = std::env::var(SERVER).is_ok_and(|given| given.parse().as_ref() == Ok(url));
         Ok(Some(Remote { client, url: url.clone(), key: self.key()?, by_environment }))
@@ -57,8 +57,8 @@ impl ServerArgs {
     /// The same server for a worker, over gRPC.
     pub fn link(&self) -> Result<Link> {
         let Some(url) = &self.server else {
-            let remedy = "name it with `--server URL`, or in WINDROW_SERVER";
-            return Err(usage("a worker works for a server, and none is named".to_owned(), remedy));
+            let remedy = "pass `--server URL`, or set WINDROW_SERVER";
+            return Err(usage("a worker needs a server".to_owned(), remedy));
         };
         let authority = self.ca.as_deref().map(|path| read(path, "the certificate")).transpose()?;
         let key = self.key_text()?.map(|(key, _)| key);
@@ -68,9 +68,8 @@ impl ServerArgs {
     fn key(&self) -> Result<Option<HeaderValue>> {
         let Some((key, from)) = self.key_text()? else { return Ok(None) };
         let header = HeaderValue::from_str(&format!("Bearer {key}"));
-        let mut header = header.map_err(|_| {
-            usage(format!("what is in {from} cannot be an API key"), "it is one line of visible characters")
-        })?;
+        let mut header = header
+            .map_err(|_| usage(format!("invalid API key in {from}"), "a key is one line of visible characters"))?;
         header.set_sensitive(true);
         Ok(Some(header))
     }
@@ -90,13 +89,13 @@ fn certificates(path: &Path) -> Result<Vec<Certificate>> {
     let pem = read(path, "the certificate")?;
     match Certificate::from_pem_bundle(pem.as_bytes()) {
         Ok(found) if !found.is_empty() => Ok(found),
-        _ => Err(usage(format!("there is no certificate in {}", path.display()), "give one in PEM form with `--ca`")),
+        _ => Err(usage(format!("no certificate in {}", path.display()), "pass a PEM file with `--ca`")),
     }
 }
 
 fn read(path: &Path, what: &str) -> Result<String> {
     std::fs::read_to_string(path)
-        .map_err(|error| usage(format!("{what}, {}, cannot be read: {error}", path.display()), "check the path"))
+        .map_err(|error| usage(format!("cannot read {what} {}: {error}", path.display()), "check the path"))
 }
 
 fn usage(what: String, remedy: &str) -> Error {
@@ -104,11 +103,13 @@ fn usage(what: String, remedy: &str) -> Error {
 }
 
 fn url(text: &str) -> std::result::Result<Url, String> {
-    let url: Url = text.parse().map_err(|error| format!("write it like http://127.0.0.1:7373 ({error})"))?;
+    let url: Url = text.parse().map_err(|error| format!("use a URL, e.g. http://127.0.0.1:7373 ({error})"))?;
     match url.scheme() {
         "http" | "https" if url.has_host() && url.password().is_none() && url.username().is_empty() => Ok(url),
-        "http" | "https" => Err("write the host and no password; a key goes into WINDROW_API_KEY".to_owned()),
-        _ => Err("write it with its scheme, like http://127.0.0.1:7373".to_owned()),
+        "http" | "https" => {
+            Err("use a URL with a host and without a password; the key goes into WINDROW_API_KEY".to_owned())
+        }
+        _ => Err("include the scheme, e.g. http://127.0.0.1:7373".to_owned()),
     }
 }
 

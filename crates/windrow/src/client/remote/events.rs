@@ -1,5 +1,4 @@
-//! Server-sent events, read one by one. When the connection breaks, whoever reads opens it again behind the
-//! last event it saw, and nothing is missed.
+//! Server-sent events. After a broken connection the reader reconnects after the last event it saw.
 
 use std::time::Duration;
 
@@ -10,13 +9,13 @@ use windrow_wire::Event;
 use crate::client::remote::Remote;
 use crate::error::{Code, Error, Result};
 
-/// A server that lives says so every 15 s.
+/// A server sends a keep-alive every 15 s.
 const SILENT_AT_MOST: Duration = Duration::from_secs(45);
 
 #[derive(Debug)]
 pub enum Happened {
     Event(Box<Event>),
-    /// The server closed the stream, or is silent.
+    /// The server closed the stream, or sends nothing.
     Ended,
 }
 
@@ -27,7 +26,7 @@ pub struct Events {
 }
 
 impl Remote {
-    /// What happens to a job from now on, or behind an event that was seen.
+    /// Events of a job from now on, or after one that was seen.
     pub async fn events(&self, job: &str, after: Option<i64>) -> Result<Events> {
         let answer = self.open(&["jobs", job, "events"], &[("after", after)]).await?;
         Ok(Events { remote: self.clone(), answer, text: Vec::new() })
@@ -38,7 +37,7 @@ impl Events {
     pub async fn next(&mut self) -> Result<Happened> {
         loop {
             while let Some(line) = take_line(&mut self.text) {
-                // Its id is in the data too, and comments only say that the connection lives.
+                // The data has the id too, and comments are keep-alives.
                 if let Some(data) = line.strip_prefix("data:") {
                     return Ok(Happened::Event(Box::new(read(data.trim())?)));
                 }
@@ -56,7 +55,7 @@ impl Events {
 
 fn read(data: &str) -> Result<Event> {
     serde_json::from_str(data).map_err(|error| {
-        let what = format!("an event of the server cannot be understood: {error}");
+        let what = format!("invalid event of the server: {error}");
         Error::new(what, "use the same version on both sides").coded(Code::Failed)
     })
 }

@@ -1,4 +1,4 @@
-//! A file of this machine becomes a dataset of the server's. It is sent while it is read, whatever its size.
+//! Uploads a file as a dataset of the server, streamed whatever its size.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 
 pub struct Upload {
     pub file: DatasetFile,
-    /// The file as a person would name it.
+    /// The path as it was typed.
     pub shown: String,
     pub name: String,
     pub workspace: Option<String>,
@@ -23,7 +23,7 @@ impl Remote {
     pub async fn import(&self, upload: Upload) -> Result<DatasetImported> {
         let Upload { file, shown, name, workspace, schema } = upload;
         let unreadable = |path: &std::path::Path, error: std::io::Error| {
-            Error::new(format!("{} cannot be read: {error}", path.display()), "check that it may be read")
+            Error::new(format!("cannot read {}: {error}", path.display()), "check its permissions")
         };
         let schema = match &schema {
             Some(path) => Some(std::fs::read_to_string(path).map_err(|error| unreadable(path, error))?),

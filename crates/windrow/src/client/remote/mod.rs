@@ -1,5 +1,5 @@
-//! A Windrow server, asked over HTTP: what `--server URL` stands for. One request, one answer in the shapes
-//! of `windrow-wire`; whatever goes wrong becomes an [`Error`] as a command on a folder would give it.
+//! A Windrow server over HTTP, as given by `--server URL`. Responses have the shapes of `windrow-wire`; errors become
+//! the [`Error`] that the command would give on a data directory.
 
 mod address;
 mod events;
@@ -14,21 +14,20 @@ use reqwest::{Body, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use windrow_wire::VERSION_HEADER;
+
 use crate::error::{Code, Error, Result};
 
 pub use address::ServerArgs;
 pub use events::{Events, Happened};
 pub use import::Upload;
 
-/// Which version of Windrow answers.
-pub const VERSION_HEADER: &str = "x-windrow-version";
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const LINES: HeaderValue = HeaderValue::from_static("application/x-ndjson");
 const BYTES: HeaderValue = HeaderValue::from_static("application/octet-stream");
 
-/// For a question; what is sent or read piece by piece takes as long as it takes. The server itself gives up
-/// after 60 s.
-const PATIENCE: Duration = Duration::from_secs(90);
+/// For a request; streams have no timeout. The server itself gives up after 60 s.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// No query.
 pub const NOTHING: &[(&str, &str)] = &[];
@@ -89,17 +88,17 @@ impl Remote {
         self.ask(self.request(Method::DELETE, path, query)).await
     }
 
-    /// Where the answer is no more than that it was done.
+    /// Without a response body.
     pub async fn delete_silently(&self, path: &[&str], query: &(impl Serialize + ?Sized)) -> Result<()> {
-        self.send(self.request(Method::DELETE, path, query).timeout(PATIENCE)).await.map(drop)
+        self.send(self.request(Method::DELETE, path, query).timeout(TIMEOUT)).await.map(drop)
     }
 
-    /// An answer that is read piece by piece.
+    /// A streamed response.
     pub async fn open(&self, path: &[&str], query: &(impl Serialize + ?Sized)) -> Result<Response> {
         self.send(self.request(Method::GET, path, query)).await
     }
 
-    /// The next piece of it.
+    /// Its next chunk.
     pub async fn piece(&self, answer: &mut Response) -> Result<Option<impl AsRef<[u8]> + use<>>> {
         answer.chunk().await.map_err(|error| unreachable::broken(self, error))
     }
@@ -119,7 +118,7 @@ impl Remote {
     }
 
     async fn ask<T: DeserializeOwned>(&self, request: RequestBuilder) -> Result<T> {
-        self.read(self.send(request.timeout(PATIENCE)).await?).await
+        self.read(self.send(request.timeout(TIMEOUT)).await?).await
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response> {
@@ -134,12 +133,12 @@ impl Remote {
         let version = version_of(&answer);
         let body = answer.bytes().await.map_err(|error| unreachable::broken(self, error))?;
         serde_json::from_slice(&body).map_err(|error| {
-            let what = format!("the answer of {} cannot be understood: {error}", self.url());
+            let what = format!("invalid response of {}: {error}", self.url());
             let own = env!("CARGO_PKG_VERSION");
             let remedy = match version.as_deref() {
-                None => "check that a Windrow server answers at this address".to_owned(),
-                Some(version) if version == own => "please report this".to_owned(),
-                Some(version) => format!("the server is version {version}, this is {own}: use the same on both sides"),
+                None => "check that a Windrow server listens at this address".to_owned(),
+                Some(version) if version == own => "report this as a bug".to_owned(),
+                Some(version) => format!("the server has version {version}, this is {own}: use the same on both sides"),
             };
             Error::new(what, remedy).coded(Code::Failed)
         })

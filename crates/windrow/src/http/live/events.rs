@@ -1,4 +1,4 @@
-//! `/events`: what happens, as server-sent events.
+//! `/events`: server-sent events.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,28 +20,28 @@ use crate::http::live::{Detail, Reader, Whose};
 use crate::http::server::{Server, Shared};
 use crate::node::observe::streams::SSE;
 
-/// A comment is sent when nothing else is, so that whoever stands between does not give up.
+/// A comment is sent when nothing else is, so that proxies keep the connection open.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct EventsQuery {
-    /// Begin behind this event; 0 for all that are kept. Without it: what happens from now on
+    /// Events after this one; 0 for all that are kept. Without it: events from now on
     pub after: Option<i64>,
-    /// `items` (every item with its result), or `progress` (only how many there are in which state)
+    /// `items` (every item with its result), or `progress` (only counts by state)
     #[serde(default)]
     #[param(inline)]
     pub detail: Detail,
 }
 
-/// What happens in all jobs, as it happens
+/// Events of all jobs
 ///
-/// Goes on behind `Last-Event-ID`. The newest 10,000 events are kept (and at most 64 MiB of them); who comes back
-/// later is told so by an event `gap`.
+/// Resumes after `Last-Event-ID`. The newest 10,000 events are kept (and at most 64 MiB of them); a client that missed
+/// some receives an event `gap`.
 #[utoipa::path(get, operation_id = "stream_events", path = "/events", tag = "events",
-    params(EventsQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
-    responses((status = 200, description = "A stream; the data of each event is this", body = Event,
+    params(EventsQuery, ("Last-Event-ID" = Option<i64>, Header, description = "The last event received")),
+    responses((status = 200, description = "A stream; the data of each event", body = Event,
         content_type = "text/event-stream")))]
 pub async fn of_all(
     State(server): Shared,
@@ -53,11 +53,11 @@ pub async fn of_all(
     stream(server, whose, &headers, &query)
 }
 
-/// What happens in one job, as it happens
+/// Events of a job
 #[utoipa::path(get, operation_id = "stream_job_events", path = "/jobs/{job}/events", tag = "events",
     params(JobPath, EventsQuery,
-        ("Last-Event-ID" = Option<i64>, Header, description = "The last event that was seen")),
-    responses((status = 200, description = "A stream; the data of each event is this", body = Event,
+        ("Last-Event-ID" = Option<i64>, Header, description = "The last event received")),
+    responses((status = 200, description = "A stream; the data of each event", body = Event,
         content_type = "text/event-stream")))]
 pub async fn of_job(
     State(server): Shared,
@@ -83,7 +83,7 @@ fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &Events
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-cache"),
-        // Proxies that gather an answer before they pass it on (nginx) are asked not to.
+        // Tells proxies (nginx) not to buffer the response.
         (HeaderName::from_static("x-accel-buffering"), "no"),
     ];
     Ok((headers, Body::from_stream(frames)).into_response())
@@ -93,7 +93,7 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(given) = headers.get("last-event-id") else { return Ok(None) };
     let id = given.to_str().ok().and_then(|text| text.trim().parse().ok());
     id.map(Some).ok_or_else(|| {
-        let detail = format!("{given:?} is not the id of an event");
-        ApiError::bad("Last-Event-ID", detail, "send the id of the last event you saw, a number")
+        let detail = format!("invalid event id {given:?}");
+        ApiError::bad("Last-Event-ID", detail, "send the id of the last event received, a number")
     })
 }

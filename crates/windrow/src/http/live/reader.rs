@@ -1,4 +1,4 @@
-//! One reader: a cursor over the events, and which of them it wants.
+//! One reader: a cursor over the events, and a filter.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::node::observe::streams::Counted;
 
 /// Events read from the store at once, and held by a reader that has fallen behind.
 const PAGE: usize = 8;
-/// Before the store is asked again when it did not answer.
+/// Before the next read after the store has failed.
 const AGAIN: Duration = Duration::from_secs(1);
-/// Between two words on the progress of a run.
+/// Between two progress events of a run.
 const PROGRESS_EVERY: Duration = Duration::from_millis(250);
 
 /// Whose events are wanted.
@@ -213,7 +213,7 @@ impl Reader {
     }
 
     async fn try_again(&self, error: &windrow_model::store::StoreError) -> Option<Arc<Written>> {
-        tracing::warn!(%error, "could not read events for a stream; trying again");
+        tracing::warn!(%error, "failed to read events for a stream, retrying");
         tokio::time::sleep(AGAIN).await;
         None
     }

@@ -79,7 +79,7 @@ impl Tail {
                 Ok(page) => self.take(page.into_iter().map(Arc::new)),
                 Err(error) => {
                     // Readers find what is missing in the store.
-                    tracing::warn!(%error, "could not read events for streams");
+                    tracing::warn!(%error, "failed to read events for streams");
                     return;
                 }
             }

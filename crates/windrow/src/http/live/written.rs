@@ -57,7 +57,7 @@ impl Written {
 
     /// Events were forgotten before this reader came to them.
     pub fn gap(from: i64, to: i64, at: Time) -> Self {
-        let remedy = "events were forgotten before you read them: read the items anew, then go on from here";
+        let remedy = "events were deleted before they were read: read the items again, then continue from here";
         let body = Json::of(&serde_json::json!({ "from": from, "to": to, "remedy": remedy }));
         Self::frame(&Event { id: to, at: at.into(), job: None, run: None, kind: "gap".into(), body }, None)
     }

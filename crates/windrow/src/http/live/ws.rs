@@ -1,5 +1,5 @@
-//! `/ws`: the events of `/events` over WebSocket, one JSON text message each. A client may say which jobs it wants
-//! to hear of. One that takes nothing for a while is let go; it comes back with the last id it saw.
+//! `/ws`: the events of `/events` over WebSocket, one JSON text message each. A client may choose its jobs. One that
+//! reads nothing for a while is disconnected; it can reconnect with the last id it saw.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::http::server::{Server, Shared};
 use crate::node::observe::streams::WEBSOCKET;
 
 const PING_EVERY: Duration = Duration::from_secs(15);
-/// Without a word from the client, or without it taking one of ours.
+/// Without a message from the client, or without the client reading one.
 const PATIENCE: Duration = Duration::from_secs(45);
 /// The longest message that a client may send.
 const MAX_SAID: usize = 64 << 10;
 
 type Upgrade = Result<WebSocketUpgrade, WebSocketUpgradeRejection>;
 
-/// What happens in all jobs, over WebSocket
+/// Events of all jobs, over WebSocket
 ///
-/// Each message is an event as JSON, the same as those of `/events`. Send `{"jobs": ["name or id", …]}` to hear of
-/// these only, `{"jobs": null}` to hear of all again; the answer has the kind `subscribed`.
+/// Each message is an event as JSON, as in `/events`. Send `{"jobs": ["name or id", …]}` to subscribe to these only,
+/// `{"jobs": null}` for all; the response has the kind `subscribed`.
 #[utoipa::path(get, operation_id = "socket_of_events", path = "/ws", tag = "events", params(EventsQuery),
     responses((status = 101, description = "A WebSocket; each message is an Event as JSON")))]
 pub async fn of_all(
@@ -48,7 +48,7 @@ pub async fn of_all(
     open(server, actor, whose, &query, upgrade)
 }
 
-/// What happens in one job, over WebSocket
+/// Events of a job, over WebSocket
 #[utoipa::path(get, operation_id = "socket_of_job_events", path = "/jobs/{job}/ws", tag = "events",
     params(JobPath, EventsQuery),
     responses((status = 101, description = "A WebSocket; each message is an Event as JSON")))]
@@ -79,7 +79,7 @@ fn open(
     Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(move |connection| async move {
         tokio::select! {
             () = socket.speak(connection) => {}
-            // It ends with the key it was opened with.
+            // The socket ends with its key.
             () = keys.over(key) => {}
         }
     }))
@@ -167,7 +167,7 @@ fn text(json: Bytes) -> Message {
 }
 
 async fn bid_farewell(mut connection: WebSocket) {
-    let frame = CloseFrame { code: close_code::AWAY, reason: "the server stops; come back with ?after=".into() };
+    let frame = CloseFrame { code: close_code::AWAY, reason: "server shutting down; reconnect with ?after=".into() };
     // It is going away either way.
     let _ = timeout(Duration::from_secs(1), connection.send(Message::Close(Some(frame)))).await;
 }

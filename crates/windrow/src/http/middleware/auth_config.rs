@@ -1,4 +1,4 @@
-//! Who is let in, as `windrow serve` was told.
+//! Authentication settings of `windrow serve`.
 
 use axum::http::HeaderValue;
 use axum::http::Method;
@@ -11,15 +11,14 @@ const ONE_HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 
 pub struct AuthConfig {
     pub keyring: Keyring,
-    /// Pages of these origins may ask. None by default.
+    /// Origins whose pages may send requests. None by default.
     pub cors_origins: Vec<HeaderValue>,
     /// Connections are encrypted.
     pub tls: bool,
 }
 
 impl AuthConfig {
-    /// `None` where no page of another origin may ask. No cookie is ever sent from there: such a page
-    /// names its key itself.
+    /// `None` where no other origin is allowed. Browsers send no cookie from there: such a page sends its key itself.
     pub fn cors(&self) -> Option<CorsLayer> {
         if self.cors_origins.is_empty() {
             return None;

@@ -68,11 +68,11 @@ impl Keyring {
         }
     }
 
-    /// Returns when the key lets nobody in any more.
+    /// Returns when the key is expired or revoked.
     pub async fn over(&self, id: KeyId) {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
-            // A store that does not answer says nothing about the key.
+            // A failing store says nothing about the key.
             let Ok(found) = self.key(id).await else { continue };
             if found.is_none_or(|key| key.state(self.clock.now()) != KeyState::Active) {
                 return;
@@ -80,7 +80,7 @@ impl Keyring {
         }
     }
 
-    /// The store is asked about all keys anew.
+    /// All keys are read from the store again.
     pub fn forget(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.looked_at.store(i64::MIN / 2, Ordering::Relaxed);
@@ -110,7 +110,7 @@ impl Keyring {
         let (store, id) = (self.store.clone(), key.id);
         tokio::spawn(async move {
             if let Err(error) = store.note_key_use(id, minute).await {
-                tracing::warn!(%error, key = %id, "could not note that a key was used");
+                tracing::warn!(%error, key = %id, "failed to store the last use of a key");
             }
         });
     }

@@ -1,7 +1,6 @@
-//! Without keys, only this machine may ask, and only by its own wish. A page of another origin open in a
-//! browser here could otherwise send requests (or come in under a host name it makes point here), so a
-//! request must be for a loopback host, and one that names an origin must come from the server's own pages or from one that is
-//! welcome.
+//! While no key exists, only this machine may send requests. A page of another origin in a local browser could otherwise
+//! send some too (also by DNS rebinding). So a request must name a loopback host, and its origin, if any, must be the
+//! server's own or an allowed one.
 
 use std::net::IpAddr;
 
@@ -15,19 +14,19 @@ use crate::http::error::ApiError;
 pub fn admit(request: &Parts, welcome: &[HeaderValue]) -> Result<(), ApiError> {
     let host = host_of(request).unwrap_or_default();
     if !is_loopback(host) {
-        let detail = format!("this server answers for this machine only, not for {host:?}");
-        return Err(ApiError::new(Code::ForeignOrigin, detail, "address it as 127.0.0.1, [::1] or localhost"));
+        let detail = format!("host {host:?} not allowed: this server accepts local requests only");
+        return Err(ApiError::new(Code::ForeignOrigin, detail, "use 127.0.0.1, [::1] or localhost"));
     }
     match request.headers.get(ORIGIN) {
         Some(origin) if !welcome.contains(origin) && !is_own(origin, request) => {
-            let detail = format!("pages of {origin:?} may not use this server");
-            Err(ApiError::new(Code::ForeignOrigin, detail, "call it from a program, or from its own pages"))
+            let detail = format!("origin {origin:?} not allowed");
+            Err(ApiError::new(Code::ForeignOrigin, detail, "allow it with `windrow serve --cors-origin`"))
         }
         _ => Ok(()),
     }
 }
 
-/// Whether the origin is where the request itself went: a page of this server.
+/// Whether the origin is this server.
 pub fn is_own(origin: &HeaderValue, request: &Parts) -> bool {
     let Ok(origin) = origin.to_str() else { return false };
     let authority = origin.strip_prefix("https://").or_else(|| origin.strip_prefix("http://"));

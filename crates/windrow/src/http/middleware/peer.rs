@@ -1,4 +1,4 @@
-//! The other end of a connection, whatever kind of listener took it.
+//! The remote address of a connection, whatever its listener.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};

@@ -1,6 +1,5 @@
-//! How often one caller may ask: a bucket of requests that fills again, per key, or per address where there
-//! is none. Every answer says how many are left (`RateLimit-*`); a request too many is refused with 429 and
-//! says when to come back.
+//! Rate limit per caller: a token bucket per key, or per address without a key. Every response has `RateLimit-*` headers;
+//! a request over the limit is rejected with 429 and `Retry-After`.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::num::NonZeroU32;
@@ -22,7 +21,7 @@ use crate::error::Code;
 use crate::http::error::ApiError;
 use crate::http::middleware::peer::Peer;
 
-/// After so many requests callers that have not asked for a while are forgotten.
+/// Requests after which the buckets of inactive callers are dropped.
 const TIDY_EVERY: u64 = 100_000;
 
 /// `1000/s` or `60/min`.
@@ -42,7 +41,7 @@ impl FromStr for Rate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("{text:?} is not a rate; write it like 1000/s or 60/min");
+        let wrong = || format!("invalid rate {text:?}: use e.g. 1000/s or 60/min");
         let (requests, per) = text.split_once('/').ok_or_else(wrong)?;
         let requests = requests.trim().parse().map_err(|_| wrong())?;
         let per = match per.trim() {
@@ -61,7 +60,7 @@ pub struct RateLimit {
     clock: DefaultClock,
     /// Requests that may come at once.
     burst: u32,
-    /// In which a bucket that is empty is full again.
+    /// Time in which an empty bucket refills.
     seconds: u64,
     asked: AtomicU64,
 }
@@ -77,7 +76,7 @@ impl RateLimit {
         Arc::new(Self { limiter, clock, burst: rate.requests.get(), seconds, asked: AtomicU64::new(0) })
     }
 
-    /// How many are left, or in how many seconds the next may come.
+    /// Remaining requests, or seconds until the next one is allowed.
     fn take(&self, caller: u64) -> Result<u32, u64> {
         if self.asked.fetch_add(1, Ordering::Relaxed) % TIDY_EVERY == TIDY_EVERY - 1 {
             self.limiter.retain_recent();
@@ -100,9 +99,9 @@ pub async fn check(State(limit): State<Arc<RateLimit>>, request: Request, next: 
             (next.run(request).await, left, reset)
         }
         Err(seconds) => {
-            let detail = format!("more than {} requests in {} s", limit.burst, limit.seconds);
-            let refusal = ApiError::new(Code::RateLimited, detail, format!("come back in {seconds} s"));
-            let mut response = refusal.into_response();
+            let detail = format!("rate limit exceeded: {} requests per {} s", limit.burst, limit.seconds);
+            let error = ApiError::new(Code::RateLimited, detail, format!("retry in {seconds} s"));
+            let mut response = error.into_response();
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
             (response, 0, seconds)
         }
@@ -114,7 +113,7 @@ pub async fn check(State(limit): State<Arc<RateLimit>>, request: Request, next: 
     response
 }
 
-/// Whoever shows a key is known by it, others by their address.
+/// Callers are told apart by their key, or by their address without one.
 fn caller(request: &Request) -> u64 {
     let mut hasher = DefaultHasher::new();
     match request.headers().get(AUTHORIZATION) {

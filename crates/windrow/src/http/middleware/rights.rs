@@ -1,13 +1,13 @@
-//! Which role a request takes. Reading takes a viewer and everything else an operator, so that a route
-//! cannot be forgotten; what takes an admin is marked here, with all that lies below it. The role of every
-//! operation is written into the OpenAPI document, where a change of it is seen in review.
+//! The role that a request requires. Reads require a viewer and everything else an operator, so that no route can be
+//! left open; routes that require an admin are listed here. The OpenAPI document has the role of every operation, so that
+//! review sees a change of it.
 
 use axum::http::Method;
 use windrow_model::access::Role;
 
-/// Open to everybody: they tell nothing about anybody's work.
+/// Without a key: they hold no data.
 const PUBLIC: &[&str] = &["/", "/assets/{file}", "/healthz", "/readyz", "/api/docs", "/api/v1/openapi.json"];
-/// All that has to do with somebody's work is in here, or is a route.
+/// All data is below these paths, or has a route.
 const API: &[&str] = &["/api"];
 
 const OF_ADMINS: &[&str] = &[
@@ -20,13 +20,13 @@ const OF_ADMINS: &[&str] = &[
     "/api/v1/webhooks",
 ];
 
-/// What reaches beyond one workspace, and is not for a caller of one.
+/// Not for callers limited to one workspace.
 const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
 
-/// Says nothing but who one is.
+/// Tells a caller only about itself.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];
 
-/// What is read where no route is, is at most a page of the app, which is the same for everybody.
+/// A read without a route is at most a page of the web UI, which holds no data.
 pub fn is_public(method: &Method, route: Option<&str>, path: &str) -> bool {
     route.map_or(method.is_safe() && !is_of_api(path), |route| PUBLIC.contains(&route))
 }
@@ -35,7 +35,7 @@ pub fn is_of_api(path: &str) -> bool {
     is_below(API, path)
 }
 
-/// The least role; `path` is a route or an address of one.
+/// The least role; `path` is a route or a path of one.
 pub fn least_role(method: &Method, path: &str) -> Role {
     if is_below(OF_ADMINS, path) {
         return Role::Admin;

@@ -1,5 +1,4 @@
-//! No request is waited for without end. Only the time to the answer's beginning counts, so that streams
-//! may go on.
+//! Timeout of requests, up to the beginning of the response, so that streams may last.
 
 use std::time::Duration;
 
@@ -14,19 +13,19 @@ use crate::http::error::ApiError;
 /// Long enough to compare two large runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Where files of any size are sent to.
+/// Uploads of any size.
 const UPLOADS: &str = "/api/v1/datasets/";
 
 pub async fn limit(request: Request, next: Next) -> Response {
-    // A file takes as long as its sender needs.
+    // An upload takes as long as its client needs.
     if request.method() == Method::POST && request.uri().path().starts_with(UPLOADS) {
         return next.run(request).await;
     }
     match tokio::time::timeout(PATIENCE, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let detail = format!("there was no answer within {} s", PATIENCE.as_secs());
-            let remedy = "look what became of it, then try again; with an Idempotency-Key nothing happens twice";
+            let detail = format!("request timed out after {} s", PATIENCE.as_secs());
+            let remedy = "check whether it took effect, then retry; with an Idempotency-Key a retry is safe";
             ApiError::new(Code::TimedOut, detail, remedy).into_response()
         }
     }

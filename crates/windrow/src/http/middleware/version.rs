@@ -1,11 +1,11 @@
-//! Every answer says which version gave it, so that a client that does not understand it can say why.
+//! Every response has the version of the server, so that a client can explain a response it cannot read.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use crate::client::remote::VERSION_HEADER;
+use windrow_wire::VERSION_HEADER;
 
 pub async fn attach(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;

@@ -1,4 +1,4 @@
-//! `/api/docs`: the OpenAPI document as a page to read. It asks nobody but this server.
+//! `/api/docs`: the OpenAPI document as a page. It loads nothing from elsewhere.
 
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::response::{Html, IntoResponse, Response};
@@ -6,7 +6,7 @@ use axum::response::{Html, IntoResponse, Response};
 use crate::error::Code;
 
 const PAGE: &str = include_str!("browser.html");
-/// Nothing is loaded from anywhere else, whatever a text in the document may say.
+/// Nothing is loaded from elsewhere, whatever a text in the document contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'";
 
 pub async fn page() -> Response {

@@ -1,5 +1,5 @@
-//! The web UI: the files of `ui/dist`, as they were when this program was built. They are the same for everybody and
-//! hold no data; what they show they ask of the API, under the key of whoever looks.
+//! The web UI: the files of `ui/dist`, embedded at build time. They hold no data; the pages read it from the API with the
+//! key of the user.
 
 use axum::extract::Path;
 use axum::http::header::{
@@ -22,7 +22,7 @@ const FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// It names the assets of this very version.
 const ASK_EACH_TIME: &str = "no-cache";
 
-/// `/`: the app, which finds out by itself which page an address means.
+/// `/`: the app, which routes by itself.
 pub async fn app() -> Response {
     let index = DIST.get_file("index.html").expect("ui/dist has an index.html").contents();
     let headers = [
@@ -35,7 +35,7 @@ pub async fn app() -> Response {
     (headers, index).into_response()
 }
 
-/// What no route takes is a page of the app where a browser asks for one.
+/// A path without a route is a page of the app where a browser requests one.
 pub async fn page(method: Method, uri: Uri, headers: HeaderMap) -> Response {
     let accepted = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     match method.is_safe() && accepted.contains("text/html") && !rights::is_of_api(uri.path()) {

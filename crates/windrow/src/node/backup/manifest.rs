@@ -41,15 +41,15 @@ impl Manifest {
     /// Whether what was read is what was written.
     pub fn fits(&self, read: &[Listed]) -> Result<()> {
         if self.format > FORMAT {
-            return Err(Error::new("the backup is from a newer windrow", "restore it with that one"));
+            return Err(Error::new("the backup is from a newer version of windrow", "restore it with that version"));
         }
         match self.files == read {
             true => Ok(()),
-            false => Err(broken("its files are not those of its manifest")),
+            false => Err(broken("its files do not match its manifest")),
         }
     }
 }
 
 pub fn broken(why: impl std::fmt::Display) -> Error {
-    Error::new(format!("this is not a whole backup: {why}"), "nothing was changed; use another backup")
+    Error::new(format!("invalid backup: {why}"), "nothing was changed; use another backup")
 }

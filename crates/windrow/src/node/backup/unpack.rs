@@ -39,7 +39,7 @@ pub fn unpack(archive: &Path, into: &Path) -> Result<Manifest> {
 
 fn walk(archive: &Path, mut take: impl FnMut(&str, &mut dyn Read) -> io::Result<()>) -> Result<Manifest> {
     let file = File::open(archive).map_err(|error| {
-        Error::new(format!("the backup {} cannot be read: {error}", archive.display()), "check the path")
+        Error::new(format!("cannot read the backup {}: {error}", archive.display()), "check the path")
     })?;
     let unzipped = Decoder::new(BufReader::new(file)).map_err(broken)?;
     let mut tar = Archive::new(unzipped);
@@ -48,7 +48,7 @@ fn walk(archive: &Path, mut take: impl FnMut(&str, &mut dyn Read) -> io::Result<
         let entry = entry.map_err(broken)?;
         let name = entry.path().map_err(broken)?.to_str().unwrap_or_default().to_owned();
         if entry.header().entry_type() != EntryType::Regular || manifest.is_some() || !is_ours(&name) {
-            return Err(broken(format!("{name:?} does not belong into one")));
+            return Err(broken(format!("unexpected entry {name:?}")));
         }
         let mut hashing = Hashing::new(entry);
         if name == MANIFEST {
@@ -65,7 +65,7 @@ fn walk(archive: &Path, mut take: impl FnMut(&str, &mut dyn Read) -> io::Result<
     manifest.fits(&read)?;
     match manifest.has(DATABASE) {
         true => Ok(manifest),
-        false => Err(broken("there is no database in it")),
+        false => Err(broken("it has no database")),
     }
 }
 

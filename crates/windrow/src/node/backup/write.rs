@@ -30,12 +30,12 @@ pub struct Made {
 /// Blocks. `key` is the master key's file, where it is to be in the backup.
 pub fn write(data: &DataDir, target: &Path, key: Option<&Path>, made_at: String) -> Result<Made> {
     if target.exists() {
-        return Err(Error::new(format!("{} is there already", target.display()), "choose another name, or remove it"));
+        return Err(Error::new(format!("{} already exists", target.display()), "choose another name, or delete it"));
     }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: io::Error| {
-        let what = format!("the backup {} cannot be written: {error}", target.display());
-        Error::new(what, "check that the folder may be written and has room; nothing was left behind")
+        let what = format!("cannot write the backup {}: {error}", target.display());
+        Error::new(what, "check the permissions and free space of the directory; nothing was left behind")
     };
     // In the same folder, so that giving it its name is one step; gone again however this ends.
     let draft = tempfile::Builder::new().prefix(".windrow-backup-").tempdir_in(folder).map_err(failed)?;
@@ -92,7 +92,7 @@ fn add(tar: &mut Builder<impl Write>, path: &Path, name: &str) -> io::Result<Lis
     let mut reader = Hashing::new(file.take(bytes));
     tar.append_data(&mut header(bytes), name, &mut reader)?;
     if reader.read_so_far() != bytes {
-        return Err(io::Error::other(format!("{} became shorter while it was read; try again", path.display())));
+        return Err(io::Error::other(format!("{} became shorter while it was read; retry", path.display())));
     }
     Ok(reader.listed(name))
 }

@@ -1,5 +1,4 @@
-//! The file itself: where it is found, and what it says. All that is wrong with it is said at once, with
-//! the line.
+//! The config file: where it is, and its settings. All errors are reported at once, with their lines.
 
 use std::ffi::OsString;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use crate::node::config::USUAL;
 use crate::node::config::VARIABLE;
 use crate::node::config::setting::{Setting, settings};
 
-/// A file that was read and is in order.
+/// A valid config file.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
     pub path: PathBuf,
@@ -32,7 +31,7 @@ pub struct Entry {
 }
 
 impl ConfigFile {
-    /// The one that a flag or the variable names, or else `windrow.toml` here, if there is one.
+    /// The file of the flag or the variable, else `windrow.toml` here, if it exists.
     pub fn find(arguments: &[OsString], command: &Command) -> Result<Option<Self>> {
         let named = named_by(arguments).or_else(|| std::env::var_os(VARIABLE).filter(|path| !path.is_empty()));
         match named {
@@ -44,7 +43,7 @@ impl ConfigFile {
 
     fn read(path: &Path, command: &Command) -> Result<Self> {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            let what = format!("the config file {} cannot be read: {error}", path.display());
+            let what = format!("cannot read the config file {}: {error}", path.display());
             Error::new(what, "correct --config or WINDROW_CONFIG").ending_with(Exit::Usage)
         })?;
         let entries = entries(&path.display().to_string(), &text, command)?;
@@ -58,7 +57,7 @@ impl ConfigFile {
     }
 }
 
-/// Before the command line is read as a whole: the file has a say in how it is.
+/// Before the command line is parsed as a whole: the file sets defaults of flags.
 fn named_by(arguments: &[OsString]) -> Option<OsString> {
     let mut rest = arguments.iter().skip(1).take_while(|argument| *argument != "--");
     while let Some(argument) = rest.next() {
@@ -78,7 +77,7 @@ pub fn entries(name: &str, text: &str, command: &Command) -> std::result::Result
         Ok(table) => reading.tables(table.get_ref(), &settings(command)),
         Err(error) => {
             let span = error.span().unwrap_or(0..0);
-            reading.problems.add(span, format!("this is not valid TOML: {}", error.message()), "correct it here");
+            reading.problems.add(span, format!("invalid TOML: {}", error.message()), "correct it here");
         }
     }
     match reading.problems.is_empty() {
@@ -116,7 +115,7 @@ impl Reading {
         settings: &[Setting],
     ) {
         let Some(setting) = settings.iter().find(|setting| setting.section == section && setting.key == key) else {
-            self.problems.add(at, format!("there is no setting `{key}` here"), suggestion(section, key, settings));
+            self.problems.add(at, format!("unknown setting `{key}`"), suggestion(section, key, settings));
             return;
         };
         let values = match value.get_ref() {
@@ -127,8 +126,8 @@ impl Reading {
         };
         let path = setting.path();
         let Some(values) = values else {
-            let message = format!("`{path}`: {} is not what it takes", value.get_ref().type_str());
-            self.problems.add(value.span(), message, "write a text, a number, or true or false");
+            let message = format!("`{path}` cannot be a {}", value.get_ref().type_str());
+            self.problems.add(value.span(), message, "use a string, a number, or true or false");
             return;
         };
         for refusal in values.iter().filter_map(|value| setting.refuses(value)) {
@@ -153,15 +152,55 @@ fn plain(value: &DeValue<'_>) -> Option<String> {
 fn suggestion(section: Option<&str>, key: &str, settings: &[Setting]) -> String {
     let elsewhere = settings.iter().find(|setting| setting.key == key);
     if let Some(Setting { section: Some(section), .. }) = elsewhere {
-        return format!("it belongs into the table [{section}]");
+        return format!("move it to the table [{section}]");
     }
     if elsewhere.is_some() {
-        return "it belongs at the top of the file, before any table".to_owned();
+        return "move it to the top of the file, before any table".to_owned();
     }
     let near = settings.iter().filter(|setting| setting.section == section).map(|setting| setting.key.as_str());
     let tables = SECTIONS.iter().copied().filter(|_| section.is_none());
     match nearest(key, near.chain(tables)) {
         Some(meant) => format!("did you mean `{meant}`? `windrow config show` lists all settings"),
         None => "`windrow config show` lists all settings".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn read(text: &str) -> std::result::Result<Vec<(String, Vec<String>, usize)>, String> {
+        let found = entries("windrow.toml", text, &crate::cli::Cli::command());
+        let found = found.map_err(|report| report.plain())?;
+        Ok(found.into_iter().map(|entry| (entry.path, entry.values, entry.line)).collect())
+    }
+
+    #[test]
+    fn settings_are_found_with_their_lines() {
+        let found = read("data = \"/srv\"\n\n[serve]\njobs = 7\ngrace = \"5s\"\n").unwrap();
+        let expected = [("data", "/srv", 1), ("serve.grace", "5s", 5), ("serve.jobs", "7", 4)];
+        let mut found: Vec<_> =
+            found.iter().map(|(path, values, line)| (path.as_str(), values[0].as_str(), *line)).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_line_and_what_was_meant() {
+        for (text, line, meant) in [
+            ("dat = \"x\"", "windrow.toml:1", "did you mean `data`"),
+            ("\n[serve]\ngrase = \"5s\"", "windrow.toml:3", "did you mean `grace`"),
+            ("jobs = 3", "windrow.toml:1", "into the table [serve]"),
+            ("[serve]\ndata = \"x\"", "windrow.toml:2", "at the top"),
+            ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
+            ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
+            ("[serve]\njobs = 0", "windrow.toml:2", "must be at least 1"),
+            ("[serve]\njobs = [1]", "windrow.toml:2", "is not what it takes"),
+            ("data = ", "windrow.toml:1", "not valid TOML"),
+        ] {
+            let report = read(text).unwrap_err();
+            assert!(report.contains(line) && report.contains(meant), "{text}: {report}");
+        }
     }
 }

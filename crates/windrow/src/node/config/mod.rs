@@ -1,9 +1,7 @@
-//! One config file for everything. Its settings are the flags themselves: every global flag is a key at
-//! the top, every flag of a command in [`SECTIONS`] a key in the table of that name. Whoever adds a flag
-//! adds the setting and its `WINDROW_` variable with it.
+//! One config file. Its settings are the flags: every global flag is a key at the top, every flag of a command in
+//! [`SECTIONS`] a key in the table of that name. A new flag is a new setting with a `WINDROW_` variable.
 //!
-//! A flag comes before a variable, a variable before the file, the file before the default: what the
-//! file says becomes the default of the flag.
+//! Flags override variables, variables the file, the file the defaults: a setting becomes the default of its flag.
 
 pub mod file;
 mod setting;

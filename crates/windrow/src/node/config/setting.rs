@@ -58,7 +58,7 @@ impl Setting {
     /// Why a value does not fit, in the words of the flag.
     pub fn refuses(&self, value: &str) -> Option<String> {
         if self.is_switch() {
-            return (!matches!(value, "true" | "false")).then(|| "write true or false".to_owned());
+            return (!matches!(value, "true" | "false")).then(|| "use true or false".to_owned());
         }
         let alone = Arg::new("value").long("value").value_parser(self.arg.get_value_parser().clone());
         let reader = Command::new("setting").no_binary_name(true).arg(alone);

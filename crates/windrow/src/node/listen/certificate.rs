@@ -1,5 +1,5 @@
-//! The certificate and its key, from two PEM files. They are read again when they change, or on SIGHUP, so
-//! that a renewed certificate needs no restart; one that cannot be used is reported and the old one kept.
+//! The TLS certificate and its key, from two PEM files. They are reloaded when they change, or on SIGHUP, so that a renewed
+//! certificate needs no restart; an invalid one is reported and the previous one kept.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -68,9 +68,9 @@ impl Certificate {
         match read(&self.chain, &self.key, &self.provider) {
             Ok(fresh) => {
                 *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(fresh);
-                eprintln!("the certificate {} was read again", self.chain.display());
+                eprintln!("certificate {} reloaded", self.chain.display());
             }
-            Err(error) => eprint!("the certificate stays as it was: {}", error.render()),
+            Err(error) => eprint!("failed to reload the certificate, keeping the previous one: {}", error.render()),
         }
     }
 }
@@ -83,16 +83,15 @@ impl ResolvesServerCert for Certificate {
 
 fn read(chain: &Path, key: &Path, provider: &CryptoProvider) -> Result<CertifiedKey> {
     let broken = |path: &Path, why: String| {
-        let what = format!("{} cannot be used for TLS: {why}", path.display());
-        let remedy =
-            "give PEM files: the certificate, then those it is signed by, with --tls-cert, and its key with --tls-key";
+        let what = format!("cannot use {} for TLS: {why}", path.display());
+        let remedy = "pass PEM files: the certificate chain with --tls-cert, and its key with --tls-key";
         Error::new(what, remedy).ending_with(Exit::Usage)
     };
     let certificates =
         CertificateDer::pem_file_iter(chain).and_then(|found| found.collect::<std::result::Result<Vec<_>, _>>());
     let certificates = certificates.map_err(|error| broken(chain, error.to_string()))?;
     if certificates.is_empty() {
-        return Err(broken(chain, "there is no certificate in it".to_owned()));
+        return Err(broken(chain, "no certificate found".to_owned()));
     }
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| broken(key, error.to_string()))?;
     CertifiedKey::from_der(certificates, private, provider).map_err(|error| broken(key, error.to_string()))

@@ -1,5 +1,4 @@
-//! Where connections come from: plain or through TLS, both for `axum::serve`, which ends gracefully with
-//! either.
+//! Listeners for `axum::serve`: plain TCP and TLS.
 
 mod certificate;
 mod plain;

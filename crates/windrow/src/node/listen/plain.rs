@@ -1,4 +1,4 @@
-//! Connections as they are.
+//! Plain TCP connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use axum::serve::Listener;
 use tokio::net::{TcpListener, TcpStream};
 
-/// What may wait in the system for a client that does not read. Without a bound it is megabytes for each.
+/// Send buffer of a connection. Without a bound, a client that does not read costs megabytes.
 #[cfg(target_os = "linux")]
 const UNSENT_BYTES: u32 = 64 << 10;
 
@@ -18,7 +18,7 @@ impl Listener for PlainListener {
 
     async fn accept(&mut self) -> (TcpStream, SocketAddr) {
         let (connection, peer) = Listener::accept(&mut self.0).await;
-        // Small answers must not wait for the acknowledgement of the one before.
+        // Small responses must not wait for the previous acknowledgement.
         let _ = connection.set_nodelay(true);
         keep_short_queue(&connection);
         (connection, peer)

@@ -1,5 +1,4 @@
-//! TLS in front of the same server: a listener whose connections have shaken hands already. Handshakes run
-//! side by side, so that a slow or silent client keeps nobody waiting.
+//! A TLS listener for `axum::serve`. Handshakes run concurrently, so that a slow client does not block others.
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +15,7 @@ use tokio_rustls::server::TlsStream;
 use crate::node::listen::certificate::Certificate;
 use crate::node::listen::plain::PlainListener;
 
-/// A client that has not shaken hands by then is not going to.
+/// Timeout of a handshake.
 const PATIENCE: Duration = Duration::from_secs(10);
 const HANDSHAKES: usize = 1024;
 const READY: usize = 64;
@@ -69,10 +68,10 @@ async fn accept_all(mut listener: PlainListener, acceptor: TlsAcceptor, ready: m
         tokio::spawn(async move {
             let _place = place;
             match tokio::time::timeout(PATIENCE, acceptor.accept(connection)).await {
-                // Nobody takes it when the server closes.
+                // The receiver is gone when the server closes.
                 Ok(Ok(stream)) => drop(ready.send((stream, peer)).await),
-                Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
-                Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+                Ok(Err(error)) => tracing::debug!(%peer, %error, "TLS handshake failed"),
+                Err(_) => tracing::debug!(%peer, "TLS handshake timed out"),
             }
         });
     }

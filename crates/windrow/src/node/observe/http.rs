@@ -59,7 +59,7 @@ fn log(route: &str, status: StatusCode, ms: f64) {
     let code = status.as_u16();
     match code {
         500.. => tracing::warn!(route, status = code, ms, "request failed"),
-        400..500 => tracing::info!(route, status = code, ms, "request refused"),
+        400..500 => tracing::info!(route, status = code, ms, "request rejected"),
         _ => tracing::debug!(route, status = code, ms, "request answered"),
     }
 }

@@ -1,5 +1,4 @@
-//! What the server shows of itself: metrics, readings of its health, alerts, logs and traces. It looks at
-//! the store and the engine from outside and steers neither.
+//! Metrics, health readings, alert rules, logs and traces. It reads the store and the engine and changes neither.
 
 pub mod alert;
 mod catalogue;

@@ -1,4 +1,4 @@
-//! `windrow webhooks add`
+//! `windrow webhooks create`
 
 use serde::Serialize;
 use windrow_wire::{NewWebhook, WebhookSecret};
@@ -7,30 +7,31 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Have events sent to a URL, signed, at least once each.
+/// Create a webhook: signed events are sent to a URL, each at least once
 ///
-/// The secret that checks the signatures is shown this once. Events are `run.submitted`, `run.running`,
+/// The signing secret is printed once. Events are `run.submitted`, `run.running`,
 /// `run.paused`, `run.completed` …, `items.archived` (results), `items.partial`, `alert.raised` and
-/// `alert.cleared`; `run.*` is a family, `*` is all.
+/// `alert.cleared`; `run.*` selects a group, `*` all.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Where to
+    /// Destination URL
     pub url: String,
-    /// Which events; several with commas
+    /// Events, separated by commas
     #[arg(long, value_delimiter = ',', default_value = "*")]
     events: Vec<String>,
-    /// Only of this job (name or id)
+    /// Send only events of this job (name or id)
     #[arg(long)]
     job: Option<String>,
-    /// Only of this workspace
+    /// Send only events of this workspace
     #[arg(long)]
     workspace: Option<String>,
-    /// Results in one delivery, at most; 1 sends each on its own
+    /// Maximum number of results per delivery
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
-    /// How long the endpoint may take to answer, in seconds
+    /// Timeout of a delivery in seconds
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<i64>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -72,6 +73,6 @@ impl Show for Made {
             ("events", webhook.events.join(", ")),
             ("secret", self.made.secret.clone()),
         ]);
-        format!("{facts}\nkeep the secret, it is not shown again; try it with: {}", self.hint)
+        format!("{facts}\nCopy the secret now; it is not shown again. Test it with: {}", self.hint)
     }
 }

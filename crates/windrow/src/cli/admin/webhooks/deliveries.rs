@@ -8,48 +8,51 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// What was sent to a webhook, what waits, and what came of it, the newest first.
+/// List the deliveries of a webhook, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Id of the webhook
+    /// Webhook id, from `windrow webhooks list`
     webhook: HookId,
-    /// Only in this state (pending, delivered, failed)
-    #[arg(long)]
-    state: Option<DeliveryState>,
-    /// At most this many
-    #[arg(long, default_value_t = 50)]
+    /// Filter by status: pending, delivered, failed
+    #[arg(long, alias = "state", value_name = "STATUS")]
+    status: Option<DeliveryState>,
+    /// Maximum number of rows
+    #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Continue below this one of an earlier list
-    #[arg(long, value_name = "NUMBER")]
-    before: Option<i64>,
+    /// Cursor: the number of the last delivery of the previous page
+    #[arg(long, alias = "before", value_name = "CURSOR")]
+    after: Option<i64>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-/// Send one delivery once more, under the same id; the server does it within a second.
+/// Send a delivery again with the same id
+///
+/// The server sends it within a second.
 #[derive(Debug, clap::Args)]
 pub struct RedeliverArgs {
-    /// Number of the delivery
+    /// Delivery number, from `windrow webhooks deliveries`
     pub delivery: i64,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let Args { webhook, state, limit, before, json } = args;
-    let filter = DeliveryFilter { hook: Some(webhook), state, before, limit };
+    let Args { webhook, status, limit, after, json } = args;
+    let filter = DeliveryFilter { hook: Some(webhook), state: status, before: after, limit };
     output::show(&api.deliveries(webhook, filter).await?, json);
     Ok(Exit::Passed)
 }
 
 pub async fn redeliver(api: &Api, args: RedeliverArgs) -> Result<Exit> {
     let again = api.redeliver(args.delivery).await?;
-    output::print(&format!("delivery {} is to be sent again as {}", again.id, again.message));
+    output::print(&format!("Delivery {} will be sent again as {}", again.id, again.message));
     Ok(Exit::Passed)
 }
 
 impl Show for DeliveryList {
     fn text(&self) -> String {
         if self.deliveries.is_empty() {
-            return "no deliveries".into();
+            return "No deliveries.".into();
         }
         let rows = self.deliveries.iter().map(|delivery| {
             let last = delivery.log.last();
@@ -60,7 +63,7 @@ impl Show for DeliveryList {
             let (id, tries) = (delivery.id.to_string(), delivery.tries.to_string());
             vec![id, delivery.event.clone(), delivery.state.to_string(), tries, answered, latency, next, error]
         });
-        let headings = [">NUMBER", "EVENT", "STATE", ">TRIES", ">ANSWER", ">TOOK", "NEXT", "ERROR"];
+        let headings = [">NUMBER", "EVENT", "STATE", ">ATTEMPTS", ">RESPONSE", ">LATENCY", "NEXT", "ERROR"];
         output::table(&headings, rows.collect())
     }
 }

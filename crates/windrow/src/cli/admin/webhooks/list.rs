@@ -6,9 +6,10 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// All webhooks and how they stand, the newest first.
+/// List webhooks, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -21,7 +22,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for WebhookList {
     fn text(&self) -> String {
         if self.webhooks.is_empty() {
-            return "no webhooks".into();
+            return "No webhooks yet. Create one with: windrow webhooks create URL".into();
         }
         let rows = self.webhooks.iter().map(|webhook| {
             let of = webhook.job.clone().or(webhook.workspace.clone()).unwrap_or_else(|| "all".into());
@@ -32,6 +33,6 @@ impl Show for WebhookList {
             let (events, failures) = (webhook.events.join(","), webhook.failures.to_string());
             vec![webhook.url.clone(), events, of, state, failures, webhook.id.clone()]
         });
-        output::table(&["URL", "EVENTS", "OF", "STATE", ">FAILURES", "ID"], rows.collect())
+        output::table(&["URL", "EVENTS", "SCOPE", "STATE", ">FAILURES", "ID"], rows.collect())
     }
 }

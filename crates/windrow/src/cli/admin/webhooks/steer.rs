@@ -3,26 +3,45 @@
 use windrow_model::HookId;
 
 use crate::cli::admin::webhooks::add::Made;
+use crate::cli::confirm::Confirmation;
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Sign with a new secret, shown this once; the former one signs too for a while.
+/// Replace the signing secret; the new one is printed once
+///
+/// Deliveries are signed with both secrets during the overlap.
 #[derive(Debug, clap::Args)]
 pub struct RotateArgs {
-    /// Id of the webhook
+    /// Webhook id, from `windrow webhooks list`
     pub webhook: HookId,
-    /// How long the former secret signs too
+    /// Hours during which the previous secret signs, too
     #[arg(long, value_name = "HOURS")]
     overlap: Option<i64>,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DeleteArgs {
+    /// Webhook id, from `windrow webhooks list`
+    pub webhook: HookId,
+    #[command(flatten)]
+    confirmation: Confirmation,
+}
+
+impl DeleteArgs {
+    pub fn confirm(&self) -> Result<()> {
+        let question = format!("Delete webhook {} with its deliveries? This cannot be undone.", self.webhook);
+        self.confirmation.ask(&question, "delete")
+    }
 }
 
 pub async fn pause(api: &Api, hook: HookId) -> Result<Exit> {
     let hook = api.pause_webhook(hook).await?;
     let hint = api.command(&format!("webhooks resume {}", hook.id));
-    output::print(&format!("{} is {}; go on with: {hint}", hook.url, hook.state));
+    output::print(&format!("{} is {}. Resume it with: {hint}", hook.url, hook.state));
     Ok(Exit::Passed)
 }
 
@@ -40,6 +59,6 @@ pub async fn rotate(api: &Api, args: RotateArgs) -> Result<Exit> {
 
 pub async fn delete(api: &Api, hook: HookId) -> Result<Exit> {
     api.delete_webhook(hook).await?;
-    output::print(&format!("{hook} is deleted"));
+    output::print(&format!("Deleted webhook {hook}."));
     Ok(Exit::Passed)
 }

@@ -7,11 +7,14 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 
-/// Send a signed `ping` now and say what the endpoint answered. Exit code 1 when it did not take it.
+/// Send a signed `ping` and show the response
+///
+/// The exit code is 1 if the endpoint did not accept it.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Id of the webhook
+    /// Webhook id, from `windrow webhooks list`
     webhook: HookId,
+    /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
@@ -25,10 +28,10 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for TryView {
     fn text(&self) -> String {
         match (&self.error, self.status) {
-            (None, Some(status)) => format!("taken: {status} after {} ms", self.latency_ms),
+            (None, Some(status)) => format!("Accepted: {status} after {} ms", self.latency_ms),
             (error, _) => {
-                let why = error.as_deref().unwrap_or("no answer");
-                format!("not taken after {} ms: {why}", self.latency_ms)
+                let why = error.as_deref().unwrap_or("no response");
+                format!("Not accepted after {} ms: {why}", self.latency_ms)
             }
         }
     }

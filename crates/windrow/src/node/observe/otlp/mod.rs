@@ -28,20 +28,24 @@ const LAST_SPANS: Duration = Duration::from_secs(5);
 /// Where traces are sent.
 #[derive(Debug, Clone, clap::Args)]
 pub struct TraceArgs {
-    /// Send traces to this OpenTelemetry collector (OTLP over HTTP), as in http://127.0.0.1:4318
+    /// Send traces to this OpenTelemetry collector (OTLP over HTTP), e.g. http://127.0.0.1:4318
     #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT")]
     pub otlp: Option<String>,
-    /// Share of the items that are traced, 0 to 1
+    /// Share of items to trace, e.g. 5% or 0.05
     #[arg(long, value_name = "SHARE", env = "WINDROW_TRACE_RATIO", default_value = "1", value_parser = share)]
     pub trace_ratio: f64,
-    /// Put the inputs and outputs of steps into traces; without it, only what they are and how they went
+    /// Include the inputs and outputs of steps in traces
     #[arg(long, env = "WINDROW_TRACE_CONTENT")]
     pub trace_content: bool,
 }
 
 fn share(text: &str) -> std::result::Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    share.ok_or_else(|| "write a share from 0 to 1, as in 0.05".to_owned())
+    let share = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    let share = share.ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "must be between 0% and 100%, e.g. 5% or 0.05".to_owned())
 }
 
 pub struct Otlp {
@@ -98,7 +102,7 @@ impl Tracer for Otlp {
         }
         self.dropped.increment(1);
         if !self.full.swap(true, Ordering::Relaxed) {
-            tracing::warn!("spans come faster than the collector takes them; some are dropped from now on");
+            tracing::warn!("trace queue full, spans dropped");
         }
     }
 }

@@ -55,13 +55,13 @@ impl Shipping {
             Ok(()) => {
                 self.sent.increment(spans);
                 if std::mem::take(&mut self.down) {
-                    tracing::info!(collector = self.url, "the trace collector answers again");
+                    tracing::info!(collector = self.url, "trace collector reachable again");
                 }
             }
             Err(error) => {
                 self.dropped.increment(spans);
                 if !std::mem::replace(&mut self.down, true) {
-                    tracing::warn!(collector = self.url, %error, "traces cannot be sent and are dropped; the work goes on");
+                    tracing::warn!(collector = self.url, %error, "trace export failed, spans dropped");
                 }
             }
         }
@@ -76,7 +76,7 @@ fn exporter(url: &str) -> Result<SpanExporter> {
     if !matches!(base.scheme(), "http" | "https") {
         return Err(wrong(&"the URL must begin with http:// or https://"));
     }
-    // An error says that somebody installed one before, which is as good.
+    // An error means that one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder().timeout(TIMEOUT);
     if is_loopback(&base) {

@@ -1,0 +1,304 @@
+//! From text to a gate: `METRIC COMPARISON BOUND [at LEVEL]`. What is wrong is said with its place
+//! in the text and what to write instead.
+
+use std::ops::Range;
+
+use super::measure::{Measure, Metric, RunMeasure};
+use super::quantity::{Dimension, Quantity, Unit, split};
+use super::{Bound, Comparison, Gate};
+use crate::suggest::nearest;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct GateError {
+    /// Bytes of the gate's text.
+    pub at: Range<usize>,
+    pub message: String,
+    pub help: String,
+}
+
+const BASELINE: &str = "baseline";
+const EXAMPLE: &str = "for example: exact.mean >= 0.9";
+const LEVELS: Range<f64> = 0.5..0.9999;
+
+impl Gate {
+    pub fn parse(text: &str) -> Result<Gate, GateError> {
+        let mut reader = Reader { text, at: 0 };
+        let metric = reader.metric()?;
+        let comparison = reader.comparison()?;
+        let bound = reader.bound(metric.dimension())?;
+        let level = reader.level()?;
+        let gate = Gate { text: text.trim().to_owned(), metric, comparison, bound, level };
+        gate.check_level(text)?;
+        Ok(gate)
+    }
+
+    /// Whether the experiment has what the gate asks about.
+    pub fn check(&self, evaluators: &[&str], trials: u32) -> Result<(), GateError> {
+        let Metric::Evaluator { name, measure } = &self.metric else { return Ok(()) };
+        if !evaluators.contains(&name.as_str()) {
+            let message = format!("there is no evaluator `{name}`");
+            let help = match (nearest(name, evaluators.iter().copied()), evaluators) {
+                (Some(meant), _) => format!("did you mean `{meant}`?"),
+                (None, []) => "the job file has no evaluators".to_owned(),
+                (None, known) => format!("the evaluators are: {}", known.join(", ")),
+            };
+            return Err(GateError { at: 0..name.len(), message, help });
+        }
+        if let Some(k) = measure.trials().filter(|k| *k > trials) {
+            let message = format!("this needs {k} trials of every row, and there {} {trials}", are(trials));
+            let at = name.len() + 1..self.text.find(char::is_whitespace).unwrap_or(self.text.len());
+            return Err(GateError { at, message, help: format!("add `trials: {k}` to the job file") });
+        }
+        Ok(())
+    }
+
+    fn check_level(&self, text: &str) -> Result<(), GateError> {
+        if self.level.is_none() {
+            return Ok(());
+        }
+        let whole = 0..text.len();
+        let refuse = |message: &str, help: &str| {
+            Err(GateError { at: whole.clone(), message: message.to_owned(), help: help.to_owned() })
+        };
+        if matches!(self.comparison, Comparison::Equal | Comparison::Unequal) {
+            return refuse("equality cannot be decided with confidence", "compare with >= or <=, or leave `at` out");
+        }
+        if !self.metric.has_interval() {
+            return refuse(
+                "this number has no confidence interval",
+                "`at` goes with mean, pass_rate, pass@k, pass^k and errors; leave it out here",
+            );
+        }
+        let counted = matches!(self.bound, Bound::Fixed(Quantity { unit: Unit::Number, .. }));
+        if counted && self.metric == Metric::Run(RunMeasure::Failed) {
+            return refuse("a count has no confidence interval", "give a share, like errors < 1% at 95%");
+        }
+        if let Bound::Baseline { factor, .. } = self.bound
+            && (!self.metric.pairs_rows() || factor != 1.0)
+        {
+            return refuse(
+                "this difference to the baseline has no confidence interval",
+                "with `at`, compare mean or pass_rate with `baseline`, `baseline - x` or `baseline + x`",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn are(n: u32) -> &'static str {
+    if n == 1 { "is" } else { "are" }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&mut self) -> &'a str {
+        let rest = &self.text[self.at..];
+        self.at += rest.len() - rest.trim_start().len();
+        self.text[self.at..].trim_end()
+    }
+
+    fn refuse<T>(&self, length: usize, message: impl Into<String>, help: impl Into<String>) -> Result<T, GateError> {
+        let end = (self.at + length).min(self.text.len());
+        Err(GateError { at: self.at..end, message: message.into(), help: help.into() })
+    }
+
+    fn metric(&mut self) -> Result<Metric, GateError> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| c.is_whitespace() || "<>=!".contains(c)).unwrap_or(rest.len());
+        let word = &rest[..end];
+        if word.is_empty() {
+            return self.refuse(rest.len(), "a gate begins with what it is about", EXAMPLE);
+        }
+        let metric = match (RunMeasure::of(word), word.rsplit_once('.')) {
+            (Some(measure), _) => Metric::Run(measure),
+            (None, Some((name, field))) => match Measure::of(field) {
+                Some(measure) if !name.is_empty() => Metric::Evaluator { name: name.to_owned(), measure },
+                _ => return self.unknown(word, field),
+            },
+            (None, None) => return self.unknown(word, word),
+        };
+        self.at += end;
+        Ok(metric)
+    }
+
+    fn unknown<T>(&self, word: &str, field: &str) -> Result<T, GateError> {
+        let of_run = nearest(word, RunMeasure::names()).map(str::to_owned);
+        let name = word.rsplit_once('.').map(|(name, _)| name);
+        let of_evaluator = nearest(field, Measure::names()).zip(name).map(|(meant, name)| format!("{name}.{meant}"));
+        let list = Measure::names().map(|measure| format!("NAME.{measure}")).collect::<Vec<_>>().join(", ");
+        let help = match of_evaluator.or(of_run) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known are {list}; {}", RunMeasure::names().collect::<Vec<_>>().join(", ")),
+        };
+        self.refuse(word.len(), format!("`{word}` is nothing a gate can ask about"), help)
+    }
+
+    fn comparison(&mut self) -> Result<Comparison, GateError> {
+        let rest = self.rest();
+        match Comparison::ALL.iter().find(|(sign, _)| rest.starts_with(sign)) {
+            Some((sign, comparison)) => {
+                self.at += sign.len();
+                Ok(*comparison)
+            }
+            None => self.refuse(1, "a comparison is expected here", "write one of < <= > >= == !="),
+        }
+    }
+
+    fn bound(&mut self, dimension: Dimension) -> Result<Bound, GateError> {
+        let rest = self.rest();
+        let Some(after) = rest.strip_prefix(BASELINE).filter(|after| !after.starts_with(char::is_alphanumeric)) else {
+            return self.quantity(dimension).map(Bound::Fixed);
+        };
+        self.at += BASELINE.len();
+        let sign = after.trim_start().chars().next().filter(|sign| matches!(sign, '+' | '-' | '*'));
+        let Some(sign) = sign else { return Ok(Bound::Baseline { factor: 1.0, shift: 0.0 }) };
+        self.rest();
+        self.at += sign.len_utf8();
+        self.rest();
+        if sign == '*' {
+            let factor = self.quantity(Dimension::Score)?.value;
+            return Ok(Bound::Baseline { factor, shift: 0.0 });
+        }
+        let (at, amount) = (self.at, self.quantity(dimension)?);
+        if dimension == Dimension::Count && amount.unit == Unit::Share {
+            let message = "a count cannot be moved by a share".to_owned();
+            return Err(GateError { at: at..self.at, message, help: "write a count, or baseline * 1.1".to_owned() });
+        }
+        let shift = if sign == '-' { -amount.value } else { amount.value };
+        Ok(Bound::Baseline { factor: 1.0, shift })
+    }
+
+    fn quantity(&mut self, dimension: Dimension) -> Result<Quantity, GateError> {
+        let rest = self.rest();
+        let negative = rest.starts_with('-');
+        let unsigned = rest.strip_prefix('-').unwrap_or(rest);
+        let (dollars, digits, suffix) = split(unsigned);
+        let length = usize::from(negative) + usize::from(dollars) + digits.len() + suffix.len();
+        let word = rest.split_whitespace().next().unwrap_or("");
+        match Quantity::read(unsigned, dimension) {
+            Ok(quantity) => {
+                self.at += length;
+                let value = if negative { -quantity.value } else { quantity.value };
+                Ok(Quantity { value, ..quantity })
+            }
+            Err(help) if word.is_empty() => self.refuse(1, "the bound is missing", help),
+            Err(help) => self.refuse(word.len(), format!("`{word}` does not fit here"), help),
+        }
+    }
+
+    fn level(&mut self) -> Result<Option<f64>, GateError> {
+        let rest = self.rest();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        const HELP: &str = "a gate ends with its bound, or with a level like `at 95%`";
+        let Some(level) = rest.strip_prefix("at").filter(|after| after.starts_with(char::is_whitespace)) else {
+            return self.refuse(rest.len(), format!("`{rest}` is not expected here"), HELP);
+        };
+        self.at += rest.len() - level.trim_start().len();
+        let level = level.trim();
+        let read = Quantity::read(level, Dimension::Score).ok().filter(|read| LEVELS.contains(&read.value));
+        let (_, digits, suffix) = split(level);
+        match read {
+            Some(read) if digits.len() + suffix.len() == level.len() => Ok(Some(read.value)),
+            _ => self.refuse(level.len(), format!("`{level}` is not a level of confidence"), "write it like `at 95%`"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Gate {
+        Gate::parse(text).unwrap_or_else(|error| panic!("{text}: {error} ({})", error.help))
+    }
+
+    #[test]
+    fn gates_are_read_as_people_write_them() {
+        for (text, value) in [
+            ("exact.mean >= 0.9", 0.9),
+            ("exact.pass_rate > 80%", 0.8),
+            ("errors < 1%", 0.01),
+            ("failed == 0", 0.0),
+            ("latency.p90 < 2s", 2000.0),
+            ("cost<$5", 5.0),
+            ("tokens.total < 1M", 1e6),
+            ("tokens.in <= 12_500", 12_500.0),
+            ("exact.pass@3 >= 0.9", 0.9),
+            ("my.judge-2.pass^2 >= .5", 0.5),
+            ("judge.skipped < 5%", 0.05),
+            ("numeric.min > -1.5", -1.5),
+            ("latency.mean >= 0.5", 0.5),
+        ] {
+            let Bound::Fixed(quantity) = parse(text).bound else { panic!("{text}") };
+            assert!((quantity.value - value).abs() < 1e-12, "{text}: {}", quantity.value);
+        }
+        assert_eq!(parse("judge.mean >= baseline - 0.02").bound, Bound::Baseline { factor: 1.0, shift: -0.02 });
+        assert_eq!(parse("latency.p90 <= baseline * 1.2").bound, Bound::Baseline { factor: 1.2, shift: 0.0 });
+        assert_eq!(parse("judge.mean >= baseline").bound, Bound::Baseline { factor: 1.0, shift: 0.0 });
+        assert_eq!(parse("exact.mean >= 0.9 at 95%").level, Some(0.95));
+        let evaluator = Metric::Evaluator { name: "latency".into(), measure: Measure::Mean };
+        assert_eq!(parse("latency.mean >= 0.5").metric, evaluator);
+    }
+
+    /// Place, message and remedy of everything that can be wrong.
+    #[test]
+    fn what_is_wrong_is_said_with_its_place() {
+        for (text, place, help) in [
+            ("", "", "exact.mean >= 0.9"),
+            ("exact.maen >= 1", "exact.maen", "exact.mean"),
+            ("latncy.p90 < 2s", "latncy.p90", "latency.p90"),
+            ("exact.mean 0.9", "0", "< <= > >="),
+            ("exact.mean >=", "", "like 0.9"),
+            ("latency.p90 < 2", "2", "unit"),
+            ("cost < 5s", "5s", "$5"),
+            ("tokens.total < 5%", "5%", "1M"),
+            ("exact.mean >= 0.9 at 95", "95", "at 95%"),
+            ("exact.mean >= 0.9 or so", "or so", "at 95%"),
+            ("exact.mean == 0.9 at 95%", "exact.mean == 0.9 at 95%", ">="),
+            ("latency.p90 < 2s at 95%", "latency.p90 < 2s at 95%", "leave it out"),
+            ("errors < 3 at 95%", "errors < 3 at 95%", "1%"),
+            ("cost <= baseline - 3%", "3%", "$5"),
+            ("failed <= baseline + 3%", "3%", "count"),
+        ] {
+            let error = Gate::parse(text).unwrap_err();
+            assert_eq!(&text[error.at.clone()], place, "{text}: {error:?}");
+            assert!(error.help.contains(help), "{text}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn evaluators_and_trials_are_checked() {
+        let error = parse("exakt.mean > 0.5").check(&["exact", "regex"], 1).unwrap_err();
+        assert!(error.help.contains("did you mean `exact`"), "{error:?}");
+        let error = parse("exact.pass@3 > 0.5").check(&["exact"], 1).unwrap_err();
+        assert_eq!((error.at, error.help.as_str()), (6..12, "add `trials: 3` to the job file"));
+        assert_eq!(parse("exact.pass@3 > 0.5").check(&["exact"], 3), Ok(()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_it_panic_or_point_outside(text in "[ a-z.@^<>=!$%*0-9é+_-]{0,40}") {
+            if let Err(error) = Gate::parse(&text) {
+                prop_assert!(text.get(error.at.clone()).is_some(), "{:?} of {text:?}", error.at);
+                prop_assert!(!error.help.is_empty());
+            }
+        }
+
+        #[test]
+        fn spaces_do_not_matter(name in "[a-z][a-z0-9_-]{0,8}", bound in 0u32..1000, level in prop::bool::ANY) {
+            let tail = if level { " at 95%" } else { "" };
+            let wide = parse(&format!("  {name}.mean   >=  0.{bound:03} {tail} "));
+            let tight = parse(&format!("{name}.mean>=0.{bound:03}{tail}"));
+            prop_assert_eq!((wide.metric, wide.bound, wide.level), (tight.metric, tight.bound, tight.level));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Alerts (T12) as they are kept: raised once, cleared once. When and why is decided by whoever watches.
+
+use async_trait::async_trait;
+
+use crate::ids::{AlertId, JobId, RunId};
+use crate::port::store;
+use crate::time::Time;
+
+crate::vocabulary! {
+    /// How much it matters.
+    pub enum Severity {
+        #[doc = "Somebody should look at it today."]
+        Warning = "warning",
+        #[doc = "Work stands still, or soon will."]
+        Critical = "critical",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alert {
+    pub id: AlertId,
+    /// The rule that raised it.
+    pub rule: String,
+    pub severity: Severity,
+    /// What it is about: the id of a run; empty where it is about the whole server.
+    pub subject: String,
+    /// `None` where it is about the whole server.
+    pub workspace: Option<String>,
+    pub job: Option<JobId>,
+    pub run: Option<RunId>,
+    /// What was measured when it was raised, and what it was held against.
+    pub value: f64,
+    pub threshold: f64,
+    pub message: String,
+    pub raised_at: Time,
+    pub cleared_at: Option<Time>,
+}
+
+/// Kept so that a restart neither forgets an alert nor raises it a second time.
+#[async_trait]
+pub trait AlertStore: Send + Sync {
+    /// Known already: nothing happens.
+    async fn raise_alert(&self, alert: Alert) -> store::Result<()>;
+    /// Cleared already, or unknown: nothing happens.
+    async fn clear_alert(&self, id: AlertId, now: Time) -> store::Result<()>;
+    /// Raised and not cleared, oldest first.
+    async fn active_alerts(&self) -> store::Result<Vec<Alert>>;
+    /// Newest first, below `before`, whether active or not.
+    async fn recent_alerts(&self, before: Option<AlertId>, limit: usize) -> store::Result<Vec<Alert>>;
+    /// Forgets all but the newest of those that are cleared. Returns how many.
+    async fn forget_alerts(&self, keep: usize) -> store::Result<i64>;
+}

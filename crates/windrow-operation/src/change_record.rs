@@ -1,0 +1,122 @@
+//! What is on record about a target: each time it was changed is a change, from the pre-image to the
+//! proof that it looks as wanted, or that it was restored.
+
+use serde_json::Value;
+use windrow_model::ErrorClass;
+use windrow_model::record::Step;
+use windrow_model::state::StepState;
+
+use super::handler::{PastCall, Way};
+
+pub const VALIDATE: &str = "validate";
+pub const CAPTURE: &str = "capture";
+pub const VERIFY: &str = "verify";
+pub const RESTORE: &str = "restore";
+
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChangeRecord {
+    pub before: Value,
+    pub after: Value,
+    pub refined: bool,
+    pub applied: Vec<PastCall>,
+    pub undone: Vec<PastCall>,
+    /// A call that way may have left its mark, also one that failed.
+    pub touched: bool,
+    /// And one back.
+    pub turned: bool,
+    /// The image that was found when the goal was reached, and the number of the attempt that found it.
+    pub reached: Option<(Value, u32)>,
+    /// The attempt that found it restored.
+    pub restored: Option<u32>,
+}
+
+impl ChangeRecord {
+    pub fn past_calls(&self, way: Way) -> &[PastCall] {
+        match way {
+            Way::Apply => &self.applied,
+            Way::Undo => &self.undone,
+        }
+    }
+
+    pub fn add_call(&mut self, way: Way, made: PastCall) {
+        match way {
+            Way::Apply => self.applied.push(made),
+            Way::Undo => {
+                self.turned = true;
+                self.undone.push(made);
+            }
+        }
+    }
+
+    /// Neither reached nor restored, or on its way back: whoever applies goes on with it, and its
+    /// pre-image stands.
+    pub fn is_open(&self) -> bool {
+        self.restored.is_none() && (self.reached.is_none() || self.turned)
+    }
+
+    /// The way there begins anew, where it was left half way back.
+    pub fn restart(&mut self) {
+        if std::mem::take(&mut self.turned) {
+            (self.applied, self.undone, self.reached) = (Vec::new(), Vec::new(), None);
+        }
+    }
+
+    /// The target may look different because of it.
+    pub fn may_have_changed(&self) -> bool {
+        self.touched && self.restored.is_none()
+    }
+}
+
+/// All change_records, oldest first.
+pub fn change_records(history: &[Step]) -> Vec<ChangeRecord> {
+    let mut change_records: Vec<ChangeRecord> = Vec::new();
+    for step in history {
+        let output = || step.output.as_ref().map(|output| output.value()).unwrap_or_default();
+        let done = step.state == StepState::Done;
+        let number = step.id.attempt().no();
+        match (step.kind.as_str(), change_records.last_mut()) {
+            (CAPTURE, Some(change)) if done && change.is_open() => {
+                change.before = output()["before"].take();
+                change.refined = true;
+            }
+            (CAPTURE, _) if done => {
+                let mut output = output();
+                let (before, after) = (output["before"].take(), output["after"].take());
+                change_records.push(ChangeRecord { before, after, ..ChangeRecord::default() });
+            }
+            ("apply", Some(change)) if leaves_a_mark(step) => {
+                change.restart();
+                change.touched = true;
+                change.applied.extend(made(step));
+            }
+            ("undo", Some(change)) if leaves_a_mark(step) => {
+                change.turned = true;
+                change.undone.extend(made(step));
+            }
+            (VERIFY, Some(change)) if done => {
+                change.undone.clear();
+                change.turned = false;
+                change.reached = Some((output(), number));
+            }
+            (RESTORE, Some(change)) if done => change.restored = Some(number),
+            _ => {}
+        }
+    }
+    change_records
+}
+
+/// What was refused did not happen; a program that failed may have done half of its work.
+fn leaves_a_mark(step: &Step) -> bool {
+    let half_done = step.failure.as_ref().is_some_and(|failure| failure.class == ErrorClass::Handler);
+    step.state != StepState::Failed || half_done
+}
+
+/// A call known to have failed does not stand for the whole change.
+fn made(step: &Step) -> Option<PastCall> {
+    let answered = match step.state {
+        StepState::Done | StepState::Reused => true,
+        StepState::Intent | StepState::Unknown => false,
+        StepState::Failed => return None,
+    };
+    Some(PastCall { name: step.name.clone(), answered })
+}

@@ -1,0 +1,38 @@
+//! The one place where types of targets are registered.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Section;
+use windrow_jobfile::spec::invalid_request;
+use windrow_model::Failure;
+
+use super::handler::Handler;
+use super::spec::Component;
+use super::{kafka_connect, scripted};
+
+type Build = fn(Value, &Environment) -> Result<Arc<dyn Handler>, Failure>;
+
+/// A type of target.
+pub struct Kind {
+    pub name: &'static str,
+    /// Checks the section of a job file and freezes it. `None` when problems were found.
+    pub read: fn(Section, &Path, &mut Problems) -> Option<Value>,
+    pub build: Build,
+}
+
+pub const KINDS: &[Kind] = &[
+    Kind { name: "kafka-connect", read: kafka_connect::read, build: kafka_connect::build },
+    Kind { name: "http", read: scripted::read_http, build: scripted::build },
+    Kind { name: "command", read: scripted::read_command, build: scripted::build },
+];
+
+pub fn build(action: &Component, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
+    let Some(kind) = KINDS.iter().find(|kind| kind.name == action.kind) else {
+        return Err(invalid_request(format!("there is no action {:?}", action.kind)));
+    };
+    (kind.build)(action.config.clone(), environment)
+}

@@ -1,0 +1,23 @@
+//! How to reach PostgreSQL and MySQL or MariaDB, from one dialect of URLs: `sslmode` (`disable`, `prefer`,
+//! `require`, `verify-ca`, `verify-full`) and `sslrootcert`, a file with certificates to trust beside the public ones.
+//! TLS checks the server's certificate, unless it is `sslmode=disable`. Connections block.
+
+pub mod mysql;
+pub mod postgres;
+
+use std::time::Duration;
+
+const CONNECT: Duration = Duration::from_secs(10);
+
+/// A URL and the options after its `?`, those named in `own` apart from the others.
+fn split<'u>(url: &'u str, own: &[&str]) -> (&'u str, Vec<(&'u str, &'u str)>, Vec<(&'u str, &'u str)>) {
+    let (base, query) = url.split_once('?').unwrap_or((url, ""));
+    let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let (ours, theirs) = pairs.partition(|(name, _)| own.contains(name));
+    (base, ours, theirs)
+}
+
+/// The value of an option; the last one counts.
+fn option<'u>(options: &[(&str, &'u str)], name: &str) -> Option<&'u str> {
+    options.iter().rev().find(|(given, _)| *given == name).map(|(_, value)| *value)
+}
