@@ -388,3 +388,6 @@ impl Program for Operation {
         self.runs_on.clone()
     }
 }
+
+#[cfg(test)]
+mod tests;
