@@ -23,7 +23,7 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
 pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
-static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
+pub(crate) static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Run> {
     Ok(Run {
