@@ -108,7 +108,7 @@ impl PooledConnection {
         if self.conn.as_ref().is_none_or(Connection::is_closed) {
             self.conn = None;
             let conn = (self.connect)()?;
-            // Settings of the connection are no statements of a verb.
+            // The settings of a new connection do not count as statements of a verb.
             conn.take_sent();
             self.conn = Some(conn);
         }

@@ -14,7 +14,7 @@ use crate::sql::table::runs;
 use crate::sql::verb::admit;
 use crate::sql::verb::waits;
 
-static QUEUED: Sql = Sql::new(|_| {
+pub(crate) static QUEUED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);
     format!(
         "SELECT count(CASE WHEN due_at <= ?2 THEN 1 END), count(CASE WHEN due_at > ?2 THEN 1 END), \
@@ -22,18 +22,18 @@ static QUEUED: Sql = Sql::new(|_| {
          WHERE run_id = ?1 AND {queued} AND wave <= ?3"
     )
 });
-static GATED: Sql = Sql::new(|_| {
+pub(crate) static GATED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);
     format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {queued} AND wave > ?2")
 });
-static LEASED: Sql = Sql::new(|_| {
+pub(crate) static LEASED: Sql = Sql::new(|_| {
     let running = in_states(&[AttemptState::Running]);
     format!("SELECT count(*), count(CASE WHEN due_at <= ?2 THEN 1 END) FROM attempts WHERE run_id = ?1 AND {running}")
 });
-static LOGGED: Sql =
+pub(crate) static LOGGED: Sql =
     Sql::new(|_| format!("SELECT count(*) FROM attempts WHERE run_id = ?1 AND {}", in_states(&[AttemptState::Logged])));
 /// A look at everything blocked, in any run: that is seldom much.
-static BLOCKED: Sql = Sql::new(|_| {
+pub(crate) static BLOCKED: Sql = Sql::new(|_| {
     let blocked = in_states(&[AttemptState::Blocked]);
     format!("SELECT count(*), min(id) FROM attempts WHERE run_id = ?1 AND {blocked}")
 });

@@ -30,7 +30,7 @@ pub(crate) static BY_ID: Lookup = Lookup::new(COLUMNS, "runs r", "r.id = ?1", ""
 pub(crate) static STATE: Lookup = Lookup::new("state", "runs", "id = ?1", "");
 pub(crate) static COORDINATOR: Change =
     Change::update("runs", "coordinator = ?2, coordinator_until = ?3", "id = ?1 AND ended_at IS NULL");
-static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
+pub(crate) static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Run> {
     Ok(Run {
