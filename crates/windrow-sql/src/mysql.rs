@@ -18,7 +18,8 @@ pub struct Address {
 }
 
 impl Address {
-    pub fn parse(url: &str) -> Result<Self, String> {
+    /// `usual` is the `sslmode` of a URL that names none.
+    pub fn parse(url: &str, usual: &str) -> Result<Self, String> {
         let url = url.split_once("://").map_or(url, |(_, rest)| rest);
         let (base, ours, theirs) = split(url, &KNOWN);
         if let Some((name, value)) = theirs.first() {
@@ -26,7 +27,7 @@ impl Address {
         }
         let mode = option(&ours, "sslmode").unwrap_or(match option(&ours, "require_ssl") {
             Some("true") => "require",
-            _ => "prefer",
+            _ => usual,
         });
         let tls = match mode {
             "disable" => None,
@@ -75,7 +76,7 @@ mod tests {
     use super::*;
 
     fn why(url: &str) -> String {
-        Address::parse(url).err().unwrap_or_default()
+        Address::parse(url, "prefer").err().unwrap_or_default()
     }
 
     #[test]
@@ -88,9 +89,10 @@ mod tests {
 
     #[test]
     fn the_word_of_older_urls_insists_on_tls() {
-        let old = Address::parse("mysql://ann@db/w?require_ssl=true").unwrap();
+        let old = Address::parse("mysql://ann@db/w?require_ssl=true", "disable").unwrap();
         assert!(old.tls.is_some() && !old.optional);
-        assert!(Address::parse("mysql://ann@db/w").unwrap().optional);
+        assert!(Address::parse("mysql://ann@db/w", "prefer").unwrap().optional);
+        assert!(Address::parse("mysql://ann@db/w", "disable").unwrap().tls.is_none());
         assert_eq!(old.database(), Some("w"));
     }
 }

@@ -62,7 +62,7 @@ fn an_incomplete_backup_is_rejected_and_nothing_is_changed() {
     for (name, bytes) in [("flipped", flipped), ("cut", cut), ("empty", Vec::new()), ("text", b"hello".to_vec())] {
         std::fs::write(place.path(name), bytes).unwrap();
         let said = place.windrow(&["--data", "new", "restore", name, "--yes"]).ended_with(1);
-        assert!(said.stderr.contains("not a whole backup"), "{name}: {}", said.stderr);
+        assert!(said.stderr.contains("invalid backup"), "{name}: {}", said.stderr);
         assert!(!place.path("new").exists(), "{name}");
     }
     let said = place.windrow(&["restore", "good.tar.zst", "--yes"]).ended_with(1);

@@ -124,7 +124,7 @@ fn reaching_the_failure_cap_rolls_back() {
     let connect = MockConnect::start(&place, &["--connectors", "60", "--broken", "0.2"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 2, wave: 20, max_failed: 3, on_failure: rollback }");
     let said = place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(4);
-    assert!(said.stdout.contains("3 items have failed, and at most 3 may"), "{}", said.stdout);
+    assert!(said.stdout.contains("failure cap reached: 3 of at most 3 items failed"), "{}", said.stdout);
     assert!(said.stderr.contains("Rolling back"), "{}", said.stderr);
     let tasks: Vec<Value> = connect.connectors().values().map(|one| one["config"]["tasks.max"].clone()).collect();
     assert!(tasks.iter().all(|tasks| tasks == "1"), "{tasks:?}");
@@ -188,7 +188,7 @@ fn a_wave_waits_for_approval_and_says_so() {
     let connect = MockConnect::start(&place, &["--connectors", "4"]);
     write_job(&place, &connect, TWO_TASKS, "{ canary: 1, wave: 3, approval: each, max_failed: 1 }");
     let waiting = place.start(&["run", "job.yaml"]);
-    waiting.wait_for_stderr("wave 2 waits for approval");
+    waiting.wait_for_stderr("wave 2 needs approval");
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
     assert!(why.contains("Wave 2 waits for approval.") && why.contains("windrow jobs approve"), "{why}");

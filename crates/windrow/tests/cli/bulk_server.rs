@@ -22,7 +22,7 @@ fn an_operation_is_planned_run_approved_and_rolled_back_on_a_server() {
     assert_eq!((plan["targets"].as_array().unwrap().len(), connect.calls("config")), (1, 0));
 
     let run = place.start_at(&server, &["run", "job.yaml", "--json"]);
-    run.wait_for_stderr("wave 2 waits for approval");
+    run.wait_for_stderr("wave 2 needs approval");
     let shown = server.get("/api/v1/jobs/change").with_status(200).json();
     assert_eq!(shown["latest_run"]["rollout"]["wave"], 1);
     let said = place.windrow_at(&server, &["jobs", "approve", "change"]).ended_with(0);

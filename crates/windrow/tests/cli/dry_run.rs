@@ -9,14 +9,14 @@ fn a_forecast_calls_nothing_and_stores_nothing() {
     let place = Place::with_rows(&endpoint, 20, 8);
     let said = place.windrow(&["run", "job.yaml", "--dry-run"]).ended_with(0);
     for part in
-        ["nothing was called or stored", "20, 20 rehearsed", "5,120 out", "concurrency 8", "CALLED BY", "note: guessed"]
+        ["nothing was called or stored", "20 · estimated from 20", "5,120 out", "concurrency 8", "CALLER", "note: guessed"]
     {
         assert!(said.stdout.contains(part), "no {part:?} in {}", said.stdout);
     }
     let first = place.windrow(&["run", "job.yaml", "--dry-run", "--first", "5", "--json"]).ended_with(0).json();
     assert_eq!((&first["items"], &first["calls"][0]["calls"]), (&5.into(), &5.into()));
     assert_eq!(endpoint.calls(), 0);
-    assert!(!place.data().exists(), "a folder was made");
+    assert!(!place.data().exists(), "a data directory was created");
 }
 
 #[test]
@@ -54,7 +54,7 @@ fn a_dry_run_uses_the_numbers_of_an_earlier_run() {
 fn a_file_can_be_checked_alone() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 3, 8);
-    assert_eq!(place.windrow(&["check", "job.yaml"]).ended_with(0).stdout, "counted: in order, 3 items\n");
+    assert_eq!(place.windrow(&["check", "job.yaml"]).ended_with(0).stdout, "counted is valid: 3 items\n");
     place.write("counted.jsonl", "{\"n\": \"tell nobody\"}\n");
     let job = std::fs::read_to_string(place.path("job.yaml")).unwrap() + "forbidden: [nobody]\nbudget: { tokens: 0 }\n";
     place.write("job.yaml", &job);
@@ -63,5 +63,5 @@ fn a_file_can_be_checked_alone() {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     assert_eq!(endpoint.calls(), 0);
-    assert!(!place.data().exists(), "a folder was made");
+    assert!(!place.data().exists(), "a data directory was created");
 }

@@ -237,6 +237,6 @@ fn experiment_flags_are_rejected_for_other_kinds() {
     );
     for flag in ["--dry-run", "--rescore", "--online"] {
         let said = place.windrow(&["run", "plan.yaml", flag]).ended_with(2);
-        assert!(said.stderr.contains(&format!("`{flag}` is for experiments")), "{}", said.stderr);
+        assert!(said.stderr.contains(&format!("`{flag}` works only for experiments")), "{}", said.stderr);
     }
 }

@@ -103,7 +103,7 @@ fn changing_a_checkpoint_over_http_requires_the_newest_version() {
     assert_eq!(listed["checkpoints"][0]["done"], true);
     let restore = |body: Value| server.post_json("/api/v1/jobs/orders/checkpoints/restore", &body);
     let refused = restore(json!({ "version": 7, "expected": 9 })).with_status(412).json();
-    assert!(refused["detail"].as_str().unwrap().contains("version 10"), "{refused}");
+    assert!(refused["detail"].as_str().unwrap().contains("version is now 10"), "{refused}");
     assert_eq!(restore(json!({ "version": 7, "expected": 10 })).with_status(200).json()["version"], 11);
     restore(json!({ "version": 99 })).with_status(400);
     let edit = json!({ "position": listed["checkpoints"][1]["position"], "expected": 11 });

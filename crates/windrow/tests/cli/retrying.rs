@@ -154,7 +154,7 @@ fn an_interrupted_clone_prints_how_to_resume() {
     let run = place.start(&["jobs", "clone", "counted", "copy"]);
     wait_until("its second call", || endpoint.calls() == 6);
     run.signal(rustix::process::Signal::INT);
-    run.wait_for_stderr("press Ctrl-C again");
+    run.wait_for_stderr("Ctrl-C again");
     endpoint.let_through(1);
     let said = run.finish().ended_with(130);
     let command = "windrow jobs resume copy --here";

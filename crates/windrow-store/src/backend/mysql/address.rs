@@ -31,7 +31,7 @@ pub(crate) struct Address {
 impl Address {
     pub fn parse(url: &str) -> Result<Self> {
         let refused = |why: String| StoreError::Unavailable(format!("the database URL is not understood: {why}"));
-        let server = Server::parse(url).map_err(refused)?;
+        let server = Server::parse(url, "prefer").map_err(refused)?;
         let database = server.database().unwrap_or_default().to_owned();
         if database.is_empty() {
             return Err(refused("it names no database, like mysql://user:password@host/windrow".into()));
