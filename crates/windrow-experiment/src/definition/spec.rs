@@ -6,6 +6,7 @@ use serde_json::Value;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
+use crate::definition::component::Component;
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::MessageTemplate;
 use windrow_jobfile::dataset::Dataset;
@@ -54,14 +55,6 @@ fn once() -> u32 {
 
 fn is_once(trials: &u32) -> bool {
     *trials == 1
-}
-
-/// A target or evaluator: which one, and its configuration as its own module wrote it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Component {
-    pub kind: String,
-    pub config: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,8 +9,8 @@ use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
 use super::{Bound, Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, chosen, thaw};
+use crate::definition::component::Component;
 use crate::definition::component::{Checked, LoadContext};
-use crate::definition::spec::Component;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 

@@ -12,9 +12,9 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::super::{Calls, ComponentContext, Evaluation, quote};
 use super::form::{Form, Ruling};
+use crate::definition::component::Component;
 use crate::definition::component::{self, Checked, Config, LoadContext};
 use crate::definition::message::{Message, Role};
-use crate::definition::spec::Component;
 use crate::target::{self, Answer, Target, read_model};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
