@@ -1,6 +1,6 @@
-//! Limits that all runs of this node share, one set per provider credential; where the node has others beside it,
-//! they share them too ([`share`]). Work is never rejected: it waits its turn, and the waits can be asked for.
-//! The decisions are in [`resource`] and are pure; this module adds the lock, the clock and the wake-ups.
+//! Rate limits per provider credential, shared by all runs of this node and, with a shared database, by all nodes
+//! ([`share`]). Calls are never rejected: they wait, and the waits are visible. The decisions are pure functions in
+//! [`resource`]; this module adds the lock, the clock and the wake-ups.
 
 mod brake;
 mod breaker;
@@ -29,25 +29,25 @@ use permit::Waiting;
 use resource::{Next, Pass, Resource, Waiter};
 pub use share::{Shared, share};
 
-/// A wait shorter than this is not worth telling of.
+/// Shorter waits are not reported.
 const NOTABLE_MS: i64 = 500;
 
 pub struct Limiter {
     state: Mutex<State>,
     /// A wait may end earlier than the pacer knows.
     sooner: Notify,
-    /// By the runtime's clock: a limit must not depend on somebody setting the machine's.
+    /// Monotonic, so that setting the system clock does not change a limit.
     started: Instant,
     meters: Arc<Meters>,
     shared: Option<Shared>,
-    /// There may be something to ask the other nodes.
+    /// There may be something to ask the shared account.
     news: Notify,
 }
 
 struct State {
     resources: BTreeMap<String, Resource<oneshot::Sender<Pass>>>,
     next_no: u64,
-    /// When the pacer will look again.
+    /// When the pacer wakes up next.
     wakes_at: Option<i64>,
     closed: bool,
     chance: fastrand::Rng,
@@ -75,11 +75,11 @@ impl Limiter {
             let found = state.resources.entry(resource.clone()).or_insert_with(|| Resource::new(now, is_shared));
             found.ask(run, limits, waiter);
             self.serve_one(&mut state, &resource, now);
-            // Where leave has to be asked for, who goes at once is not known before the answer.
+            // With a shared account it is unknown before its answer which calls can start at once.
             if state.closed && !is_shared {
                 state.resources.values_mut().for_each(|resource| resource.queue.clear());
             }
-            // Who was let go at once is not in the queue any more.
+            // A call that was admitted at once is no longer in the queue.
             let still = |found: &&Resource<_>| found.queue.newest(run).is_some_and(|waiter| waiter.no == no);
             let held = state.resources.get(&resource).filter(still);
             let reason = held.and_then(|found| found.held(now)).map(|(hold, _)| hold.reason());
@@ -93,19 +93,19 @@ impl Limiter {
         permit
     }
 
-    /// Those of the run that wait are sent away; they have not begun their call.
+    /// Ends the waits of the run with an error; these calls were not made.
     pub fn reject_waiting(&self, run: RunId) {
         self.state().resources.values_mut().for_each(|resource| resource.queue.reject_waiting(run));
     }
 
-    /// From now on nobody waits: who cannot go at once is sent away.
+    /// From now on a call that would have to wait gets an error.
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
         state.resources.values_mut().for_each(|resource| resource.queue.clear());
     }
 
-    /// What has been waited for long enough to be told of, per run and resource.
+    /// Waits long enough to be reported, per run and resource.
     pub fn waits(&self, wall: Time) -> Vec<Wait> {
         let (state, now) = (self.state(), self.now_ms());
         let mut waits = Vec::new();
@@ -122,7 +122,7 @@ impl Limiter {
         waits
     }
 
-    /// Lets go whoever may when a time comes. Runs until the engine ends.
+    /// Admits calls when their time comes. Runs until the engine ends.
     pub async fn pace(self: Arc<Self>) {
         loop {
             let wakes_at = {
@@ -142,7 +142,7 @@ impl Limiter {
         }
     }
 
-    /// Lets go whoever may go now, and tells the pacer when that will be the case again.
+    /// Admits the calls that may start now, and tells the pacer when to continue.
     fn serve_one(&self, state: &mut State, name: &str, now: i64) {
         let until = state.resources.get_mut(name).and_then(|resource| serve(resource, now));
         self.news.notify_one();
@@ -176,7 +176,7 @@ impl Limiter {
     }
 }
 
-/// Lets go whoever may go now. Returns when the next one may, where that is a matter of time.
+/// Admits the calls that may start now. Returns when the next one may, if that is known.
 fn serve(resource: &mut Resource<oneshot::Sender<Pass>>, now: i64) -> Option<i64> {
     loop {
         match resource.next(now) {
@@ -184,7 +184,7 @@ fn serve(resource: &mut Resource<oneshot::Sender<Pass>>, now: i64) -> Option<i64
             Next::Hold { until } => return until,
             Next::Ask => return None,
             Next::Go(pass, waiter) => {
-                // Nobody there any more: the next one's turn.
+                // The waiter is gone: admit the next one.
                 if waiter.grant.send(pass).is_err() {
                     resource.undo(pass, now);
                 }

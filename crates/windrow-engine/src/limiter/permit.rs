@@ -25,7 +25,7 @@ impl Waiting {
         Self { limiter, resource, run, no, granted, over: false }
     }
 
-    /// An error when it was sent away.
+    /// An error when the wait was ended.
     pub async fn end(mut self) -> Result<Permit, Stopped> {
         let granted = (&mut self.granted).await;
         self.over = true;
@@ -36,7 +36,7 @@ impl Waiting {
 }
 
 impl Drop for Waiting {
-    /// Whoever does not wait any more leaves the queue; leave that came in the same moment is returned.
+    /// A call that no longer waits leaves the queue; a permit granted at the same moment is returned.
     fn drop(&mut self) {
         if self.over {
             return;
@@ -48,7 +48,7 @@ impl Drop for Waiting {
         if !waited && let Ok(pass) = self.granted.try_recv() {
             resource.undo(pass, now);
         }
-        // Its place in the queue, or its leave, is the next one's.
+        // The next call gets its position or its permit.
         self.limiter.serve_one(&mut state, &self.resource, now);
     }
 }

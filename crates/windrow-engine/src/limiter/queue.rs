@@ -1,4 +1,4 @@
-//! Who waits for one resource: runs take turns, and inside a run the first comes first.
+//! Calls that wait for one resource: runs take turns, and within a run the first comes first.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -81,7 +81,7 @@ impl<W> Queue<W> {
         self.runs.contains_key(&run)
     }
 
-    /// Who came last in its run.
+    /// The newest call of the run.
     pub fn newest(&self, run: RunId) -> Option<&W> {
         self.runs.get(&run)?.back()
     }

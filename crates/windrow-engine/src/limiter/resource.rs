@@ -1,5 +1,5 @@
-//! One provider credential: its limits as the live runs state them, what is under way, what it asked
-//! for, and who waits. Every decision is a function of this state and the time.
+//! One provider credential: the limits of the active runs, calls in progress, pauses it asked for, and waiting calls.
+//! Every decision is a function of this state and the time.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::sharing::{MOST, Sharing};
 /// A run's limits hold for so long after its last call.
 const STATED_FOR_MS: i64 = 60_000;
 
-/// Somebody who waits for the resource; `grant` is how to tell them.
+/// A call that waits for the resource; `grant` admits it.
 #[derive(Debug)]
 pub struct Waiter<G> {
     pub no: u64,
@@ -62,11 +62,11 @@ pub struct Resource<G> {
 pub enum Next<G> {
     /// Nobody waits.
     Idle,
-    /// The first in the queue has to wait, until then where a time can be told.
+    /// The first in the queue has to wait, until this time if it is known.
     Hold {
         until: Option<i64>,
     },
-    /// It could go, if the other nodes leave room for it.
+    /// It may start if the account shared with other nodes allows it.
     Ask,
     Go(Pass, Waiter<G>),
 }

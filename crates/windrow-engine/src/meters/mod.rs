@@ -1,5 +1,5 @@
-//! What the engine measures. Handles are made once, so that counting is an addition: whoever reads them is
-//! chosen before the engine starts, and where nobody does they do nothing.
+//! Metrics of the engine. Handles are made once, so that counting is an addition. The recorder is installed before the
+//! engine starts; without one the handles do nothing.
 
 mod catalogue;
 mod family;
@@ -81,7 +81,7 @@ impl Default for Meters {
     }
 }
 
-/// The outcomes an item can end with; the others are of tries.
+/// The outcomes of items; the others are of attempts.
 const SETTLED_AS: [Outcome; 4] = [Outcome::Succeeded, Outcome::Failed, Outcome::Cancelled, Outcome::Skipped];
 
 fn plain(metric: Metric) -> Counter {
@@ -111,8 +111,8 @@ impl Meters {
     }
 
     pub fn settled(&self, outcome: Outcome, items: i64) {
-        if let Some(place) = SETTLED_AS.iter().position(|known| *known == outcome) {
-            self.settled[place].increment(items.max(0) as u64);
+        if let Some(index) = SETTLED_AS.iter().position(|known| *known == outcome) {
+            self.settled[index].increment(items.max(0) as u64);
         }
     }
 

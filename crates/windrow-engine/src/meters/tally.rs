@@ -1,5 +1,4 @@
-//! What a batch of reports says, once the store has answered it: counted as it was accepted, so that the
-//! counters agree with the rows.
+//! Counts a batch of reports after the store has answered it, as accepted, so that metrics agree with the rows.
 
 use windrow_model::state::Outcome;
 use windrow_model::step::{StepResult, Usage};
@@ -20,7 +19,7 @@ impl Tally {
         for (report, receipt) in reports.iter().zip(receipts) {
             match receipt {
                 Receipt::Stale => tally.refused += 1,
-                // A report that is known already is one of this batch whose answer was lost.
+                // A repeated report is one of this batch whose first answer was lost.
                 Receipt::Accepted | Receipt::Repeated => tally.add(meters, report),
                 Receipt::Stop => tally.add_steps(meters, report),
             }
@@ -32,8 +31,8 @@ impl Tally {
         self.add_steps(meters, report);
         match &report.ending {
             Ending::HandIn { outcome, failure, .. } => {
-                if let Some(place) = SETTLED_AS.iter().position(|known| known == outcome) {
-                    self.settled[place] += 1;
+                if let Some(index) = SETTLED_AS.iter().position(|known| known == outcome) {
+                    self.settled[index] += 1;
                 }
                 if let (Outcome::Failed, Some(failure)) = (outcome, failure) {
                     meters.item_errors[failure.class as usize].increment(1);

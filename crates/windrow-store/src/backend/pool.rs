@@ -107,7 +107,10 @@ impl PooledConnection {
     fn once<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> std::result::Result<T, Failed> {
         if self.conn.as_ref().is_none_or(Connection::is_closed) {
             self.conn = None;
-            self.conn = Some((self.connect)()?);
+            let conn = (self.connect)()?;
+            // Settings of the connection are no statements of a verb.
+            conn.take_sent();
+            self.conn = Some(conn);
         }
         let Some(conn) = &self.conn else { unreachable!("it was just made") };
         let outcome = attempt(conn, self.begin, verb);

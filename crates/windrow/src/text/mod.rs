@@ -63,7 +63,7 @@ pub fn moment(at: Timestamp) -> String {
 
 /// `None` in the future, and where the day says more.
 fn ago(ms: i64) -> Option<String> {
-    match ms / 1000 {
+    match ms.div_euclid(1000) {
         ..0 => None,
         0..10 => Some("now".to_owned()),
         seconds @ 10..60 => Some(format!("{seconds} s ago")),

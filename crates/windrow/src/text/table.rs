@@ -97,7 +97,7 @@ mod tests {
         let whole = plain(headings, rows, None);
         assert!(whole.ends_with("support     12  a very long text that does not fit at all  job_1\n"), "{whole}");
         let shortened = plain(headings, rows, Some(44));
-        assert!(shortened.ends_with("support     12  a very long text th…  job_1\n"), "{shortened}");
+        assert!(shortened.ends_with("support     12  a very long text tha…  job_1\n"), "{shortened}");
         assert_eq!(plain(headings, rows, Some(34)), "NAME     ITEMS  OUTPUT\nsupport     12  a very long tex…\n");
     }
 }

@@ -69,7 +69,7 @@ fn a_scheduled_job_appends_new_rows_until_it_is_unscheduled() {
     let place = Place::with_rows(&endpoint, 5, 4);
     every_second(&place);
     let run = place.start(&["run", "job.yaml", "--scheduled", "--json"]);
-    run.wait_for_stderr("counted starts again at");
+    run.wait_for_stderr("Next run of counted at");
     place.append("counted.jsonl", "{\"n\": 5}");
     wait_until("the new row to be asked", || endpoint.calls() == 6);
     let said = place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
@@ -91,11 +91,11 @@ fn a_scheduled_command_ends_when_the_job_is_unscheduled_or_on_a_signal() {
     let place = Place::with_rows(&endpoint, 3, 4);
     place.append("job.yaml", "schedule: \"0 0 1 1 *\"");
     let run = place.start(&["run", "job.yaml", "--scheduled"]);
-    run.wait_for_stderr("counted starts again at");
+    run.wait_for_stderr("Next run of counted at");
     run.signal(Signal::INT);
     run.finish().ended_with(130);
     let run = place.start(&["run", "job.yaml", "--scheduled"]);
-    run.wait_for_stderr("counted starts again at");
+    run.wait_for_stderr("Next run of counted at");
     place.windrow(&["jobs", "unschedule", "counted"]).ended_with(0);
     let asked = Instant::now();
     run.finish().ended_with(0);

@@ -16,7 +16,7 @@ fn succeeded(result: &Value) -> usize {
 /// A paused run names its budget and how to continue.
 fn is_spent(said: Said, spent: &str) -> Value {
     let said = said.ended_with(5);
-    for part in ["budget reached", spent, "all of it kept", "--budget"] {
+    for part in ["Paused: budget of", spent, "Results so far are saved", "--budget"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     let result = said.json();

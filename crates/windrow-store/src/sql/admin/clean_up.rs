@@ -75,7 +75,8 @@ pub(crate) fn ids(tx: &Connection, sql: &(impl Text + ?Sized), params: impl back
     Ok(found)
 }
 
-/// Items with all they have. What belongs to neighbours lies side by side, so that a page is a few ranges of keys.
+/// Deletes items with their rows in other tables. Items planned together have consecutive ids, and so have their
+/// attempts and steps: a page is a few ranges of keys.
 pub(crate) fn delete_items(tx: &Connection, ids: &[i64]) -> Result<()> {
     let ranges = ids.chunk_by(|one, next| one + 1 == *next).map(|range| (range[0], range[range.len() - 1]));
     let items: Vec<[i64; 2]> = ranges.map(|(first, last)| [first, last]).collect();

@@ -94,7 +94,7 @@ fn row_ids<'tx>(tx: &Connection, dataset: DatasetId, rows: &'tx [NewRow]) -> Res
         expect_rows(tx.execute_many(&ROWS, &rows)?, rows.len(), "rows of a dataset")?;
         find_rows(tx, dataset, &new, &mut ids)?;
     } else {
-        // A file tells the number of each row that is inserted for nothing.
+        // SQLite returns the id of each inserted row at no cost.
         for one in &new {
             ids.insert(one.key, tx.insert(&ROWS, row(one))?);
         }

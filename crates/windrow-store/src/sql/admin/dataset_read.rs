@@ -1,14 +1,16 @@
 //! Datasets, their versions and rows, as they are read.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 use windrow_model::dataset::{Dataset, DatasetListing, DatasetRow, DatasetVersion, Difference, Digest};
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId};
 
+use crate::backend::Lookup;
 use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Connection, OptionalExtension, params};
 use crate::sql::cells::Cells;
 
 const DATASET: &str = "d.id, d.workspace, d.name, d.created_at";
@@ -26,7 +28,16 @@ pub(crate) static VERSIONS: Sql = Sql::new(|_| {
 });
 pub(crate) static DATASETS: Sql =
     Sql::new(|_| format!("SELECT {DATASET} FROM datasets d WHERE d.workspace = ?1 ORDER BY d.name"));
-const COUNT: &str = "SELECT count(*) FROM dataset_versions WHERE dataset_id = ?1 AND state = 'ready'";
+pub(crate) static NEWEST: Lookup = Lookup::new(
+    VERSION,
+    "dataset_versions v",
+    "v.dataset_id = ?1 AND v.state = 'ready' AND v.version = \
+     (SELECT max(n.version) FROM dataset_versions n WHERE n.dataset_id = ?1 AND n.state = 'ready')",
+    "",
+);
+pub(crate) const COUNTS: &str = "SELECT d.id, count(*) FROM datasets d JOIN dataset_versions v ON v.dataset_id = d.id \
+    WHERE d.workspace = ?1 AND v.state = 'ready' GROUP BY d.id";
+pub(crate) static BODIES: Lookup = Lookup::new("key, body", "dataset_rows", "id = ?1", "");
 pub(crate) static ROWS: Sql = Sql::new(|d| {
     format!(
         "SELECT e.ordinal, r.key, r.body FROM dataset_entries e {} \
@@ -84,13 +95,20 @@ pub(crate) fn datasets(conn: &Connection, workspace: &str) -> Result<Vec<Dataset
     let mut stmt = conn.prepare_cached(&DATASETS)?;
     let found = stmt.query_map([workspace], |row| dataset_from(&mut Cells::of(row)))?;
     let found: Vec<Dataset> = found.collect::<backend::Result<_>>()?;
-    let mut listed = Vec::with_capacity(found.len());
-    for dataset in found {
-        let Some(newest) = versions(conn, dataset.id, 1)?.pop() else { continue };
-        let versions = conn.prepare_cached(COUNT)?.query_row([dataset.id.0], |row| row.get(0))?;
-        listed.push(DatasetListing { dataset, newest, versions });
-    }
-    Ok(listed)
+    let mut stmt = conn.prepare_cached(COUNTS)?;
+    let counts = stmt.query_map([workspace], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let counts: HashMap<i64, i64> = counts.collect::<backend::Result<_>>()?;
+    let ids: Vec<[Cell; 1]> = found.iter().map(|dataset| [Cell::Int(dataset.id.0)]).collect();
+    let mut newest: Vec<Option<DatasetVersion>> = ids.iter().map(|_| None).collect();
+    conn.query_many(&NEWEST, &ids, |n, row| {
+        newest[n] = Some(version_from(&mut Cells::of(row))?);
+        Ok(())
+    })?;
+    let listing = |(dataset, newest): (Dataset, Option<DatasetVersion>)| {
+        let (newest, versions) = (newest?, *counts.get(&dataset.id.0)?);
+        Some(DatasetListing { dataset, newest, versions })
+    };
+    Ok(found.into_iter().zip(newest).filter_map(listing).collect())
 }
 
 /// A version that is not ready has no rows to be seen.
@@ -150,13 +168,13 @@ pub(crate) fn differences(
     if changed.len() < limit {
         changed.extend(current.filter(|(_, sum)| *sum != 0));
     }
-    let mut stmt = conn.prepare_cached("SELECT key, body FROM dataset_rows WHERE id = ?1")?;
-    let difference = |(cursor, change): (i64, i64)| {
-        let (key, body) = stmt.query_row([cursor], |row| {
-            let mut c = Cells::of(row);
-            Ok((c.key()?, c.json()?))
-        })?;
-        Ok(Difference { cursor, key, body, change })
-    };
-    changed.into_iter().map(difference).collect()
+    let ids: Vec<[Cell; 1]> = changed.iter().map(|(row, _)| [Cell::Int(*row)]).collect();
+    let mut differences = Vec::with_capacity(changed.len());
+    conn.query_many(&BODIES, &ids, |n, row| {
+        let (mut c, (cursor, change)) = (Cells::of(row), changed[n]);
+        differences.push(Difference { cursor, key: c.key()?, body: c.json()?, change });
+        Ok(())
+    })?;
+    differences.sort_unstable_by_key(|difference| difference.cursor);
+    Ok(differences)
 }

@@ -4,9 +4,10 @@ use windrow_model::hook::{Delivery, DeliveryFilter, DeliveryState, Hook, HookSta
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, Json, Time};
 
+use crate::backend::Change;
 use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, OptionalExtension, named_params, params};
+use crate::backend::{self, Cell, Connection, OptionalExtension, named_params, params};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
 use crate::sql::lock;
@@ -20,8 +21,9 @@ pub(crate) static FIRST_DUE: Sql = Sql::new(|_| {
          ORDER BY due_at, id LIMIT 1"
     )
 });
-pub(crate) const FIRST_AT: &str = "SELECT due_at FROM deliveries \
-     WHERE webhook_id = ?1 AND state = 'pending' ORDER BY due_at, id LIMIT 1";
+pub(crate) const FIRST_AT: &str = "SELECT w.rests_until, \
+     (SELECT min(d.due_at) FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 'pending') \
+     FROM webhooks w WHERE w.state = 'active'";
 pub(crate) static OF_HOOK: Sql = Sql::new(|_| {
     format!(
         "SELECT {COLUMNS} FROM deliveries WHERE webhook_id = :hook AND id < :before \
@@ -35,6 +37,9 @@ pub(crate) static OF_ALL: Sql = Sql::new(|d| {
         d.int(":hook")
     )
 });
+pub(crate) static TAKE: Change =
+    Change::update("deliveries", "tries = tries + 1, due_at = ?2", "id = ?1 AND state = 'pending'");
+pub(crate) static REST: Change = Change::update("webhooks", "rests_until = ?2", "id = ?1");
 /// The newest that is not kept.
 pub(crate) const OLD: &str = "SELECT id FROM deliveries WHERE webhook_id = ?1 AND state <> 'pending' \
      ORDER BY id DESC LIMIT 1 OFFSET ?2";
@@ -52,25 +57,25 @@ pub(crate) fn claim(tx: &Connection, limit: usize, now: Time) -> Result<Vec<(Hoo
         let found = stmt.query_row([hook.id.0, now.0], |row| from_cells(&mut Cells::of(row))).optional()?;
         let Some(delivery) = found else { continue };
         let until = now + hook.lease_ms();
-        let sql = "UPDATE deliveries SET tries = tries + 1, due_at = ?2 WHERE id = ?1 AND state = 'pending'";
-        expect_rows(tx.prepare_cached(sql)?.execute([delivery.id, until.0])?, 1, "claimed delivery")?;
-        let sql = "UPDATE webhooks SET rests_until = ?2 WHERE id = ?1";
-        expect_rows(tx.prepare_cached(sql)?.execute([hook.id.0, until.0])?, 1, "claimed webhook")?;
         claimed.push((hook, Delivery { tries: delivery.tries + 1, due_at: until, ..delivery }));
     }
+    let taken: Vec<_> = claimed.iter().map(|(_, taken)| [taken.id, taken.due_at.0].map(Cell::Int)).collect();
+    expect_rows(tx.execute_many(&TAKE, &taken)?, taken.len(), "claimed deliveries")?;
+    let resting: Vec<_> = claimed.iter().map(|(hook, taken)| [hook.id.0, taken.due_at.0].map(Cell::Int)).collect();
+    expect_rows(tx.execute_many(&REST, &resting)?, resting.len(), "claimed webhooks")?;
     Ok(claimed)
 }
 
 /// Those of endpoints that rest count from the end of the rest.
 pub(crate) fn next_at(conn: &Connection) -> Result<Option<Time>> {
-    let mut first = conn.prepare_cached(FIRST_AT)?;
-    let mut next: Option<Time> = None;
-    for hook in hooks::all(conn)?.iter().filter(|hook| hook.state == HookState::Active) {
-        let Some(due) = first.query_row([hook.id.0], |row| row.get(0)).optional()?.map(Time) else { continue };
-        let at = due.max(hook.rests_until);
-        next = Some(next.map_or(at, |next| next.min(at)));
-    }
-    Ok(next)
+    let mut stmt = conn.prepare_cached(FIRST_AT)?;
+    let found = stmt.query_map((), |row| {
+        let mut c = Cells::of(row);
+        let (rests_until, due) = (c.time()?, c.maybe_time()?);
+        Ok(due.map(|due| due.max(rests_until)))
+    })?;
+    let found: Vec<Option<Time>> = found.collect::<backend::Result<_>>()?;
+    Ok(found.into_iter().flatten().min())
 }
 
 pub(crate) fn redeliver(tx: &Connection, id: i64, now: Time) -> Result<Delivery> {

@@ -5,9 +5,10 @@ use windrow_model::Time;
 use windrow_model::hook::{Announcement, Hook, HookState, MAX_PENDING, Message, gap, messages};
 use windrow_model::record::OutboxEvent;
 
+use crate::backend::NewRows;
 use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Cell, Connection};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
 use crate::sql::lock;
@@ -21,6 +22,8 @@ pub(crate) static EVENTS: Sql = Sql::new(|d| {
         d.each_by_key("jobs", "j", "j.id = o.job_id")
     )
 });
+pub(crate) static NEW: NewRows =
+    NewRows::new("deliveries", "webhook_id, topic, data, state, due_at, created_at", "?1, ?2, ?3, 'pending', ?4, ?4");
 /// Never many more than may wait.
 pub(crate) const PENDING: &str = "SELECT count(*) FROM deliveries WHERE webhook_id = ?1 AND state = 'pending'";
 
@@ -33,29 +36,27 @@ pub(crate) fn is_behind(conn: &Connection) -> Result<bool> {
 
 pub(crate) fn fan_out(tx: &Connection, limit: usize, now: Time) -> Result<bool> {
     let newest = journal::newest(tx)?;
-    let mut more = false;
+    let (mut more, forgotten) = (false, journal::forgotten(tx)?);
     let hooks = lock::lock_and_recheck(tx, "webhooks", || hooks::all(tx), |hook| hook.id.0)?;
     for hook in hooks.iter().filter(|hook| hook.state != HookState::Disabled && hook.cursor < newest) {
         // A slow endpoint reads no further; the outbox keeps what it has not read.
         if pending(tx, hook)? >= MAX_PENDING {
             continue;
         }
-        more |= read_on(tx, hook, limit, newest, now)?;
+        more |= read_on(tx, hook, limit, (forgotten, newest), now)?;
     }
     Ok(more)
 }
 
-fn read_on(tx: &Connection, hook: &Hook, limit: usize, newest: i64, now: Time) -> Result<bool> {
-    let forgotten = journal::forgotten(tx)?;
-    let mut after = hook.cursor;
+fn read_on(tx: &Connection, hook: &Hook, limit: usize, (forgotten, newest): (i64, i64), now: Time) -> Result<bool> {
+    let (mut after, mut told) = (hook.cursor, Vec::new());
     if forgotten > after {
-        insert(tx, hook, &gap(after + 1, forgotten), now)?;
+        told.push(gap(after + 1, forgotten));
         after = forgotten;
     }
     let up_to = newest.min(after + limit as i64);
-    for message in messages(hook, &events(tx, after, up_to)?) {
-        insert(tx, hook, &message, now)?;
-    }
+    told.extend(messages(hook, &events(tx, after, up_to)?));
+    insert(tx, hook, &told, now)?;
     let sql = "UPDATE webhooks SET cursor = ?2 WHERE id = ?1";
     expect_rows(tx.prepare_cached(sql)?.execute([hook.id.0, up_to])?, 1, "cursor of a webhook")?;
     Ok(up_to < newest)
@@ -80,18 +81,17 @@ pub(crate) fn announce(tx: &Connection, announcement: &Announcement, now: Time) 
     for hook in hooks::all(tx)?.iter().filter(|hook| hook.state != HookState::Disabled) {
         if announcement.concerns(hook) && pending(tx, hook)? < MAX_PENDING {
             let Announcement { topic, data, .. } = announcement.clone();
-            insert(tx, hook, &Message { topic, data }, now)?;
+            insert(tx, hook, &[Message { topic, data }], now)?;
             told += 1;
         }
     }
     Ok(told)
 }
 
-fn insert(tx: &Connection, hook: &Hook, message: &Message, now: Time) -> Result<()> {
-    let mut stmt = tx.prepare_cached(
-        "INSERT INTO deliveries (webhook_id, topic, data, state, due_at, created_at) \
-         VALUES (?1, ?2, ?3, 'pending', ?4, ?4)",
-    )?;
-    stmt.execute(params![hook.id.0, message.topic, message.data.as_str(), now.0])?;
-    Ok(())
+fn insert(tx: &Connection, hook: &Hook, messages: &[Message], now: Time) -> Result<()> {
+    let rows = messages.iter().map(|message| {
+        let (topic, data) = (Cell::Text(&message.topic), Cell::Text(message.data.as_str()));
+        [Cell::Int(hook.id.0), topic, data, Cell::Int(now.0)]
+    });
+    expect_rows(tx.execute_many(&NEW, &rows.collect::<Vec<_>>())?, messages.len(), "deliveries")
 }

@@ -1,16 +1,24 @@
 //! Shared limits, kept by the database: a question is one transaction that holds the rows of its
 //! resources, decides over them and writes them back.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+
 use windrow_model::limit::account::Account;
 use windrow_model::limit::shared::{Answer, Ask};
 use windrow_model::{Json, SessionId, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
 use crate::backend::Sql;
 use crate::backend::failure;
-use crate::backend::{Connection, OptionalExtension, params};
+use crate::backend::{Cell, Connection, params};
 use crate::sql::admin::limit_authority::{Authority, authority};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
+
+pub(crate) static ACCOUNT: Lookup = Lookup::new("id, account", "limit_accounts", "id = ?1", "");
+pub(crate) static KEEP: Change = Change::update("limit_accounts", "account = ?2", "id = ?1");
 
 /// Between one authority and the next: until every node has seen it, told it what is under way, and its clock
 /// agrees that the time has come.
@@ -29,26 +37,33 @@ pub(crate) fn ask(
         return Ok(Err(authority));
     }
     tx.lock("limit_accounts", asks.iter().map(|ask| id_of(&ask.resource)))?;
+    let mut accounts = find(tx, asks.iter().map(|ask| id_of(&ask.resource)))?;
     let mut answers = Vec::with_capacity(asks.len());
     for ask in asks {
-        let kept = match find(tx, &ask.resource)? {
-            Some(kept) => kept,
-            None => begin(tx, &ask.resource, &authority)?,
+        let account = match accounts.entry(id_of(&ask.resource)) {
+            Entry::Occupied(kept) => kept.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(begin(tx, &ask.resource, &authority)?),
         };
-        let mut account = match kept.epoch() == authority.epoch {
-            true => kept,
-            false => Account::new(authority.epoch, authority.since),
-        };
+        if account.epoch() != authority.epoch {
+            *account = Account::new(authority.epoch, authority.since);
+        }
         answers.push(account.ask(session, ask, now));
-        tx.prepare_cached("UPDATE limit_accounts SET account = ?2 WHERE id = ?1")?
-            .execute(params![id_of(&ask.resource), Json::of(&account).as_str()])?;
     }
+    let accounts: Vec<(i64, Json)> = accounts.iter().map(|(id, account)| (*id, Json::of(account))).collect();
+    let rows: Vec<[Cell; 2]> = accounts.iter().map(|(id, kept)| [Cell::Int(*id), Cell::Text(kept.as_str())]).collect();
+    tx.execute_many(&KEEP, &rows)?;
     Ok(Ok(answers))
 }
 
-fn find(tx: &Connection, resource: &str) -> failure::Result<Option<Account>> {
-    let mut stmt = tx.prepare_cached("SELECT account FROM limit_accounts WHERE id = ?1")?;
-    Ok(stmt.query_row([id_of(resource)], |row| Cells::of(row).parsed(Json::parse)).optional()?)
+fn find(tx: &Connection, ids: impl Iterator<Item = i64>) -> failure::Result<BTreeMap<i64, Account>> {
+    let (ids, mut found): (BTreeSet<i64>, _) = (ids.collect(), BTreeMap::new());
+    let rows: Vec<[Cell; 1]> = ids.iter().map(|id| [Cell::Int(*id)]).collect();
+    tx.query_many(&ACCOUNT, &rows, |_, row| {
+        let mut c = Cells::of(row);
+        found.insert(c.get()?, c.parsed(Json::parse)?);
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 pub(crate) static BEGIN: Sql = Sql::new(|d| {
@@ -60,7 +75,7 @@ fn begin(tx: &Connection, resource: &str, authority: &Authority) -> failure::Res
     let (id, account) = (id_of(resource), Account::new(authority.epoch, authority.since));
     tx.prepare_cached(&BEGIN)?.execute(params![id, resource, Json::of(&account).as_str()])?;
     tx.lock("limit_accounts", [id])?;
-    Ok(find(tx, resource)?.unwrap_or(account))
+    Ok(find(tx, [id].into_iter())?.remove(&id).unwrap_or(account))
 }
 
 fn id_of(resource: &str) -> i64 {

@@ -3,13 +3,18 @@
 use windrow_model::secret::{Resealed, SealedSecret, SecretListing};
 use windrow_model::store::StoreError;
 
+use crate::backend::Change;
+use crate::backend::Lookup;
 use crate::backend::NewRows;
 use crate::backend::Sql;
 use crate::backend::failure;
-use crate::backend::{self, Connection, OptionalExtension, Row, params};
+use crate::backend::{self, Cell, Connection, OptionalExtension, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 
+pub(crate) static NONCE: Lookup = Lookup::new("nonce", "secrets", "workspace = ?1 AND name = ?2", "");
+pub(crate) static RESEAL: Change =
+    Change::update("secrets", "key_id = ?3, nonce = ?4, sealed = ?5", "workspace = ?1 AND name = ?2");
 const SEALED: &str = "SELECT workspace, name, key_id, nonce, sealed, actor, set_at FROM secrets";
 pub(crate) static BY_NAME: Sql = Sql::new(|_| format!("{SEALED} WHERE workspace = ?1 AND name = ?2"));
 pub(crate) static ALL: Sql = Sql::new(|_| format!("{SEALED} ORDER BY workspace, name"));
@@ -91,17 +96,23 @@ pub(crate) fn keys(conn: &Connection) -> failure::Result<Vec<(String, i64)>> {
     Ok(found.collect::<backend::Result<_>>()?)
 }
 
-pub(crate) fn reseal(tx: &Connection, resealed: &[Resealed]) -> failure::Result<bool> {
+pub(crate) fn reseal<'tx>(tx: &Connection, resealed: &'tx [Resealed]) -> failure::Result<bool> {
     lock::named(tx, lock::SECRETS)?;
     // Looked at before anything is written, so that a refusal leaves nothing behind.
-    for Resealed { old_nonce, new } in resealed {
-        if find(tx, &new.workspace, &new.name)?.is_none_or(|found| found.nonce != *old_nonce) {
-            return Ok(false);
-        }
+    let name = |of: &'tx Resealed| [Cell::Text(&of.new.workspace), Cell::Text(&of.new.name)];
+    let names: Vec<[Cell; 2]> = resealed.iter().map(name).collect();
+    let mut unchanged = 0;
+    tx.query_many(&NONCE, &names, |n, row| {
+        unchanged += usize::from(row.get::<Vec<u8>>(0)? == resealed[n].old_nonce);
+        Ok(())
+    })?;
+    if unchanged < resealed.len() {
+        return Ok(false);
     }
-    let sql = "UPDATE secrets SET key_id = ?3, nonce = ?4, sealed = ?5 WHERE workspace = ?1 AND name = ?2";
-    for Resealed { new, .. } in resealed {
-        tx.prepare_cached(sql)?.execute(params![new.workspace, new.name, new.key_id, new.nonce, new.sealed])?;
-    }
+    let row = |of: &'tx Resealed| {
+        let ([workspace, name], new) = (name(of), &of.new);
+        [workspace, name, Cell::Text(&new.key_id), Cell::Blob(&new.nonce), Cell::Blob(&new.sealed)]
+    };
+    tx.execute_many(&RESEAL, &resealed.iter().map(row).collect::<Vec<_>>())?;
     Ok(true)
 }

@@ -1,6 +1,8 @@
 //! Rows of runs: reading them, checking a coordinator's ticket, moving their counters. A run's
 //! state changes only after its row was read in the same transaction, and the update says from what.
 
+use std::collections::HashMap;
+
 use windrow_model::counters::Counters;
 use windrow_model::record::{Run, RunLimits};
 use windrow_model::rollout::Stage;
@@ -9,9 +11,11 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
 use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
+use crate::backend::Change;
+use crate::backend::Lookup;
 use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, OptionalExtension, Row, named_params, params};
+use crate::backend::{self, Cell, Connection, OptionalExtension, Row, named_params, params};
 use crate::sql::cells::Cells;
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
@@ -22,7 +26,10 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.epoch, r.coordinator, r.coordinator_until, r.idempotency_key, r.created_at, r.started_at, r.ended_at, \
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
-pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1"));
+pub(crate) static BY_ID: Lookup = Lookup::new(COLUMNS, "runs r", "r.id = ?1", "");
+pub(crate) static STATE: Lookup = Lookup::new("state", "runs", "id = ?1", "");
+pub(crate) static COORDINATOR: Change =
+    Change::update("runs", "coordinator = ?2, coordinator_until = ?3", "id = ?1 AND ended_at IS NULL");
 static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
 
 pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Run> {
@@ -112,15 +119,32 @@ fn valid(run: Run, ticket: Ticket) -> Result<Run> {
     Ok(run)
 }
 
-pub(crate) fn held(tx: &Connection, id: RunId) -> Result<Held> {
-    let run = run(tx, id)?;
-    Ok(Held { ticket: Ticket { run: id, epoch: run.epoch }, run })
+/// In the order of the ids.
+pub(crate) fn held(tx: &Connection, ids: &[RunId]) -> Result<Vec<Held>> {
+    let mut held = Vec::with_capacity(ids.len());
+    tx.query_many(&BY_ID, &rows_of(ids), |n, row| {
+        let run = from_row(row)?;
+        held.push((n, Held { ticket: Ticket { run: run.id, epoch: run.epoch }, run }));
+        Ok(())
+    })?;
+    held.sort_unstable_by_key(|(n, _)| *n);
+    Ok(held.into_iter().map(|(_, held)| held).collect())
 }
 
-pub(crate) fn state(tx: &Connection, id: RunId) -> Result<RunState> {
-    let mut stmt = tx.prepare_cached("SELECT state FROM runs WHERE id = ?1")?;
-    let found = stmt.query_row([id.0], |row| Cells::of(row).word()).optional()?;
-    Ok(found.ok_or_else(|| no_such_run(id))?)
+pub(crate) fn states(tx: &Connection, ids: &[RunId]) -> Result<HashMap<RunId, RunState>> {
+    let mut states = HashMap::new();
+    tx.query_many(&STATE, &rows_of(ids), |n, row| {
+        states.insert(ids[n], Cells::of(row).word()?);
+        Ok(())
+    })?;
+    match ids.iter().find(|id| !states.contains_key(id)) {
+        Some(missing) => Err(no_such_run(*missing).into()),
+        None => Ok(states),
+    }
+}
+
+fn rows_of(ids: &[RunId]) -> Vec<[Cell<'static>; 1]> {
+    ids.iter().map(|id| [Cell::Int(id.0)]).collect()
 }
 
 pub(crate) fn set_state(tx: &Connection, run: &Run, to: RunState) -> Result<()> {
@@ -129,12 +153,10 @@ pub(crate) fn set_state(tx: &Connection, run: &Run, to: RunState) -> Result<()> 
     expect_rows(changed, 1, "state of a run")
 }
 
-pub(crate) fn set_coordinator(tx: &Connection, run: RunId, session: Option<SessionId>, until: Time) -> Result<()> {
-    let mut stmt = tx.prepare_cached(
-        "UPDATE runs SET coordinator = ?2, coordinator_until = ?3 WHERE id = ?1 AND ended_at IS NULL",
-    )?;
-    let changed = stmt.execute(params![run.0, session.map(|session| session.0), until.0])?;
-    expect_rows(changed, 1, "coordinator of a run")
+pub(crate) fn set_coordinator(tx: &Connection, runs: &[RunId], session: Option<SessionId>, until: Time) -> Result<()> {
+    let session = session.map_or(Cell::Null, |session| Cell::Int(session.0));
+    let rows: Vec<[Cell; 3]> = runs.iter().map(|run| [Cell::Int(run.0), session, Cell::Int(until.0)]).collect();
+    expect_rows(tx.execute_many(&COORDINATOR, &rows)?, rows.len(), "coordinator of a run")
 }
 
 /// Adds what the run's own calls used up.

@@ -59,7 +59,7 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
     let mut places = admission.slots;
     let limited = admission.quota != Quota::default();
     let mut at_work = if limited { at_work(tx, now)? } else { BTreeMap::new() };
-    let mut held = Vec::new();
+    let mut taken = Vec::new();
     for candidate in waiting(tx, now)? {
         if !admission.scope.includes(candidate.run, &candidate.region) {
             continue;
@@ -78,9 +78,9 @@ pub(crate) fn admit(tx: &Connection, admission: &Admission, now: Time) -> Result
             continue;
         }
         take(tx, run, admission.session, now + admission.lease_ms, now)?;
-        held.push(runs::held(tx, candidate.run)?);
+        taken.push(candidate.run);
     }
-    Ok(held)
+    runs::held(tx, &taken)
 }
 
 pub(crate) fn at_work(tx: &Connection, now: Time) -> Result<BTreeMap<String, usize>> {

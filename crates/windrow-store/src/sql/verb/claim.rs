@@ -50,8 +50,10 @@ pub(crate) static READY: Sql = Sql::new(|d| {
 });
 /// What another node is about to take is not waited for.
 pub(crate) static SKIP_TO_READY: Sql = Sql::new(|d| format!("{} FOR UPDATE SKIP LOCKED", READY.text(d)));
-pub(crate) static HOLDER: Sql =
-    Sql::new(|_| format!("SELECT 1 FROM attempts WHERE {} AND resource = ?1", in_states(&[AttemptState::Running])));
+pub(crate) static HOLDER: Lookup = Lookup::written(|_| {
+    let running = in_states(&[AttemptState::Running]);
+    ["resource".into(), "attempts".into(), format!("{running} AND resource = ?1"), String::new()]
+});
 pub(crate) static TAKE: Change = Change::written("attempts", |d| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Claim), keyed_guard(d, &ATTEMPT, AttemptEvent::Claim));
     let set = format!("state = {goal}, fence = ?3, owner = ?4, due_at = ?5, started_at = ?6");
@@ -82,19 +84,17 @@ pub(crate) fn claim(tx: &Connection, bookmarks: &ScanBookmarks, claim: &Claim, n
         return Ok(Vec::new());
     }
     let mut queue = Queue::open(tx, bookmarks, (run.id, run.stage.wave), now, want)?;
-    let (mut taken, mut held) = (Vec::with_capacity(want), HashSet::new());
+    let (mut taken, mut blocked) = (Vec::with_capacity(want), Vec::new());
     while taken.len() < want {
         let Some(next) = queue.pop()? else { break };
-        if let Some(resource) = &next.resource
-            && (held.contains(resource) || is_held(tx, resource)?)
-        {
-            let changed = tx.prepare_cached(&BLOCK)?.execute([next.id.0])?;
-            expect_rows(changed, 1, "blocked attempt")?;
+        if next.resource.as_ref().is_some_and(|resource| queue.held.contains(resource)) {
+            blocked.push([Cell::Int(next.id.0)]);
             continue;
         }
-        held.extend(next.resource.clone());
+        queue.held.extend(next.resource.clone());
         taken.push(next);
     }
+    expect_rows(tx.execute_many(&BLOCK, &blocked)?, blocked.len(), "blocked attempts")?;
     if taken.is_empty() {
         return Ok(Vec::new());
     }
@@ -153,10 +153,6 @@ fn describe(tx: &Connection, run: RunId, taken: &[Ready]) -> Result<Vec<Claimed>
     Ok(claimed)
 }
 
-fn is_held(tx: &Connection, resource: &str) -> Result<bool> {
-    Ok(tx.prepare_cached(&HOLDER)?.query_row([resource], |_| Ok(())).optional()?.is_some())
-}
-
 /// The queue of the run's open wave, merged by rank from its priorities: each is one range of the index, read in pages.
 struct Queue<'tx> {
     tx: &'tx Connection,
@@ -164,6 +160,8 @@ struct Queue<'tx> {
     now: Time,
     page: usize,
     levels: Vec<Level>,
+    /// Resources that somebody has.
+    held: HashSet<String>,
 }
 
 struct Level {
@@ -187,7 +185,7 @@ impl<'tx> Queue<'tx> {
             Some(heads) => heads.iter().filter_map(|(level, head)| Level::at(*level, *head)).collect(),
             None => Level::all(tx, (run, wave))?,
         };
-        let mut queue = Self { tx, wave: (run, wave), now, page, levels };
+        let mut queue = Self { tx, wave: (run, wave), now, page, levels, held: HashSet::new() };
         queue.fill()?;
         // Whoever waited for a resource returns to his old place, which must be seen at once.
         if queue.ready().any(|next| next.resource.is_some()) {
@@ -204,10 +202,19 @@ impl<'tx> Queue<'tx> {
         for level in &mut self.levels {
             read |= level.fill(tx, wave, now, page)?;
         }
-        match read {
-            true => lock::resources(tx, self.ready().map(|next| &next.resource)),
-            false => Ok(()),
+        if !read {
+            return Ok(());
         }
+        lock::resources(tx, self.ready().map(|next| &next.resource))?;
+        let wanted: HashSet<&String> = self.ready().filter_map(|next| next.resource.as_ref()).collect();
+        let wanted: Vec<[Cell; 1]> = wanted.into_iter().map(|resource| [Cell::Text(resource)]).collect();
+        let mut held = Vec::new();
+        tx.query_many(&HOLDER, &wanted, |_, row| {
+            held.push(row.get(0)?);
+            Ok(())
+        })?;
+        self.held.extend(held);
+        Ok(())
     }
 
     fn ready(&self) -> impl Iterator<Item = &Ready> {

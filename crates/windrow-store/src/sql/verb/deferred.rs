@@ -38,7 +38,7 @@ pub(crate) struct Deferred<'a> {
 }
 
 impl<'a> Deferred<'a> {
-    /// What there is of the steps of these attempts, which are held.
+    /// Reads the steps of these attempts, which are locked.
     pub fn read(tx: &Connection, held: &HashMap<AttemptId, AttemptHead>, reports: &[Report]) -> Result<Self> {
         let freed = reports.iter().filter(|report| ends(report)).filter_map(|report| held.get(&attempt_of(report)));
         lock::resources(tx, freed.map(|attempt| &attempt.resource))?;
@@ -53,7 +53,7 @@ impl<'a> Deferred<'a> {
         Ok(deferred)
     }
 
-    /// The same of attempts whose steps are settled and that begin none.
+    /// As `read`, for attempts that begin no step.
     pub fn of_moved(tx: &Connection, moved: Vec<AttemptId>) -> Result<Self> {
         let mut deferred = Self::default();
         let ranges: Vec<[Cell; 2]> =
@@ -99,7 +99,7 @@ impl<'a> Deferred<'a> {
         send(tx, &ending::HAND_IN, &mut self.handed_in, "attempts handed in")?;
         let mut scores: Vec<[Cell; 8]> = std::mem::take(&mut self.scores).into_values().collect();
         send(tx, &scores::KEEP, &mut scores, "scores")?;
-        std::mem::take(&mut self.shared).into_iter().try_for_each(|(run, step)| shared::share(tx, run, step))
+        shared::share(tx, &std::mem::take(&mut self.shared))
     }
 }
 

@@ -60,8 +60,7 @@ pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, ending: &'
     }
 }
 
-/// Endings that are gathered and sent as sets. Whatever else the batch hears of their attempts, it hears from
-/// `Batch::ended`.
+/// Endings of a batch, sent as sets when it is flushed. Until then `Batch::known` has their attempts as they will be.
 #[derive(Default)]
 pub(crate) struct Gathered<'a> {
     released: Vec<[Cell<'a>; 6]>,

@@ -46,6 +46,12 @@ pub(crate) struct NewRow<'a> {
 impl<'a> Gathered<'a> {
     pub fn read(tx: &Connection, run: &Run, items: &[NewItem]) -> Result<Self> {
         let mut keys: Vec<ContentKey> = items.iter().flat_map(|item| [Some(item.key), item.group]).flatten().collect();
+        let mut times: HashMap<ContentKey, u64> = HashMap::new();
+        for item in items {
+            let n = times.entry(item.key).or_default();
+            *n += 1;
+            keys.extend((*n > 1).then(|| plan::repeated(item.key, *n)));
+        }
         keys.sort_unstable();
         keys.dedup();
         let rows: Vec<[Cell; 2]> = keys.iter().map(|key| [Cell::Int(run.job.0), Cell::Blob(&key.0)]).collect();
@@ -62,7 +68,7 @@ impl<'a> Gathered<'a> {
         if self.known.contains_key(&key) || self.asked.contains(&key) {
             return Ok(self.known.contains_key(&key));
         }
-        // It was made of another, because of a second row with the same content.
+        // It was made of another, because of a second row with the same content that an earlier page had.
         let found = tx.prepare_cached(&plan::BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
         Ok(found.map(|found| self.known.insert(key, found)).is_some())
     }

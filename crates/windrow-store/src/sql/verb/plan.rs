@@ -122,7 +122,7 @@ impl<'tx> Intake<'tx> {
                 return Ok(());
             }
             // A second row with the same content: it has a key of its own.
-            key = ContentKey::of(&[&new.key.0, &n.to_le_bytes()]);
+            key = repeated(new.key, n);
         }
         unreachable!("some number is free")
     }
@@ -170,6 +170,11 @@ impl<'tx> Intake<'tx> {
         }
         Ok(Written { tx, run: run.id, planned })
     }
+}
+
+/// The key of the `n`th row with this content, from the second on.
+pub(crate) fn repeated(key: ContentKey, n: u64) -> ContentKey {
+    ContentKey::of(&[&key.0, &n.to_le_bytes()])
 }
 
 /// Rows that were taken in and that the run's counters do not know yet.

@@ -42,7 +42,7 @@ pub(crate) fn reap(tx: &Connection, bookmarks: &ScanBookmarks, limit: usize, now
     for id in expired {
         let gone = || StoreError::Corrupt(format!("attempt {id} is in an index only"));
         let attempt = held.get(&id).ok_or_else(gone)?;
-        // While we waited for it, its worker may have renewed its lease or handed it in.
+        // Its worker may have renewed the lease or handed the item in while we waited for the lock.
         if attempt.due_at > now || !ATTEMPT.allows(attempt.state, AttemptEvent::Lose) {
             continue;
         }

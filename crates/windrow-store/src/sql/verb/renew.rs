@@ -1,9 +1,8 @@
 //! Renew: a worker shows that it lives, and hears whether its run wants it to stop.
 
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
+use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::Renewal;
 use windrow_model::{Lease, RunId, Time};
 
@@ -29,12 +28,8 @@ pub(crate) fn renew(tx: &Connection, leases: &[Lease], lease_ms: i64, now: Time)
     let row = |lease: &Lease| [lease.attempt.0, lease.run.0, lease.fence, now.0 + lease_ms].map(Cell::Int);
     let rows: Vec<[Cell; 4]> = living.iter().map(row).collect();
     expect_rows(tx.execute_many(&EXTEND, &rows)?, rows.len(), "renewed leases")?;
-    let mut states: HashMap<RunId, RunState> = HashMap::new();
-    for lease in &living {
-        if let Entry::Vacant(unknown) = states.entry(lease.run) {
-            unknown.insert(runs::state(tx, lease.run)?);
-        }
-    }
+    let of: HashSet<RunId> = living.iter().map(|lease| lease.run).collect();
+    let states = runs::states(tx, &of.into_iter().collect::<Vec<_>>())?;
     let renewal = |&lease: &Lease| {
         let alive = living.contains(&lease);
         Renewal { lease, alive, stop: alive && states[&lease.run].stops_items() }

@@ -31,7 +31,7 @@ pub(crate) struct Batch<'tx> {
     /// Writes that go out together.
     pub deferred: Deferred<'tx>,
     pub endings: ending::Gathered<'tx>,
-    /// Attempts as they stand after what was gathered; those that are held from the start as well.
+    /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
     pub known: HashMap<AttemptId, AttemptHead>,
     runs: BTreeMap<RunId, RunFacts>,
 }

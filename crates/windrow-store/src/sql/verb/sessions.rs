@@ -91,12 +91,9 @@ pub(crate) fn beat(tx: &Connection, id: SessionId, lease_ms: i64, now: Time) -> 
         .prepare_cached("UPDATE sessions SET beat_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
         .execute(params![id.0, now.0])?;
     expect_rows(changed, 1, "beat of a session")?;
-    let mut held = Vec::new();
-    for run in held_runs(tx, id)? {
-        runs::set_coordinator(tx, run, Some(id), now + lease_ms)?;
-        held.push(runs::held(tx, run)?);
-    }
-    Ok(Beat { held, drain: node(tx, id)?.is_some_and(|node| node.draining) })
+    let held = held_runs(tx, id)?;
+    runs::set_coordinator(tx, &held, Some(id), now + lease_ms)?;
+    Ok(Beat { held: runs::held(tx, &held)?, drain: node(tx, id)?.is_some_and(|node| node.draining) })
 }
 
 pub(crate) fn drain(tx: &Connection, id: SessionId) -> Result<()> {
@@ -136,9 +133,7 @@ pub(crate) fn expire_session(tx: &Connection, id: SessionId, now: Time) -> Resul
     }
     tx.prepare_cached("UPDATE sessions SET ended_at = ?2 WHERE id = ?1 AND ended_at IS NULL")?
         .execute(params![id.0, now.0])?;
-    for run in held_runs(tx, id)? {
-        runs::set_coordinator(tx, run, None, Time(0))?;
-    }
+    runs::set_coordinator(tx, &held_runs(tx, id)?, None, Time(0))?;
     let mut stmt = tx.prepare_cached(&LEASED)?;
     let leased: Vec<i64> = stmt.query_map([id.0, now.0], |row| row.get(0))?.collect::<backend::Result<_>>()?;
     let row = |attempt: &i64| [*attempt, id.0, now.0].map(Cell::Int);
@@ -149,7 +144,7 @@ pub(crate) fn expire_session(tx: &Connection, id: SessionId, now: Time) -> Resul
 
 pub(crate) fn yield_run(tx: &Connection, ticket: Ticket) -> Result<()> {
     runs::check_ticket(tx, ticket)?;
-    runs::set_coordinator(tx, ticket.run, None, Time(0))
+    runs::set_coordinator(tx, &[ticket.run], None, Time(0))
 }
 
 fn held_runs(tx: &Connection, id: SessionId) -> Result<Vec<RunId>> {

@@ -21,7 +21,7 @@ pub(crate) static UNBLOCK: Change = Change::written("attempts", |d| {
     [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
 
-/// Whether an attempt waits for a resource, asked beside a row that always exists.
+/// Whether an attempt waits for the resource. A row of `stripes` carries the answer, so that this can be asked about a set.
 pub(crate) static AWAITED: Lookup = Lookup::written(|_| {
     let guard = guard(&ATTEMPT, AttemptEvent::Unblock);
     let awaited = format!("EXISTS (SELECT 1 FROM attempts a WHERE a.{guard} AND a.resource = ?1)");

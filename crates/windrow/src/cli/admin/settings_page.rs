@@ -79,7 +79,7 @@ fn what_is_wrong_is_said_with_its_line_and_what_was_meant() {
         ("[serve]\ndata = \"x\"", "windrow.toml:2", "to the top"),
         ("[serv]\njobs = 1", "windrow.toml:1", "did you mean `serve`"),
         ("[serve]\ngrace = \"soon\"", "windrow.toml:2", "`serve.grace`"),
-        ("[serve]\njobs = 0", "windrow.toml:2", "a number from 1 on"),
+        ("[serve]\njobs = 0", "windrow.toml:2", "must be at least 1"),
         ("[serve]\njobs = [1]", "windrow.toml:2", "cannot be a"),
         ("data = ", "windrow.toml:1", "invalid TOML"),
     ] {
