@@ -7,7 +7,6 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Section;

@@ -2,16 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::dataset::Dataset;
+use windrow_jobfile::prices::PriceList;
+use windrow_jobfile::spec::Spec;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
 use crate::definition::component::Component;
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::MessageTemplate;
-use windrow_jobfile::dataset::Dataset;
-use windrow_jobfile::prices::PriceList;
-use windrow_jobfile::spec::Spec;
 
 pub const KIND: &str = "experiment";
 

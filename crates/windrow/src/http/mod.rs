@@ -23,14 +23,13 @@ use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use auth::{AuthConfig, Keyring};
-pub use middleware::peer::Peer;
-use middleware::rate_limit::RateLimit;
-
-pub use server::Server;
-
 use crate::grpc;
 use crate::node::observe;
+use middleware::rate_limit::RateLimit;
+
+pub use auth::{AuthConfig, Keyring};
+pub use middleware::peer::Peer;
+pub use server::Server;
 
 /// The largest body; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;

@@ -2,10 +2,8 @@
 
 use crate::app::lookup;
 use crate::app::results::Options;
-use crate::cli::run::execute;
 use crate::cli::run::execute::Ending;
-use crate::cli::run::result;
-use crate::cli::run::watch;
+use crate::cli::run::{execute, result, watch};
 use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
 use crate::client::api::Api;

@@ -16,13 +16,10 @@ use windrow_model::store::{NewItem, Store};
 use windrow_model::{ItemId, RunId};
 use windrow_wire::ItemDetailView;
 
-use crate::app::App;
 use crate::app::audit::Change;
-use crate::app::control;
 use crate::app::items::{self, BATCH, QUEUED_AT_MOST};
-use crate::app::lookup;
-use crate::cli::run::Started;
-use crate::cli::run::input;
+use crate::app::{App, control, lookup};
+use crate::cli::run::{Started, input};
 use crate::cli::view::output;
 use crate::error::{Code, Error, Result};
 
