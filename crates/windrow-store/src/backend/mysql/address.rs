@@ -9,9 +9,7 @@ use mysql::{Conn, DriverError, Error, Opts, OptsBuilder, SslOpts};
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::failure::StoreFailure;
-use crate::backend::mysql::Link;
-use crate::backend::mysql::link;
-use crate::backend::mysql::migrate;
+use crate::backend::mysql::{Link, link, migrate};
 use crate::backend::{self, Connection};
 
 const CONNECT: Duration = Duration::from_secs(10);

@@ -15,8 +15,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::failure::StoreFailure;
-use crate::backend::postgres::Link;
-use crate::backend::postgres::migrate;
+use crate::backend::postgres::{Link, migrate};
 use crate::backend::{self, Connection};
 
 const CONNECT: Duration = Duration::from_secs(10);
