@@ -384,3 +384,6 @@ impl Program for Operation {
         self.runs_on.clone()
     }
 }
+
+#[cfg(test)]
+mod tests;
