@@ -9,10 +9,9 @@ use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
 
 use crate::node::{Node, OwnedRun};
-use crate::schedule;
 use crate::submit::{Request, submission};
 use crate::tick::Tick;
-use crate::worker_pool;
+use crate::{schedule, worker_pool};
 
 /// Closes a run whose items are all settled.
 pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Result<Tick, StoreError> {

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use minijinja::value::Value;
+use windrow_jobfile::template::{Fields, Variables};
 
 use crate::definition::message::Message;
-use windrow_jobfile::template::{Fields, Variables};
 
 pub const TURNS: &str = "turns";
 

@@ -17,7 +17,12 @@ mod target;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-
+use windrow_jobfile::canonical::canonical;
+use windrow_jobfile::dataset::{Library, Row};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Kind, LoadedJob};
+use windrow_jobfile::spec::{Spec, prepare_blocking};
+use windrow_jobfile::template::Fields;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Failure, Json};
@@ -25,12 +30,6 @@ use windrow_model::{Failure, Json};
 use definition::spec::ExperimentSpec;
 use definition::trials;
 use execution::program::Experiment;
-use windrow_jobfile::canonical::canonical;
-use windrow_jobfile::dataset::{Library, Row};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::{Kind, LoadedJob};
-use windrow_jobfile::spec::{Spec, prepare_blocking};
-use windrow_jobfile::template::Fields;
 
 pub use definition::placement::CAPABILITY;
 pub use definition::spec::KIND;

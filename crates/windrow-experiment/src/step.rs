@@ -3,12 +3,11 @@
 
 use std::future::Future;
 
+use windrow_jobfile::http_client;
 use windrow_model::Json;
 use windrow_model::limit::{Demand, Permit, Response};
 use windrow_model::step::{Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Halt, Journal, Stopped};
-
-use windrow_jobfile::http_client;
 
 /// Kinds of the steps of the target itself, and of whoever else is called.
 pub const TARGET: &str = "target";

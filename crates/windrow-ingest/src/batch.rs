@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use minijinja::value::Serde;
 use serde_json::Value;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::Stats;
 
@@ -12,7 +13,6 @@ use super::destination::TableBatch;
 use super::record::{Record, Rejected, Table};
 use super::source::Page;
 use super::spec::Rules;
-use windrow_jobfile::spec::invalid_request;
 
 /// What is left of the pages, ready to be committed.
 #[derive(Debug, Default)]

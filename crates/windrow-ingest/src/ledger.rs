@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::{Spec, invalid_request};
 use windrow_model::ingest::{Cause, Checkpoint, Entry, Origin};
 use windrow_model::{Failure, Json, Time};
 
 use super::destination::{self, Batch, Committed, Destination};
 use super::spec::IngestSpec;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::spec::{Spec, invalid_request};
 
 pub struct Ledger {
     plan: String,

@@ -19,14 +19,14 @@ mod sql;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Kind;
+use windrow_jobfile::spec::{Spec, prepare_blocking};
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Failure, Json};
 
 use program::Ingest;
 use spec::IngestSpec;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::Kind;
-use windrow_jobfile::spec::{Spec, prepare_blocking};
 
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ids::MAX_STEPS;
 use windrow_model::ingest::{BatchIntent, BatchRecord, Cause, Checkpoint, Entry, Resume, Slice, Stats, resume};
 use windrow_model::priority::Priority;
@@ -21,8 +23,6 @@ use super::ledger::now;
 use super::meters::Meters;
 use super::source::{self, Means, Pages, Source};
 use super::spec::{IngestSpec, KIND, Tolerance};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::spec::invalid_request;
 
 /// A slice takes as long as it takes; what must not hang is one page, and that has its own limit.
 const NO_TIMEOUT_MS: i64 = 365 * 86_400_000;

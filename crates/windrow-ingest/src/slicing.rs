@@ -5,10 +5,9 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::duration::Duration;
 use windrow_model::Time;
 use windrow_model::ingest::{Origin, Slice, Span};
-
-use windrow_jobfile::duration::Duration;
 
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windrow_model::ingest::Origin;
-use windrow_model::retry::RetryPolicy;
-
-use super::slicing::Slicing;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::{Base, Section};
 use windrow_jobfile::spec::Spec;
+use windrow_model::ingest::Origin;
+use windrow_model::retry::RetryPolicy;
+
+use super::slicing::Slicing;
 
 pub const KIND: &str = "ingest";
 

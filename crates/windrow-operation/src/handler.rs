@@ -6,12 +6,12 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
+use windrow_jobfile::spec::thaw_config;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
 use super::image::differences;
 use super::target::Target;
-use windrow_jobfile::spec::thaw_config;
 
 #[async_trait]
 pub trait Handler: Send + Sync {

@@ -21,14 +21,14 @@ mod web;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Kind;
+use windrow_jobfile::spec::Spec;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Failure, Json};
 
 use program::Operation;
 use spec::OperationSpec;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::Kind;
-use windrow_jobfile::spec::Spec;
 
 pub use image::differences;
 pub use preview::preview;

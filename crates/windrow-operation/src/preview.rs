@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
+use windrow_jobfile::environment::Environment;
 use windrow_model::operation::PlannedTarget;
 use windrow_model::{Failure, Json};
 
 use super::handler::{ChangeContext, Next, Way};
 use super::program::Operation;
 use super::target::Target;
-use windrow_jobfile::environment::Environment;
 
 const AT_A_TIME: usize = 32;
 

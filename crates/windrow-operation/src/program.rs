@@ -7,6 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::time::Instant;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::{Spec, invalid_request, prepare_blocking};
 use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
@@ -21,8 +23,6 @@ use super::registry;
 use super::scripted::Probe;
 use super::spec::{CAPABILITY, KIND, OperationSpec};
 use super::target::Target;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::spec::{Spec, invalid_request, prepare_blocking};
 
 /// How soon a target is looked at again, at first and at most.
 const LOOK_MS: (u64, u64) = (50, 1_000);

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::spec::Spec;
 use windrow_model::retry::RetryPolicy;
 
 use super::target::Target;
-use windrow_jobfile::spec::Spec;
 
 pub const KIND: &str = "operation";
 /// What a `windrow worker` is able to do by itself, of one version only.

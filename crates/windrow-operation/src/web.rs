@@ -5,10 +5,9 @@ use std::time::Duration;
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
-use windrow_model::{ErrorClass, Failure};
-
 use windrow_jobfile::http_client::{self, Request, Secret, failure};
 use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_model::{ErrorClass, Failure};
 
 /// An exchange that brought no good answer.
 #[derive(Debug, Clone, PartialEq)]

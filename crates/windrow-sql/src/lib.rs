@@ -9,8 +9,11 @@ use std::time::Duration;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// Names and values, as they are in the URL.
+type Options<'u> = Vec<(&'u str, &'u str)>;
+
 /// A URL and the options after its `?`, those named in `own` apart from the others.
-fn split<'u>(url: &'u str, own: &[&str]) -> (&'u str, Vec<(&'u str, &'u str)>, Vec<(&'u str, &'u str)>) {
+fn split<'u>(url: &'u str, own: &[&str]) -> (&'u str, Options<'u>, Options<'u>) {
     let (base, query) = url.split_once('?').unwrap_or((url, ""));
     let pairs = query.split('&').filter(|pair| !pair.is_empty()).map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let (ours, theirs) = pairs.partition(|(name, _)| own.contains(name));

@@ -23,6 +23,5 @@ pub use memory::MemoryStore;
 pub use meters::METRICS;
 pub use redis::{RedisBell, RedisLimits};
 pub use sql::read::old_transaction::OldTransaction;
-pub use store::SqlStore;
-pub use store::SqlStore as SqliteStore;
+pub use store::{SqlStore, SqlStore as SqliteStore};
 pub use transfer::{Moved, transfer};

@@ -9,11 +9,9 @@ use std::path::Path;
 
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::Address;
-use crate::backend::Dialect;
-use crate::backend::failure;
-use crate::backend::sqlite;
-use crate::backend::{self, Cell, Connection, OptionalExtension, Value, params_from_iter};
+use crate::backend::{
+    self, Address, Cell, Connection, Dialect, OptionalExtension, Value, failure, params_from_iter, sqlite,
+};
 
 /// The row of `sequences` that marks a database into which something is being moved.
 const MARK: &str = "transfer";

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use windrow_model::RunId;
 use windrow_model::limit::bucket::{Bucket, Rate};
-use windrow_model::limit::shared::Unused;
+use windrow_model::limit::shared::{Answer, Ask, Unused};
 use windrow_model::limit::{Hold, Limits, Response};
 
 use super::brake::Brake;
 use super::breaker::Breaker;
 use super::queue::Queue;
-use super::sharing::Sharing;
+use super::sharing::{MOST, Sharing};
 
 /// A run's limits hold for so long after its last call.
 const STATED_FOR_MS: i64 = 60_000;
@@ -124,7 +124,7 @@ impl<G> Resource<G> {
     }
 
     /// Tokens of the calls that could go at once, in the order of their turns.
-    pub fn could_go(&mut self, most: usize, now: i64) -> Vec<i64> {
+    fn could_go(&mut self, most: usize, now: i64) -> Vec<i64> {
         self.forget_old_statements(now);
         let (requests, tokens, under_way) = (self.requests, self.tokens, self.under_way);
         let mut calls = Vec::new();
@@ -150,16 +150,26 @@ impl<G> Resource<G> {
         }
     }
 
-    pub fn limits(&self) -> Limits {
-        self.limits
+    /// What has to be told to the other nodes or asked of them now; else when that will be.
+    pub fn question(&mut self, now: i64) -> Result<Ask, Option<i64>> {
+        let rested_at = self.sharing.as_ref().map(Sharing::rested_at);
+        if rested_at.is_none_or(|at| now < at) {
+            return Err(rested_at);
+        }
+        let calls = self.could_go(MOST, now);
+        let sharing = self.sharing.as_mut().ok_or(None)?;
+        sharing.question(calls, self.limits, self.under_way, now)
     }
 
-    pub fn under_way(&self) -> i64 {
-        self.under_way
+    pub fn answered(&mut self, ask: &Ask, answer: Answer, now: i64) {
+        let debt = self.debt(now);
+        if let Some(sharing) = &mut self.sharing {
+            sharing.answered(ask, answer, debt, now);
+        }
     }
 
     /// What its own calls have used beyond what has flowed in since.
-    pub fn debt(&self, now: i64) -> Unused {
+    fn debt(&self, now: i64) -> Unused {
         let owed = |bucket: &Bucket, rate: Option<Rate>| rate.map_or(0.0, |rate| bucket.debt(rate, now)).ceil() as i64;
         let (requests, tokens) = (owed(&self.requests, self.request_rate()), owed(&self.tokens, self.token_rate()));
         Unused { requests: -requests, tokens: -tokens }

@@ -95,7 +95,9 @@ impl Limiter {
             let Some(resource) = state.resources.get_mut(&ask.resource) else { continue };
             resource.answered(ask, *answer, now);
             until = until.into_iter().chain(serve(resource, now)).min();
-            resource.return_leave();
+            if let Some(sharing) = &mut resource.sharing {
+                sharing.return_leave();
+            }
             if closed {
                 resource.queue.clear();
             }

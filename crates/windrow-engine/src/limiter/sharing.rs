@@ -4,10 +4,8 @@
 use windrow_model::limit::shared::{Answer, Ask, Unused};
 use windrow_model::limit::{Hold, Limits};
 
-use super::resource::Resource;
-
 /// Calls asked for at once.
-const MOST: usize = 256;
+pub const MOST: usize = 256;
 /// Where somebody has to leave a place first, it is asked again after this long.
 const LOOK_AGAIN_MS: i64 = 100;
 /// Between two questions, so that what happens at the same time is asked together.
@@ -79,56 +77,51 @@ impl Sharing {
         self.unused.tokens += ask.unused.tokens.min(0);
         (self.again_at, self.told) = (now + LOOK_AGAIN_MS, None);
     }
-}
 
-impl<G> Resource<G> {
-    /// What has to be told or asked now; else when that will be.
-    pub fn question(&mut self, now: i64) -> Result<Ask, Option<i64>> {
-        let rested_at = self.sharing.as_ref().map(|sharing| sharing.asked_at + BREATH_MS);
-        if rested_at.is_none_or(|at| now < at) {
-            return Err(rested_at);
-        }
-        let calls = self.could_go(MOST, now);
-        let (limits, under_way) = (self.limits(), self.under_way());
-        let Some(sharing) = &mut self.sharing else { return Err(None) };
-        if limits.are_none() && sharing.told.is_none() {
+    /// No question before.
+    pub fn rested_at(&self) -> i64 {
+        self.asked_at + BREATH_MS
+    }
+
+    /// What has to be told or asked now, where these calls could go; else when that will be.
+    pub fn question(&mut self, calls: Vec<i64>, limits: Limits, under_way: i64, now: i64) -> Result<Ask, Option<i64>> {
+        if limits.are_none() && self.told.is_none() {
             return Err(None);
         }
         let calls = if limits.are_none() { Vec::new() } else { calls };
         let told = Told { limits, under_way };
-        let has_news = sharing.told != Some(told) || sharing.unused != Unused::default();
+        let has_news = self.told != Some(told) || self.unused != Unused::default();
         // Somebody may wait for a place; nobody waits for the rest.
         let patience = if limits.concurrency.is_some() { 0 } else { LOOK_AGAIN_MS };
-        let calls_at = (!calls.is_empty()).then_some(sharing.again_at);
-        let news_at = has_news.then_some(sharing.asked_at + patience);
-        let at = calls_at.into_iter().chain(news_at).min().unwrap_or(sharing.asked_at + BEAT_MS);
-        let at = at.min(sharing.asked_at + BEAT_MS);
+        let calls_at = (!calls.is_empty()).then_some(self.again_at);
+        let news_at = has_news.then_some(self.asked_at + patience);
+        let at = calls_at.into_iter().chain(news_at).min().unwrap_or(self.asked_at + BEAT_MS);
+        let at = at.min(self.asked_at + BEAT_MS);
         if now < at {
             return Err(Some(at));
         }
-        sharing.asked_at = now;
-        sharing.told = Some(told).filter(|told| !told.limits.are_none() || told.under_way > 0);
-        let (unused, epoch) = (std::mem::take(&mut sharing.unused), sharing.epoch);
+        self.asked_at = now;
+        self.told = Some(told).filter(|told| !told.limits.are_none() || told.under_way > 0);
+        let (unused, epoch) = (std::mem::take(&mut self.unused), self.epoch);
         Ok(Ask { resource: String::new(), no: 0, limits, under_way, unused, epoch, calls, lasts_ms: 0 })
     }
 
     /// Takes the leave that came. What is not used of it at once is given back by [`Self::return_leave`].
-    pub fn answered(&mut self, ask: &Ask, answer: Answer, now: i64) {
-        let debt = self.debt(now);
-        let Some(sharing) = &mut self.sharing else { return };
-        let is_another = sharing.epoch.is_some_and(|epoch| epoch != answer.epoch);
+    /// `debt`: what the resource's own calls have used beyond what has flowed in since.
+    pub fn answered(&mut self, ask: &Ask, answer: Answer, debt: Unused, now: i64) {
+        let is_another = self.epoch.is_some_and(|epoch| epoch != answer.epoch);
         if is_another {
             // It should know of what was used before, before anybody goes.
-            sharing.unused = debt;
+            self.unused = debt;
         }
-        sharing.epoch = Some(answer.epoch);
+        self.epoch = Some(answer.epoch);
         let tokens = ask.calls.iter().take(answer.passes).sum();
-        sharing.leave = Leave { passes: answer.passes as i64, tokens };
+        self.leave = Leave { passes: answer.passes as i64, tokens };
         let wait = |wait_ms: Option<i64>| wait_ms.unwrap_or(LOOK_AGAIN_MS);
-        sharing.again_at = answer.held.map_or(now, |(_, wait_ms)| now + wait(wait_ms));
-        sharing.held = answer.held.map(|(hold, wait_ms)| (hold, wait_ms.map(|ms| now + ms)));
-        let is_late = now - sharing.asked_at > FRESH_MS;
-        if let Some(told) = sharing.told.as_mut().filter(|_| answer.passes > 0) {
+        self.again_at = answer.held.map_or(now, |(_, wait_ms)| now + wait(wait_ms));
+        self.held = answer.held.map(|(hold, wait_ms)| (hold, wait_ms.map(|ms| now + ms)));
+        let is_late = now - self.asked_at > FRESH_MS;
+        if let Some(told) = self.told.as_mut().filter(|_| answer.passes > 0) {
             // The account counts what it has allowed as under way.
             told.under_way = ask.under_way + answer.passes as i64;
         }
@@ -138,9 +131,8 @@ impl<G> Resource<G> {
     }
 
     pub fn return_leave(&mut self) {
-        let Some(sharing) = &mut self.sharing else { return };
-        let Leave { passes, tokens } = std::mem::take(&mut sharing.leave);
-        sharing.unused.requests += passes;
-        sharing.unused.tokens += tokens;
+        let Leave { passes, tokens } = std::mem::take(&mut self.leave);
+        self.unused.requests += passes;
+        self.unused.tokens += tokens;
     }
 }

@@ -8,12 +8,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Demand, Limits, Response};
+use windrow_model::priority::Priority;
 use windrow_model::retry::{Reaction, RetryPolicy};
 use windrow_model::state::StepState;
 use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, StepResult, Usage};
 use windrow_model::store::{NewItem, Queue};
 use windrow_model::workload::*;
-use windrow_model::{AttemptId, Json, priority::Priority};
+use windrow_model::{AttemptId, Json};
 use windrow_store::MemoryStore;
 
 /// What a simulated job consists of; its frozen definition.

@@ -1,16 +1,23 @@
-//! What a target's or evaluator's configuration can be asked before anything runs: which of its
+//! A target or evaluator as it is frozen, and what its configuration can be asked before anything runs: which of its
 //! fields are templates, and what is wrong with it beyond its types.
 
 use std::ops::Range;
 use std::path::Path;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Section;
+
+/// A target or evaluator: which one, and its configuration as its own module wrote it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Component {
+    pub kind: String,
+    pub config: Value,
+}
 
 /// Implemented by the structure that a section of the job file is read into.
 pub trait Config: Serialize + DeserializeOwned {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::spec::Component;
+use super::component::Component;
 
 /// The variable that holds what a simulated user says.
 pub const USER: &str = "user";

@@ -2,7 +2,6 @@
 
 use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
-
 use windrow_jobfile::template::{Template, TemplateError};
 
 windrow_model::vocabulary! {

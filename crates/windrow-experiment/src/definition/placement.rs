@@ -2,12 +2,11 @@
 //! that speaks the protocol of `proto/` and brings its own target and evaluators.
 
 use serde_json::Value;
-
+use windrow_jobfile::environment::SECRET;
+use windrow_jobfile::spec::Spec;
 use windrow_model::workload::RunsOn;
 
 use crate::definition::spec::ExperimentSpec;
-use windrow_jobfile::environment::SECRET;
-use windrow_jobfile::spec::Spec;
 
 /// What a `windrow worker` is able to do by itself. Of one version only: another one may read a frozen
 /// definition differently.

@@ -2,15 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use windrow_model::gate::Quality;
-use windrow_model::retry::RetryPolicy;
-
-use crate::definition::conversation::ConversationMode;
-use crate::definition::message::MessageTemplate;
 use windrow_jobfile::dataset::Dataset;
 use windrow_jobfile::prices::PriceList;
 use windrow_jobfile::spec::Spec;
+use windrow_model::gate::Quality;
+use windrow_model::retry::RetryPolicy;
+
+use crate::definition::component::Component;
+use crate::definition::conversation::ConversationMode;
+use crate::definition::message::MessageTemplate;
 
 pub const KIND: &str = "experiment";
 
@@ -54,14 +54,6 @@ fn once() -> u32 {
 
 fn is_once(trials: &u32) -> bool {
     *trials == 1
-}
-
-/// A target or evaluator: which one, and its configuration as its own module wrote it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Component {
-    pub kind: String,
-    pub config: Value,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -1,13 +1,12 @@
 //! Repeats: a row tried k times is k items. The first has the row's own key, so that trying more
 //! often later takes over what there is; the others have keys of their own, and so do their steps.
 
+use windrow_jobfile::dataset::Row;
+use windrow_jobfile::template::Fields;
 use windrow_model::Json;
 use windrow_model::priority::Priority;
 use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
-
-use windrow_jobfile::dataset::Row;
-use windrow_jobfile::template::Fields;
 
 /// The field that tells a row's trials apart, from 1.
 pub const TRIAL: &str = "trial";

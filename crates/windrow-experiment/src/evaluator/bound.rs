@@ -2,7 +2,8 @@
 //! to be judged when, and records each evaluation as a step.
 
 use serde_json::{Value, json};
-
+use windrow_jobfile::canonical::canonical;
+use windrow_jobfile::template::Template;
 use windrow_model::step::{ContentKey, Recalled, Score, Usage, Verdict};
 use windrow_model::workload::{Column, Halt};
 use windrow_model::{ErrorClass, Failure, Json};
@@ -10,11 +11,9 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::{Case, Evaluation, Evaluator, Subject, find};
 use crate::calls::Calls;
 use crate::context::ComponentContext;
-use crate::definition::component::condition_template;
-use crate::definition::spec::{Component, NamedComponent, Over};
+use crate::definition::component::{Component, condition_template};
+use crate::definition::spec::{NamedComponent, Over};
 use crate::step::{Price, perform};
-use windrow_jobfile::canonical::canonical;
-use windrow_jobfile::template::Template;
 
 /// What is expected, and what else is looked at.
 type Looked = (Option<String>, Option<Value>);

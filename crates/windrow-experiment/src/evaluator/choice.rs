@@ -1,10 +1,11 @@
 //! Which evaluator an entry of the job file means: in the list itself, and inside an evaluator made
 //! of others.
 
-use super::{EVALUATORS, EvaluatorKind, find};
 use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::{Content, Node};
+
+use super::{EVALUATORS, EvaluatorKind, find};
 
 /// The one evaluator that an entry names, and its configuration.
 pub fn chosen(mut entry: Section, problems: &mut Problems) -> Option<(&'static EvaluatorKind, Section)> {

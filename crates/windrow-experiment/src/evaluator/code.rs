@@ -4,7 +4,8 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
@@ -14,8 +15,6 @@ use super::{
 };
 use crate::definition::component::{self, Config};
 use crate::process::{self, Frozen, Own, Process, opened};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::template::Template;
 
 pub const COMMAND: Doc = Doc {
     passes: "is accepted by a program of yours",

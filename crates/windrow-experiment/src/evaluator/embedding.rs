@@ -4,7 +4,10 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::Section;
+use windrow_jobfile::template::Template;
 use windrow_model::workload::Halt;
 use windrow_model::{Failure, Json};
 
@@ -14,10 +17,6 @@ use super::{
 };
 use crate::definition::component::{self, Checked, Config, LoadContext};
 use crate::target::{Embeddings, has_embeddings};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::Section;
-use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
     passes: "is close to the expected text in meaning",

@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
@@ -14,8 +15,6 @@ use super::{
     Calls, ComponentContext, Evaluation, Evaluator, Subject, check_threshold, quote, rendered, template, thaw,
 };
 use crate::definition::component::{self, Config};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::template::Template;
 
 pub trait Metric: Send + Sync + 'static {
     /// From which value on an output passes, unless the job file says otherwise.

@@ -4,14 +4,13 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json_path::JsonPath;
-
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
 use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw, unfit};
 use crate::definition::component::{self, Config};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
     passes: "is JSON with the expected value at a path",

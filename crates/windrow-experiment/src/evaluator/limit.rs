@@ -7,7 +7,8 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::duration::Duration;
+use windrow_jobfile::environment::Environment;
 use windrow_model::Failure;
 use windrow_model::record::nanos;
 use windrow_model::workload::Halt;
@@ -15,8 +16,6 @@ use windrow_model::workload::Halt;
 use super::{Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, thaw};
 use crate::definition::component::{self, Config};
 use crate::target::Answer;
-use windrow_jobfile::duration::Duration;
-use windrow_jobfile::environment::Environment;
 
 pub const LATENCY: Doc = Doc {
     passes: "arrived in time",

@@ -34,7 +34,8 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::spec::{self, thaw_config};
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::step::{Usage, Verdict};
 use windrow_model::workload::Halt;
@@ -56,8 +57,6 @@ use levenshtein::Levenshtein;
 use limit::{Cost, Latency, LimitConfig, Tokens};
 pub use page::page;
 use text_match::TextMatchConfig;
-use windrow_jobfile::spec::{self, thaw_config};
-use windrow_jobfile::template::Template;
 
 /// An evaluator's part of `docs/evaluators.md`.
 #[derive(Debug, Clone, Copy)]

@@ -3,16 +3,14 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::Section;
 use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
 use super::{Bound, Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, chosen, thaw};
-use crate::definition::component::{Checked, LoadContext};
-use crate::definition::spec::Component;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::job_file::Section;
+use crate::definition::component::{Checked, Component, LoadContext};
 
 pub const DOC: Doc = Doc {
     passes: "fails another evaluator",

@@ -10,7 +10,8 @@ use minijinja::context;
 use minijinja::value::{Serde, merge_maps};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
@@ -21,8 +22,6 @@ use super::{
     unfit,
 };
 use crate::definition::component::{self, Config};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
     passes: "is at least as good as another answer, by a model",

@@ -4,13 +4,12 @@ use async_trait::async_trait;
 use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::environment::Environment;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
 use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, thaw, unfit};
 use crate::definition::component::{self, Config};
-use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
     passes: "matches a regular expression",

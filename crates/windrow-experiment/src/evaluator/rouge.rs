@@ -3,13 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::environment::Environment;
 use windrow_model::Failure;
 
 use super::graded::Graded;
 use super::{ComponentContext, Doc, Evaluator, check_threshold, ngram, thaw};
 use crate::definition::component::{self, Config};
-use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
     passes: "is close to a reference summary",

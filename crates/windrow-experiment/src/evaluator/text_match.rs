@@ -3,13 +3,12 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
 use super::{Calls, ComponentContext, Doc, Evaluation, Evaluator, Subject, quote, rendered, template, thaw};
 use crate::definition::component::Config;
-use windrow_jobfile::template::Template;
 
 pub const EXACT: Doc = Doc {
     passes: "equals the expected text",

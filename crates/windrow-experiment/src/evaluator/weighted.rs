@@ -4,17 +4,15 @@
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::Section;
+use windrow_jobfile::yaml::Content;
 use windrow_model::Failure;
 use windrow_model::step::Verdict;
 use windrow_model::workload::Halt;
 
 use super::{Bound, Calls, Case, ComponentContext, Doc, Evaluation, Evaluator, Subject, chosen, thaw};
-use crate::definition::component::{Checked, LoadContext, Placed};
-use crate::definition::spec::Component;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::job_file::Section;
-use windrow_jobfile::yaml::Content;
+use crate::definition::component::{Checked, Component, LoadContext, Placed};
 
 pub const DOC: Doc = Doc {
     passes: "reaches a weighted mean of several evaluators",

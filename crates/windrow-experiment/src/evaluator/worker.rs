@@ -3,7 +3,6 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 

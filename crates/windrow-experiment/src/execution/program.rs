@@ -7,7 +7,11 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
-
+use windrow_jobfile::dataset::{Library, Pager, Reading};
+use windrow_jobfile::duration::Duration;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::prices::Prices;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem};
 use windrow_model::{Failure, Json};
@@ -23,11 +27,6 @@ use crate::evaluator::{Bound, Case, Evaluation};
 use crate::execution::user_simulator::UserSimulator;
 use crate::step::TARGET;
 use crate::target::{self, Answer, Question, Target};
-use windrow_jobfile::dataset::{Library, Pager, Reading};
-use windrow_jobfile::duration::Duration;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::prices::Prices;
-use windrow_jobfile::spec::invalid_request;
 
 pub struct Experiment {
     pager: Pager,

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use windrow_jobfile::spec::invalid_request;
+use windrow_jobfile::template::{Template, Variables};
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
@@ -12,8 +14,6 @@ use crate::conversation::Conversation;
 use crate::definition::conversation::{ConversationMode, Simulated, USER};
 use crate::definition::message::{Message, Role};
 use crate::target::{self, Answer, Target};
-use windrow_jobfile::spec::invalid_request;
-use windrow_jobfile::template::{Template, Variables};
 
 const INSTRUCTIONS: &str = "You play a person who talks to an assistant. Stay in character and never say that you are a \
                             model.\n\nWho you are: {{ persona }}\nWhat you want: {{ goal }}\n\nWrite only what this \

@@ -1,13 +1,13 @@
 //! `conversation:` in a job file: how conversations of more than one turn go on.
 
 use serde::Deserialize;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::Section;
 
 use super::fit::{self, Wish};
 use crate::definition::component::{Checked, LoadContext, Placed};
 use crate::definition::conversation::{ConversationMode, Simulated};
 use crate::target::read_model;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::job_file::Section;
 
 const KINDS: &[&str] = &["scripted", "forced", "simulated"];
 const EXAMPLE: &str = "conversation: { simulated: { user: { openai: { model: … } }, goal: \"{{ goal }}\" } }";

@@ -6,7 +6,6 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::Deserialize;
-
 use windrow_jobfile::dataset::{Dataset, DatasetFile, Format, Library, Profile, Reading, Shape, Source, StoredVersion};
 use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::job_file::{Base, Section};

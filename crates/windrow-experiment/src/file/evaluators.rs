@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::definition::component::{LoadContext, Placed, condition_template};
-use crate::definition::spec::{NamedComponent, Over};
-use crate::evaluator::chosen;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
 use super::fit::{self, Wish};
+use crate::definition::component::{LoadContext, Placed, condition_template};
+use crate::definition::spec::{NamedComponent, Over};
+use crate::evaluator::chosen;
 
 const MAX_NAME: usize = 64;
 /// Fields that every evaluator has.

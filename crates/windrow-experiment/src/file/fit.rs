@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::dataset::DatasetSection;
-use crate::definition::component::{Checked, Placed};
-use crate::file::survey::{Need, Survey, Unmet};
 use windrow_jobfile::dataset::{BadRow, Library};
 use windrow_jobfile::diagnostics::{Problem, Problems, nearest};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
 use windrow_jobfile::template::Template;
+
+use super::dataset::DatasetSection;
+use crate::definition::component::{Checked, Placed};
+use crate::file::survey::{Need, Survey, Unmet};
 
 /// A need of the rows and where in the job file it comes from.
 #[derive(Debug, Clone)]

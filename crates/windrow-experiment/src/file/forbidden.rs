@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
-use super::dataset::DatasetSection;
-use crate::file::survey::Survey;
 use windrow_jobfile::diagnostics::{Problem, Problems};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::forbidden::{Forbidden, VARIABLE, words_in};
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::{Content, Node};
+
+use super::dataset::DatasetSection;
+use crate::file::survey::Survey;
 
 /// Hits in the job file that are shown one by one.
 const SHOWN: usize = 20;

@@ -13,14 +13,15 @@ pub mod target;
 mod trials;
 mod worker;
 
-use crate::definition::component::LoadContext;
-use crate::definition::spec::{ExperimentSpec, KIND};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, Depth, HEADER_FIELDS, Header, Section};
 use windrow_jobfile::spec::Spec;
+
+use crate::definition::component::LoadContext;
+use crate::definition::spec::{ExperimentSpec, KIND};
 
 const FIELDS: &[&str] = &[
     "dataset",

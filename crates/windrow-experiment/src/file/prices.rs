@@ -1,12 +1,12 @@
 //! `prices:` in a job file: what models cost, where our table does not know or does not fit.
 
-use windrow_model::Json;
-
-use crate::target::has_price;
 use windrow_jobfile::diagnostics::{Problem, Problems};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::prices::{DATED, PriceList, Prices};
+use windrow_model::Json;
+
+use crate::target::has_price;
 
 pub struct PricesSection {
     pub own: PriceList,

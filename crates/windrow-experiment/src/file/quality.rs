@@ -4,12 +4,10 @@
 use std::ops::Range;
 
 use serde::Deserialize;
-
-use windrow_model::gate::{Baseline, Gate, GateError, Quality};
-
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::Content;
+use windrow_model::gate::{Baseline, Gate, GateError, Quality};
 
 pub struct Sections {
     gates: Option<Section>,

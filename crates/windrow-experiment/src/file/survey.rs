@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use minijinja::value::Value;
-
-use crate::conversation::Conversation;
-use crate::definition::message::{Message, Role};
 use windrow_jobfile::dataset::{BadRow, Dataset, Library, Position, ReadError, Reading, Row};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
 use windrow_jobfile::template::{HISTORY, Template};
+
+use crate::conversation::Conversation;
+use crate::definition::message::{Message, Role};
 
 /// Bad rows shown one by one; the rest are counted.
 const SHOWN: usize = 20;

@@ -1,14 +1,13 @@
 //! `target:` in a job file: one of the registered targets, and what it is asked.
 
-use crate::definition::component::{LoadContext, Placed};
-use crate::definition::conversation::{ConversationMode, USER};
-use crate::definition::message::{MessageTemplate, Role};
-use crate::definition::spec::Component;
-use crate::target::{TARGETS, chosen};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
 use super::fit::{self, Wish};
+use crate::definition::component::{Component, LoadContext, Placed};
+use crate::definition::conversation::{ConversationMode, USER};
+use crate::definition::message::{MessageTemplate, Role};
+use crate::target::{TARGETS, chosen};
 
 const PROMPT_FIELDS: &[&str] = &["prompt", "system", "messages"];
 

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::dataset::DatasetSection;
-use crate::definition::trials::{MAX_TRIALS, TRIAL};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
+
+use super::dataset::DatasetSection;
+use crate::definition::trials::{MAX_TRIALS, TRIAL};
 
 pub struct Trials {
     pub count: u32,

@@ -3,13 +3,13 @@
 
 use std::ops::Range;
 
-use crate::definition::conversation::ConversationMode;
-use crate::definition::placement::WORKER;
-use crate::definition::spec::NamedComponent;
 use windrow_jobfile::dataset::Reading;
 use windrow_jobfile::diagnostics::Problems;
 
 use super::target::TargetSection;
+use crate::definition::conversation::ConversationMode;
+use crate::definition::placement::WORKER;
+use crate::definition::spec::NamedComponent;
 
 /// Where the parts stand in the file.
 pub struct Places {

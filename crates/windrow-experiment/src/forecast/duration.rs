@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-
 use windrow_model::limit::Limits;
 
 use crate::context::Experience;

@@ -1,7 +1,6 @@
 //! From a sample to all: a sum over every item, and how far off it may be.
 
 use serde::Serialize;
-
 use windrow_model::aggregate::{LEVEL, student};
 
 /// A total, give or take `margin` (95 %). The margin is that of the sample alone: it does not know

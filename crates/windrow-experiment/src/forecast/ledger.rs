@@ -3,7 +3,6 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-
 use windrow_model::limit::{Demand, Permit};
 use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Journal, StepNo, Stopped};

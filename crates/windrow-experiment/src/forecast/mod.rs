@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
-
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::dataset::Library;
+use windrow_jobfile::environment::Environment;
 use windrow_model::retry::Tried;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Halt, Program, WorkItem};
@@ -23,9 +25,6 @@ use crate::execution::program::Experiment;
 pub use duration::Length;
 pub use estimate::Estimate;
 use ledger::{Ledger, Noted};
-use windrow_jobfile::LoadedJob;
-use windrow_jobfile::dataset::Library;
-use windrow_jobfile::environment::Environment;
 
 /// Items that are rehearsed; of a larger job as many, spread over all of it.
 const SAMPLE: u64 = 200;

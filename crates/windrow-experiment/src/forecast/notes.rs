@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::prices::Prices;
 use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::context::{Experience, FIRST_GUESS, FIRST_TOKEN_MS, TOKEN_MS};
@@ -9,8 +11,6 @@ use crate::definition::conversation::ConversationMode;
 use crate::definition::spec::ExperimentSpec;
 use crate::forecast::Line;
 use crate::target::{has_price, models};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::prices::Prices;
 
 pub fn of(spec: &ExperimentSpec, calls: &[Line], experience: &Experience, failed: &[Failure]) -> Vec<String> {
     let mut notes = Vec::new();

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-
-use crate::definition::component::{self, Checked, Config, Issue, LoadContext};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::{Environment, has_reference};
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::size::Size;
+
+use crate::definition::component::{self, Checked, Config, Issue, LoadContext};
 
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -9,7 +9,6 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufRead
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::start::{Group, Start};

@@ -12,18 +12,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-
+use windrow_jobfile::environment::Resolved;
+use windrow_jobfile::http_client::Secret;
 use windrow_model::{ErrorClass, Failure};
-
-pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
-pub use reply::opened;
 
 use crate::context::ComponentContext;
 use config::{Launch, Limits, Mode, content_of};
 use exchange::Running;
 use start::Start;
-use windrow_jobfile::environment::Resolved;
-use windrow_jobfile::http_client::Secret;
+
+pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
+pub use reply::opened;
 
 pub struct Process {
     start: Start,

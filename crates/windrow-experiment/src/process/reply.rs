@@ -2,7 +2,6 @@
 
 use serde::Deserialize;
 use serde_json::Value;
-
 use windrow_model::{ErrorClass, Failure, Json};
 
 /// `{"error": "text"}`, or with a class and a wait: what may pass is tried again.

@@ -5,9 +5,9 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
+use windrow_jobfile::environment::{BadReference, Environment};
 
 use super::config::{Frozen, Launch, PythonConfig};
-use windrow_jobfile::environment::{BadReference, Environment};
 
 /// Imports the file and calls its function once per line.
 const DRIVER: &str = include_str!("driver.py");

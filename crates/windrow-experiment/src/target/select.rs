@@ -4,8 +4,8 @@ use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 
 use super::{TARGETS, TargetKind, find, models};
+use crate::definition::component::Component;
 use crate::definition::component::LoadContext;
-use crate::definition::spec::Component;
 
 /// A model that is called by something other than the experiment itself.
 pub struct ModelSection {

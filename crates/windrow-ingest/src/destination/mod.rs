@@ -15,13 +15,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
 use super::record::{Record, Rejected};
 use super::spec::{Component, Read};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::spec::invalid_request;
 
 /// What is committed together.
 #[derive(Debug)]

@@ -1,5 +1,11 @@
 //! A plan's job file: reads its sections and freezes the definition.
 
+use windrow_jobfile::LoadedJob;
+use windrow_jobfile::dataset::Library;
+use windrow_jobfile::diagnostics::{Problems, nearest};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
+use windrow_jobfile::spec::Spec;
 use windrow_model::ErrorClass;
 use windrow_model::ingest::Origin;
 use windrow_model::retry::Reaction;
@@ -9,12 +15,6 @@ use super::destination::DESTINATIONS;
 use super::slicing::Slicing;
 use super::source::SOURCES;
 use super::spec::{Component, IngestSpec, KIND, Read, Rules, expr_hash};
-use windrow_jobfile::LoadedJob;
-use windrow_jobfile::dataset::Library;
-use windrow_jobfile::diagnostics::{Problems, nearest};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
-use windrow_jobfile::spec::Spec;
 
 mod rules;
 mod slices;

@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::Section;
 
 use super::check_skip;
 use crate::spec::Tolerance;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::job_file::Section;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -5,12 +5,12 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde::Deserialize;
 use serde_json::Value;
-use windrow_model::Time;
-
-use crate::slicing::Slicing;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::job_file::Section;
+use windrow_model::Time;
+
+use crate::slicing::Slicing;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

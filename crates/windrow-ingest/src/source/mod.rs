@@ -13,6 +13,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::{Checkpoint, Slice};
 use windrow_model::retry::RetryPolicy;
@@ -20,8 +22,6 @@ use windrow_model::workload::{Halt, Journal};
 
 use super::record::Table;
 use super::spec::{Component, Read};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::spec::invalid_request;
 
 #[async_trait]
 pub trait Source: Send + Sync {

@@ -9,11 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
-use windrow_model::ingest::Checkpoint;
-use windrow_model::{ErrorClass, Failure};
-
 use windrow_jobfile::http_client::Secret;
 use windrow_jobfile::spec::invalid_request;
+use windrow_model::ingest::Checkpoint;
+use windrow_model::{ErrorClass, Failure};
 
 const KEPT_LINES: usize = 20;
 const KEPT_CHARS: usize = 500;

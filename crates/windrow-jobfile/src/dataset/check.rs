@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use jsonschema::Validator;
 use serde_json::Value;
-
 use windrow_model::Json;
 use windrow_model::dataset::Digest;
 

@@ -3,10 +3,9 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use windrow_model::DatasetVersionId;
-use windrow_model::Json;
 use windrow_model::dataset::{DatasetStore, Difference};
 use windrow_model::store::Result;
+use windrow_model::{DatasetVersionId, Json};
 
 const PAGE: usize = 1_000;
 /// Rows up to which changed ones are told from added and removed ones (17 MB).

@@ -6,10 +6,8 @@ use std::io;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-
-use windrow_model::DatasetVersionId;
 use windrow_model::dataset::{DatasetRow, DatasetStore, DatasetVersion};
-use windrow_model::store;
+use windrow_model::{DatasetVersionId, store};
 
 use super::{Position, ReadError, Row, Rows};
 

@@ -23,7 +23,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-
 use windrow_model::step::ContentKey;
 
 use crate::canonical::canonical;

@@ -1,7 +1,6 @@
 //! Where an experiment's rows are: in a file, or in the store under a name.
 
-use std::fmt;
-use std::io;
+use std::{fmt, io};
 
 use serde::{Deserialize, Serialize};
 

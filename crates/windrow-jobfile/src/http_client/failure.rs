@@ -4,7 +4,6 @@
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
-
 use windrow_model::{ErrorClass, Failure, Json};
 
 pub use super::retry_after::retry_after_ms;

@@ -6,7 +6,6 @@ mod forms;
 use std::ops::BitOr;
 
 use serde_json::Value;
-
 use windrow_model::{Failure, Json};
 
 use crate::environment::SHORTEST_SECRET;

@@ -1,8 +1,8 @@
 //! The fields every kind of job file has.
 
-use serde::Deserialize;
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, nanos};
 use windrow_model::retry::{Reaction, RetryPolicy};

@@ -13,14 +13,14 @@ use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::rollout::Rollout;
 
-pub use base::{Base, Depth};
-pub use header::{FIELDS as HEADER_FIELDS, Header, check_name, is_capability};
-pub use section::Section;
-
 use crate::dataset::Library;
 use crate::diagnostics::{About, Excerpt, Problem, Problems, Report, nearest};
 use crate::environment::Environment;
 use crate::yaml::Node;
+
+pub use base::{Base, Depth};
+pub use header::{FIELDS as HEADER_FIELDS, Header, check_name, is_capability};
+pub use section::Section;
 
 /// Reads the rest of a job file whose `kind` is known. `None` when problems were found.
 pub type Loader = fn(Base<'_>, Section, &Environment, Option<&Library>, &mut Problems) -> Option<LoadedJob>;

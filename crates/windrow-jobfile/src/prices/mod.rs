@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use crate::environment::Environment;
+
 pub use bundled::DATED;
 pub use price::{Price, Tokens};
-
-use crate::environment::Environment;
 
 /// Names a YAML or JSON file of prices.
 pub const VARIABLE: &str = "WINDROW_PRICES";

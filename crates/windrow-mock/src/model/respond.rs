@@ -1,9 +1,8 @@
 //! Answers a request: from the script, or by the rules.
 
-use super::Behaviour;
 use super::asked::Asked;
-use super::rules;
 use super::said::Said;
+use super::{Behaviour, rules};
 
 pub fn respond(asked: &Asked, behaviour: &Behaviour) -> Said {
     let said = match behaviour.script.reply(asked) {

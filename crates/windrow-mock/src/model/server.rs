@@ -16,15 +16,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::Behaviour;
-use super::Log;
 use super::dialect::{self, Dialect, Written};
-use super::embedding;
 use super::fault::Fault;
 use super::gate::Gate;
 use super::stats::{Shown, Stats};
-use super::stream;
-use super::words;
+use super::{Behaviour, Log, embedding, stream, words};
 
 const MAX_BODY: usize = 64 << 20;
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::parse::QueryError;
+use super::query_error::QueryError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token {

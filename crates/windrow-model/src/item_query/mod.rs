@@ -10,11 +10,12 @@ mod facts;
 mod field;
 mod lex;
 mod parse;
+mod query_error;
 
 pub use cursor::Cursor;
 pub use facts::Facts;
 pub use field::{Field, Sort, place};
-pub use parse::QueryError;
+pub use query_error::QueryError;
 
 use crate::ids::{ItemId, JobId, RunId};
 use crate::number::gate::Comparison;

@@ -12,6 +12,7 @@ use std::ops::Range;
 use super::Condition;
 use super::field::{Field, MESSAGE, SCORE, Sort, VERDICT};
 use super::lex::{Placed, Token, lex};
+use super::query_error::QueryError;
 use crate::number::gate::Comparison;
 use crate::step::Verdict;
 
@@ -19,21 +20,6 @@ use crate::step::Verdict;
 const MAX_LENGTH: usize = 4_000;
 const MAX_DEPTH: usize = 50;
 const EXAMPLE: &str = "for example: state = failed and (latency_ms > 1000 or score.exact < 0.5)";
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("at character {}: {message}", at.start + 1)]
-pub struct QueryError {
-    /// Bytes of the text.
-    pub at: Range<usize>,
-    pub message: String,
-    pub help: String,
-}
-
-impl QueryError {
-    pub fn new(at: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { at, message: message.into(), help: help.into() }
-    }
-}
 
 impl Condition {
     pub fn parse(text: &str) -> Result<Condition, QueryError> {

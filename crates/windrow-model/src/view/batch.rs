@@ -1,7 +1,6 @@
 //! B5, B8: the statuses of a bulk operation and its tasks, with the rollback family.
 
-use super::ItemView;
-use super::RunView;
+use super::{ItemView, RunView};
 use crate::state::{AttemptState, ItemState, Mode, RunState};
 
 crate::vocabulary! {

@@ -1,7 +1,6 @@
 //! E20: the statuses of an experiment, its items and turns, and the result state of a try.
 
-use super::ItemView;
-use super::RunView;
+use super::{ItemView, RunView};
 use crate::state::{AttemptState, ItemState, RunState};
 
 crate::vocabulary! {

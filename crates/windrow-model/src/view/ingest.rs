@@ -1,8 +1,7 @@
 //! I1: the five ingest machines, exactly as tabled, and how kernel states read in them. Events are
 //! named after the state they lead to, because the source tables name transitions that way.
 
-use super::ItemView;
-use super::RunView;
+use super::{ItemView, RunView};
 use crate::machine::Machine;
 use crate::state::{ItemState, Outcome, RunState, StepState};
 

@@ -1,7 +1,6 @@
 //! T2: the statuses of a task and its items.
 
-use super::ItemView;
-use super::RunView;
+use super::{ItemView, RunView};
 use crate::state::{ItemState, Mode, RunState};
 
 crate::vocabulary! {

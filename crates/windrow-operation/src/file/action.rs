@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::path::Path;
 
-use crate::registry::KINDS;
-use crate::spec::Component;
 use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::job_file::Section;
+
+use crate::registry::KINDS;
+use crate::spec::Component;
 
 pub struct Action {
     pub component: Component,

@@ -5,16 +5,16 @@ mod freeze;
 mod strategy;
 mod targets;
 
-use windrow_model::retry::RetryPolicy;
-
-use crate::registry;
-use crate::spec::{KIND, OperationSpec};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::dataset::Library;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
 use windrow_jobfile::spec::Spec;
+use windrow_model::retry::RetryPolicy;
+
+use crate::registry;
+use crate::spec::{KIND, OperationSpec};
 
 const FIELDS: &[&str] = &["targets", "action", "strategy"];
 /// B1.

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::duration::Duration;
+use windrow_jobfile::job_file::Section;
 use windrow_model::rollout::{Approval, OnFailure, Rollout};
 
 use super::freeze;
 use crate::scripted::{CallConfig, ProbeConfig};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::duration::Duration;
-use windrow_jobfile::job_file::Section;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]

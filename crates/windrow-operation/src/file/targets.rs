@@ -7,11 +7,6 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
-use windrow_model::Failure;
-
-use crate::handler::Handler;
-use crate::target::Target;
-use crate::web::{Miss, Web};
 use windrow_jobfile::dataset::{DatasetFile, Position};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
@@ -19,6 +14,11 @@ use windrow_jobfile::http_client::Request;
 use windrow_jobfile::job_file::{Base, Section};
 use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::yaml::Content;
+use windrow_model::Failure;
+
+use crate::handler::Handler;
+use crate::target::Target;
+use crate::web::{Miss, Web};
 
 /// They are refined in the definition, so there is an end to it.
 const MOST: usize = 100_000;

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::job_file::Section;

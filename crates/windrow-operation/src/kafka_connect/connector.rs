@@ -2,11 +2,11 @@
 //! state to another.
 
 use serde_json::{Value, json};
+use windrow_jobfile::http_client::Request;
 use windrow_model::{ErrorClass, Failure};
 
 use crate::handler::Next;
 use crate::web::{Miss, Web};
-use windrow_jobfile::http_client::Request;
 
 pub const STOPPED: &str = "STOPPED";
 pub const RUNNING: &str = "RUNNING";

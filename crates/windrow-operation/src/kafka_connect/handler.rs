@@ -6,6 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use minijinja::value::Serde;
 use serde_json::{Value, json};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::http_client::Request;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::template::TemplateError;
+use windrow_jobfile::templated::Templated;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
@@ -15,11 +20,6 @@ use super::{moving, offsets};
 use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
 use crate::target::Target;
 use crate::web::{Miss, Web};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::http_client::Request;
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::template::TemplateError;
-use windrow_jobfile::templated::Templated;
 
 /// Connect itself gives up after 90 s.
 const TIMEOUT: Duration = Duration::from_secs(95);

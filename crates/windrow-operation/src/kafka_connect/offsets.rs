@@ -1,7 +1,6 @@
 //! Offsets as the REST API shows and takes them: a list of partitions, each with an offset.
 
 use serde_json::{Value, json};
-
 use windrow_jobfile::canonical::canonical;
 
 /// In one order, so that two looks can be compared.

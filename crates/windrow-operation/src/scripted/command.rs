@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
+use windrow_jobfile::http_client::failure::shorten;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_model::{ErrorClass, Failure};
 
 use crate::handler::Trouble;
-use windrow_jobfile::http_client::failure::shorten;
-use windrow_jobfile::resolved_refs::ResolvedRefs;
 
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG"];
 /// EX_TEMPFAIL of sysexits.h: nothing was done, try again.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::template::{Template, TemplateError};

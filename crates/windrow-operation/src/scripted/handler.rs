@@ -6,6 +6,11 @@ use std::time::Duration;
 use async_trait::async_trait;
 use minijinja::value::Serde;
 use serde_json::{Value, json};
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::http_client::Request;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::template::{Template, TemplateError};
+use windrow_jobfile::templated::Templated;
 use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
@@ -14,11 +19,6 @@ use super::config::{CallConfig, Scripted, Unknown, condition};
 use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
 use crate::target::Target;
 use crate::web::{Miss, Web};
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::http_client::Request;
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::template::{Template, TemplateError};
-use windrow_jobfile::templated::Templated;
 
 /// For one exchange; the target's own limit is above it.
 const TIMEOUT: Duration = Duration::from_secs(600);

@@ -7,7 +7,6 @@ mod config;
 mod handler;
 mod probe;
 
-pub use config::CallConfig;
-pub use config::{read_command, read_http};
+pub use config::{CallConfig, read_command, read_http};
 pub use handler::build;
 pub use probe::{Probe, ProbeConfig};

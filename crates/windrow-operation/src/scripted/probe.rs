@@ -1,20 +1,21 @@
 //! The health check between two waves: a call, and what its answer must be.
 
+use std::time::Duration;
+
 use minijinja::value::Serde;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::time::Duration;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::http_client::Request;
+use windrow_jobfile::http_client::failure::shorten;
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::template::Template;
 use windrow_model::{ErrorClass, Failure};
 
 use super::command::{self, Run};
 use super::config::{CallConfig, condition};
 use crate::handler::{Trouble, thaw};
 use crate::web::Web;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::http_client::Request;
-use windrow_jobfile::http_client::failure::shorten;
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::template::Template;
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 

@@ -6,9 +6,7 @@ use windrow_model::bell::Bell;
 use windrow_model::store::{Result, StoreError};
 
 use crate::backend::failure::StoreFailure;
-use crate::backend::mysql;
-use crate::backend::postgres;
-use crate::backend::{self, Connection};
+use crate::backend::{self, Connection, mysql, postgres};
 use crate::transfer;
 
 #[derive(Clone)]

@@ -1,7 +1,6 @@
 //! One value on its way to or from the database.
 
-use crate::backend::Error;
-use crate::backend::Result;
+use crate::backend::{Error, Result};
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Cell<'a> {

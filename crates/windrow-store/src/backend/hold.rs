@@ -3,11 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::backend::Cell;
-use crate::backend::Connection;
-use crate::backend::Result;
-use crate::backend::Row;
-use crate::backend::params_from_iter;
+use crate::backend::{Cell, Connection, Result, Row, params_from_iter};
 
 /// As many are listed in one statement where there are no arrays.
 const LISTED: usize = 1024;

@@ -64,4 +64,5 @@ macro_rules! named_params {
     };
 }
 
-pub(crate) use {named_params, params};
+pub(crate) use named_params;
+pub(crate) use params;

@@ -10,9 +10,8 @@ use tokio::sync::oneshot;
 use windrow_model::retry::Backoff;
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::CommitMeter;
 use crate::backend::failure::{self, StoreFailure};
-use crate::backend::{self, Connection};
+use crate::backend::{self, CommitMeter, Connection};
 
 /// How often a transaction that met another one is run again.
 const AGAIN: u32 = 30;

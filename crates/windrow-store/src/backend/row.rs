@@ -2,9 +2,8 @@
 
 use rusqlite::types::ValueRef;
 
-use crate::backend::Error;
-use crate::backend::Result;
 use crate::backend::cell::{self, Cell, FromCell};
+use crate::backend::{Error, Result};
 
 #[derive(Clone, Copy)]
 pub(crate) enum Row<'a> {

@@ -3,13 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use crate::backend::Bound;
-use crate::backend::Error;
-use crate::backend::Params;
-use crate::backend::Result;
-use crate::backend::Row;
-use crate::backend::mysql;
-use crate::backend::postgres;
+use crate::backend::{Bound, Error, Params, Result, Row, mysql, postgres};
 
 pub(crate) enum Statement<'c> {
     Sqlite(rusqlite::CachedStatement<'c>),

@@ -1,4 +1,3 @@
-use windrow_model::event;
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
@@ -6,7 +5,7 @@ use windrow_model::selection::turn_in_reverse;
 use windrow_model::state::{AttemptState, ITEM, ItemEvent, ItemState, Mode, RunState};
 use windrow_model::step::{ContentKey, Usage, Verdict};
 use windrow_model::store::{NewItem, PlanPage, Planned, Result, Selection, StoreError};
-use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
+use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time, event};
 
 use super::world::{ItemRow, World};
 

@@ -1,11 +1,10 @@
-use windrow_model::Time;
 use windrow_model::counters::Counters;
-use windrow_model::event;
 use windrow_model::record::{Job, LogLevel, Run, Schedule};
 use windrow_model::rollout::Stage;
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::{NewLog, Result, StoreError, Submission, Submitted};
+use windrow_model::{Time, event};
 
 use super::world::{JobRow, World};
 

@@ -11,8 +11,7 @@ use windrow_model::limit::shared::{Answer, Ask, SharedLimits};
 use windrow_model::store::{Result, StoreError};
 use windrow_model::{Clock, SessionId, Time};
 
-use super::Link;
-use super::accounts;
+use super::{Link, accounts};
 use crate::sql::admin::limit_accounts::SETTLING_MS;
 use crate::sql::admin::limit_authority::Authority;
 use crate::store::SqlStore;

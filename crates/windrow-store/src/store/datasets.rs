@@ -5,9 +5,7 @@ use windrow_model::dataset::*;
 use windrow_model::store::Result;
 use windrow_model::{DatasetId, DatasetVersionId, Json, Time};
 
-use crate::sql::admin::dataset_drop;
-use crate::sql::admin::dataset_import;
-use crate::sql::admin::dataset_read;
+use crate::sql::admin::{dataset_drop, dataset_import, dataset_read};
 use crate::store::SqlStore;
 
 #[async_trait]

@@ -32,9 +32,8 @@ use windrow_model::store::*;
 use windrow_model::why::RunDiagnosis;
 use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
-use crate::backend::failure;
 use crate::backend::sqlite::{self, FailureScope, Readers, Writer};
-use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool};
+use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool, failure};
 use crate::meters::Meters;
 use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};

@@ -5,10 +5,7 @@ use windrow_model::hook::*;
 use windrow_model::store::Result;
 use windrow_model::{HookId, Time};
 
-use crate::sql::admin::deliveries;
-use crate::sql::admin::fan_out;
-use crate::sql::admin::hooks;
-use crate::sql::admin::settle;
+use crate::sql::admin::{deliveries, fan_out, hooks, settle};
 use crate::store::SqlStore;
 
 #[async_trait]

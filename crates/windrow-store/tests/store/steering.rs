@@ -1,11 +1,10 @@
 //! User decisions about a run: its budget, its items, its schedule, and the reuse of its results.
 
-use windrow_model::ErrorClass;
 use windrow_model::record::{RunLimits, Schedule};
 use windrow_model::state::{ItemState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::step::{Score, StepIntent, Usage, Verdict};
 use windrow_model::store::*;
-use windrow_model::{Json, RunId, Ticket};
+use windrow_model::{ErrorClass, Json, RunId, Ticket};
 
 use crate::fixture::*;
 

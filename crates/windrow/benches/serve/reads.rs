@@ -1,8 +1,7 @@
 //! Mixed reads while a run archives: jobs, runs, items, one item with its steps, logs, stats, health.
 
-use crate::Figures;
-use crate::load;
 use crate::server::Server;
+use crate::{Figures, load};
 
 const FINISHED: usize = 20_000;
 /// More items than can be archived during the measurement.

@@ -8,9 +8,8 @@ use windrow_model::{RunId, cron};
 use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume};
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
 
-use crate::app::App;
 use crate::app::audit::Change;
-use crate::app::lookup;
+use crate::app::{App, lookup};
 use crate::error::{Code, Error, Exit, Result};
 
 /// Items deleted per transaction, so that others get their turn in between.

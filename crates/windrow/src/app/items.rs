@@ -13,10 +13,9 @@ use windrow_model::store::NewItem;
 use windrow_model::{ItemId, JobId};
 use windrow_wire::{Fed, ItemDetailView, ItemList, ListedItem};
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::lookup;
+use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
 /// Items scanned for one page in the order of the items; a few hundred milliseconds.

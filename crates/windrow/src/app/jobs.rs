@@ -8,9 +8,8 @@ use windrow_wire::{
     JobDetail, JobList, JobRow, LogLine, LogList, RunDetail, RunList, ScheduleList, ScheduledJob, Worker, WorkerList,
 };
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::lookup;
+use crate::app::{App, lookup};
 use crate::error::Result;
 
 pub async fn list(app: &App, actor: &Actor, filter: JobFilter) -> Result<JobList> {

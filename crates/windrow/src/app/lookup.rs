@@ -6,8 +6,7 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::dataset::{Dataset, DatasetVersion};
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::{JobFilter, StoreError};
-use windrow_model::suggest;
-use windrow_model::{ItemId, JobId, RunId};
+use windrow_model::{ItemId, JobId, RunId, suggest};
 
 use crate::app::App;
 use crate::app::actor::Actor;

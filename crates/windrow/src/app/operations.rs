@@ -3,19 +3,16 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use windrow_jobfile::Environment;
-use windrow_jobfile::LoadedJob;
 use windrow_jobfile::job_file::Depth;
+use windrow_jobfile::{Environment, LoadedJob};
 use windrow_model::ItemId;
 use windrow_model::rollout::Rollout;
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
 use windrow_wire::{Plan, PlannedTarget, TargetList};
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::lookup;
-use crate::app::submit;
+use crate::app::{App, lookup, submit};
 use crate::error::{Code, Error, Result};
 
 /// Targets that are read with all their steps at once.

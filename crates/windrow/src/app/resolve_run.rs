@@ -11,10 +11,8 @@ use windrow_model::{JobId, RunId, SessionId};
 use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
 
-use crate::app::App;
 use crate::app::audit::Change;
-use crate::app::control;
-use crate::app::submit;
+use crate::app::{App, control, submit};
 use crate::error::{Code, Error, Result};
 use crate::text;
 

@@ -10,10 +10,8 @@ use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{Extent, ItemFilter};
 use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult};
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::ingest;
-use crate::app::lookup;
+use crate::app::{App, ingest, lookup};
 use crate::error::{Code, Error, Exit, Result};
 
 /// Rows listed that flipped either way.

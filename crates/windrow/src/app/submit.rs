@@ -1,6 +1,5 @@
 //! Starting runs: from a job file, from the definition a job already has, or of the items that failed.
 
-use crate::app::kinds;
 use windrow_engine::{Request, scheduled_request, submit as submit_request};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::diagnostics::Excerpt;
@@ -12,10 +11,9 @@ use windrow_model::{ErrorClass, ItemId, JobId, RunId, Time};
 use windrow_wire::request::{Check, CloneRequest, Rescore, Retry, Rollback, Rows};
 use windrow_wire::{InOrder, Submitted};
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::lookup;
+use crate::app::{App, kinds, lookup};
 use crate::error::{Code, Error, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";

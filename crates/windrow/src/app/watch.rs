@@ -13,11 +13,8 @@ use windrow_model::{Json, Time};
 use windrow_wire::AlertView;
 
 use crate::app::App;
-use crate::node::observe::Exposition;
-use crate::node::observe::Reading;
-use crate::node::observe::Thresholds;
 use crate::node::observe::alert::{Change, Machine, Pace, signals};
-use crate::node::observe::gauges;
+use crate::node::observe::{Exposition, Reading, Thresholds, gauges};
 use crate::node::recent::Recent;
 
 /// Cleared alerts that are kept.

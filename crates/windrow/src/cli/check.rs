@@ -7,9 +7,8 @@ use windrow_wire::request::Check;
 
 use crate::app::App;
 use crate::cli::Context;
-use crate::cli::run::job_text;
-use crate::cli::run::local;
 use crate::cli::run::upload::Local;
+use crate::cli::run::{job_text, local};
 use crate::cli::view::output::{self, Show};
 use crate::client::remote::Remote;
 use crate::error::{Exit, Result};

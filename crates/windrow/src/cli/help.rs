@@ -2,9 +2,8 @@
 
 use clap::{Command, CommandFactory};
 
-use crate::cli::Cli;
-use crate::cli::examples;
 use crate::cli::view::output;
+use crate::cli::{Cli, examples};
 use crate::error::{Error, Exit, Result};
 use crate::node::config;
 use crate::text::style;

@@ -24,14 +24,14 @@ mod worker;
 
 use clap::{Parser, Subcommand};
 
-pub use started::Started;
-
 use crate::app::App;
 use crate::client::api::Api;
 use crate::client::remote::{Remote, ServerArgs};
 use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text::style::Color;
+
+pub use started::Started;
 
 /// Number of lowest scores shown by default.
 const WORST: usize = 5;

@@ -2,8 +2,7 @@
 
 use clap::{Arg, Command};
 
-use crate::cli::examples;
-use crate::cli::help;
+use crate::cli::{examples, help};
 
 const HEAD: &str = "# Command line
 

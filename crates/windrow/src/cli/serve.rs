@@ -15,23 +15,18 @@ use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
 use windrow_model::time::DAY_MS;
 
-use crate::app::control;
 use crate::app::watch::Watch;
-use crate::app::webhooks;
-use crate::app::{App, Load};
+use crate::app::{App, Load, control, webhooks};
 use crate::cli::run::execute::Signals;
 use crate::cli::serve_access::{Access, forget_old_audit};
 use crate::cli::view::output;
 use crate::error::{Error, Exit, Result};
 use crate::http;
-use crate::http::Peer;
-use crate::http::Server;
 use crate::http::middleware::rate_limit::{Rate, RateLimit};
+use crate::http::{Peer, Server};
 use crate::node::listen::{PlainListener, TlsListener};
-use crate::node::observe::Exposition;
-use crate::node::observe::Thresholds;
 use crate::node::observe::otlp::TraceArgs;
-use crate::node::observe::thresholds;
+use crate::node::observe::{Exposition, Thresholds, thresholds};
 use crate::node::options::GlobalOptions;
 use crate::text::{self, style};
 

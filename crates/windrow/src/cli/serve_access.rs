@@ -12,13 +12,11 @@ use windrow_model::time::DAY_MS;
 use windrow_model::{Clock, Time};
 use windrow_wire::request::NewKey;
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::keys;
+use crate::app::{App, keys};
 use crate::cli::view::output;
 use crate::error::{Error, Exit, Result};
-use crate::http::AuthConfig;
-use crate::http::Keyring;
+use crate::http::{AuthConfig, Keyring};
 use crate::node::listen::Certificate;
 use crate::node::options::GlobalOptions;
 

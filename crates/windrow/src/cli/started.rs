@@ -4,9 +4,7 @@ use std::ffi::OsString;
 
 use clap::FromArgMatches;
 
-use super::Cli;
-use super::Command;
-use super::help;
+use super::{Cli, Command, help};
 use crate::error::{Error, Result};
 use crate::node::config::{self, ConfigFile};
 use crate::node::observe::LogFormat;

@@ -16,9 +16,9 @@ use windrow_wire::grpc::v1::scheduler_server::SchedulerServer;
 use windrow_wire::grpc::v1::worker_server::WorkerServer;
 use windrow_wire::grpc::{DESCRIPTORS, MAX_MESSAGE};
 
-pub use translate::translate;
-
 use crate::app::{App, Running};
+
+pub use translate::translate;
 
 /// An unknown service falls through to HTTP, whose 404 becomes UNIMPLEMENTED.
 pub fn router<S: Clone + Send + Sync + 'static>(app: &App, running: &Arc<Running>) -> Router<S> {

@@ -1,6 +1,7 @@
 //! The HTTP API: one file per resource. Handlers read a request, call the use case in `app`, and answer with the
 //! shapes of `windrow-wire`; they decide nothing about jobs.
 
+mod auth;
 pub mod error;
 mod extract;
 mod live;
@@ -9,6 +10,7 @@ mod openapi;
 pub mod routes;
 mod server;
 mod streamed;
+mod tail;
 
 use std::sync::Arc;
 
@@ -21,15 +23,13 @@ use tower_http::compression::CompressionLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-pub use middleware::auth_config::AuthConfig;
-pub use middleware::keyring::Keyring;
-pub use middleware::peer::Peer;
-use middleware::rate_limit::RateLimit;
-
-pub use server::Server;
-
 use crate::grpc;
 use crate::node::observe;
+use middleware::rate_limit::RateLimit;
+
+pub use auth::{AuthConfig, Keyring};
+pub use middleware::peer::Peer;
+pub use server::Server;
 
 /// The largest body; rows can be sent in several requests.
 const MAX_BODY: usize = 16 << 20;

@@ -11,9 +11,9 @@ use windrow_model::{KeyId, Time};
 use crate::app::watch::Watch;
 use crate::app::{App, Running};
 use crate::error::{Code, Result};
+use crate::http::auth::AuthConfig;
 use crate::http::error::ApiError;
-use crate::http::live::Tail;
-use crate::http::middleware::auth_config::AuthConfig;
+use crate::http::tail::Tail;
 
 /// Concurrent requests that read or write much; reads of a row or a page need no permit.
 const HEAVY_REQUESTS: usize = 4;

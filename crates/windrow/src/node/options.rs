@@ -2,16 +2,13 @@
 
 use std::path::PathBuf;
 
-use windrow_jobfile::Environment;
-use windrow_jobfile::forbidden;
-use windrow_jobfile::prices;
+use windrow_jobfile::{Environment, forbidden, prices};
 use windrow_model::store::Quota;
 
 use crate::error::{Error, Result};
-use crate::node::config;
-use crate::node::data_dir;
 use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
+use crate::node::{config, data_dir};
 
 /// Options of every command.
 #[derive(Debug, Clone, clap::Args)]

@@ -5,10 +5,9 @@ use serde_json::json;
 
 use crate::browser::Browser;
 use crate::client::Served;
-use crate::encrypted;
 use crate::endpoint::Endpoint;
 use crate::place::Place;
-use crate::services;
+use crate::{encrypted, services};
 
 const URL: &str = "WINDROW_DATABASE_URL";
 const HTML: &str = "Accept: text/html,application/xhtml+xml,*/*;q=0.8";

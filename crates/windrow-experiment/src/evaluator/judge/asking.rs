@@ -6,18 +6,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::job_file::Section;
 use windrow_model::workload::Halt;
 use windrow_model::{ErrorClass, Failure};
 
 use super::super::{Calls, ComponentContext, Evaluation, quote};
 use super::form::{Form, Ruling};
-use crate::definition::component::{self, Checked, Config, LoadContext};
+use crate::definition::component::{self, Checked, Component, Config, LoadContext};
 use crate::definition::message::{Message, Role};
-use crate::definition::spec::Component;
 use crate::target::{self, Answer, Target, read_model};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::job_file::Section;
 
 const MODEL: &str = "model";
 /// The target whose endpoints know `response_format`.

@@ -12,7 +12,8 @@ use minijinja::context;
 use minijinja::value::merge_maps;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::template::Template;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
@@ -23,8 +24,6 @@ use super::{
 use crate::definition::component::{self, Config};
 use asking::{Asking, WithModel};
 pub use form::Form;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::template::Template;
 
 pub const DOC: Doc = Doc {
     passes: "gets a good score from a model, by a rubric",

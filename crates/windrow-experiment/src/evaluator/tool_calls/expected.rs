@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use windrow_jobfile::template::Template;
 
 use super::called::Called;
-use windrow_jobfile::template::Template;
 
 /// One expected call.
 #[derive(Debug, Clone, Serialize, Deserialize)]

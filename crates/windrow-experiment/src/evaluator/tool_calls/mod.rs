@@ -7,7 +7,7 @@ mod matching;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-
+use windrow_jobfile::environment::Environment;
 use windrow_model::Failure;
 use windrow_model::workload::Halt;
 
@@ -16,7 +16,6 @@ use crate::definition::component::{self, Config};
 use called::Called;
 use expected::{Expectation, Wanted};
 use matching::matched;
-use windrow_jobfile::environment::Environment;
 
 pub const DOC: Doc = Doc {
     passes: "calls the expected tools with the expected arguments",

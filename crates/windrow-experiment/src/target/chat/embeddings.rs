@@ -15,7 +15,7 @@ use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
 use super::{Credentials, wrong};
 use crate::context::{ComponentContext, Rehearsal};
-use crate::definition::spec::Component;
+use crate::definition::component::Component;
 use crate::target::account::Account;
 use crate::target::thaw;
 use windrow_jobfile::http_client::failure::Unusable;

@@ -3,6 +3,7 @@
 mod dialect;
 mod embeddings;
 mod provider;
+mod provider_settings;
 mod settings;
 
 use std::sync::Arc;

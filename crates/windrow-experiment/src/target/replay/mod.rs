@@ -15,8 +15,8 @@ use windrow_model::step::{ContentKey, Usage};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::{Answer, Collected, ComponentContext, Later, Question, Target, build, thaw};
+use crate::definition::component::Component;
 use crate::definition::component::{Checked, LoadContext};
-use crate::definition::spec::Component;
 use crate::target::chosen;
 use tape::{Line, Tape};
 use windrow_jobfile::diagnostics::Problems;

@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use reqwest::{Client as Http, Url};
 use serde::de::DeserializeOwned;
-use windrow_model::{ErrorClass, Failure};
-
 use windrow_jobfile::http_client::{self, Secret, failure};
 use windrow_jobfile::spec::invalid_request;
+use windrow_model::{ErrorClass, Failure};
 
 const TIMEOUT: Duration = Duration::from_secs(300);
 

@@ -3,12 +3,12 @@
 
 use serde::Deserialize;
 use serde_json::json;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
 use super::client::{Client, literal};
 use crate::record::Rejected;
-use windrow_jobfile::spec::invalid_request;
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS _windrow_ledger (scope String, version Int64, key String, cause String, actor String, \

@@ -12,17 +12,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
 use self::client::Client;
 use self::table::Table;
 use super::{Batch, Committed, Destination, DestinationKind};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "clickhouse", read, build };
 

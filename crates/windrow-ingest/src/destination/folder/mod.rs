@@ -11,16 +11,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{ErrorClass, Failure};
 
 use self::ledger::Ledger;
 use self::write::Shape;
 use super::{Batch, Committed, Destination, DestinationKind};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::spec::invalid_request;
 
 pub const JSONL: DestinationKind =
     DestinationKind { name: "jsonl", read, build: |config, _: &Environment| build(config, Shape::JsonLines) };

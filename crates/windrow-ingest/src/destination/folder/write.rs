@@ -3,10 +3,10 @@
 use std::io::{self, BufWriter, Write};
 
 use serde_json::json;
-
-use crate::record::{Record, Rejected};
 use windrow_jobfile::dataset::Profile;
 use windrow_jobfile::dataset::write::parquet_of;
+
+use crate::record::{Record, Rejected};
 
 #[derive(Debug, Clone, Copy)]
 pub enum Shape {

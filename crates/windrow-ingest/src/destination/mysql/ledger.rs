@@ -4,11 +4,11 @@ use std::borrow::Cow;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Transaction};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
 use crate::record::Rejected;
-use windrow_jobfile::spec::invalid_request;
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS _windrow_ledger (

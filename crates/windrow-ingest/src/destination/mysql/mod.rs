@@ -10,6 +10,12 @@ use std::sync::Arc;
 use mysql::{Conn, TxOpts};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::http_client::Secret;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
@@ -17,12 +23,6 @@ use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind, Written};
 use crate::sql::mysql::{connect, failure, is_url};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::http_client::Secret;
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "mysql", read, build };
 

@@ -1,13 +1,13 @@
 //! The ledger and the dead letters, in tables of their own beside the data.
 
 use postgres::{Client, Error, Row, Transaction};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
 use super::table::quoted;
 use crate::record::Rejected;
 use crate::sql::postgres::failure;
-use windrow_jobfile::spec::invalid_request;
 
 /// Two that start at the same time must not both create what neither has found.
 const LOCK: i64 = 0x77696e_64726f77;

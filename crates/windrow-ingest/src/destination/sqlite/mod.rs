@@ -10,16 +10,16 @@ use std::sync::Arc;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::environment::Environment;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{ErrorClass, Failure};
 
 use self::table::Table;
 use super::blocking::{Blocking, Database};
 use super::{Batch, Committed, Destination, DestinationKind};
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::environment::Environment;
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: DestinationKind = DestinationKind { name: "sqlite", read, build };
 

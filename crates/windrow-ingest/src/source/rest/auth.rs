@@ -8,12 +8,12 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, Header
 use reqwest::{Client, Url};
 use serde::Deserialize;
 use tokio::sync::Mutex;
-use windrow_model::{ErrorClass, Failure};
-
-use super::config::{Auth, OAuth2};
 use windrow_jobfile::http_client::{self, failure};
 use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::spec::invalid_request;
+use windrow_model::{ErrorClass, Failure};
+
+use super::config::{Auth, OAuth2};
 
 /// A token is given up this long before it ends.
 const MARGIN: Duration = Duration::from_secs(30);

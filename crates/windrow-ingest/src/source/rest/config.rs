@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use windrow_model::limit::Limits;
-
-use crate::source::path::Path;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::http_client::web_url;
 use windrow_jobfile::job_file::{Base, Section};
 use windrow_jobfile::templated::Templated;
+use windrow_model::limit::Limits;
+
+use crate::source::path::Path;
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

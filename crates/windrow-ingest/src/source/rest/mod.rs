@@ -14,6 +14,10 @@ use async_trait::async_trait;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Method, Url};
 use serde_json::{Value, json};
+use windrow_jobfile::http_client::{self, Secret, failure, ms_since};
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
+use windrow_jobfile::templated::Templated;
 use windrow_model::ingest::{Checkpoint, Slice};
 use windrow_model::limit::{Demand, Limits, Permit, Response};
 use windrow_model::retry::{Decision, RetryPolicy, Tried};
@@ -27,10 +31,6 @@ use self::paging::{Paging, text_of};
 use super::path::Path;
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use windrow_jobfile::http_client::{self, Secret, failure, ms_since};
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::spec::invalid_request;
-use windrow_jobfile::templated::Templated;
 
 pub const KIND: SourceKind = SourceKind { name: "rest", read: config::read, build, provenance };
 

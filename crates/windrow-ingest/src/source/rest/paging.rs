@@ -4,11 +4,11 @@
 use reqwest::Url;
 use reqwest::header::{HeaderMap, LINK};
 use serde_json::Value;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::{ErrorClass, Failure};
 
 use super::config::{Pagination, rooted};
 use crate::source::path::Path;
-use windrow_jobfile::spec::invalid_request;
 
 pub enum Paging {
     Whole,

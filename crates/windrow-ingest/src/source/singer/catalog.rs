@@ -1,10 +1,10 @@
 //! The catalog: what a tap offers, and what of it is selected.
 
 use serde_json::{Value, json};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 
 use crate::source::process::Process;
-use windrow_jobfile::spec::invalid_request;
 
 /// Catalogs of large databases are long, but not endless.
 const MOST_BYTES: usize = 64 << 20;

@@ -13,6 +13,11 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::http_client::ms_since;
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 use windrow_model::ingest::{Checkpoint, Slice};
 use windrow_model::workload::{Halt, Journal};
@@ -21,11 +26,6 @@ use self::message::Message;
 use super::process::{Process, replayed};
 use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::http_client::ms_since;
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "singer", read, build, provenance };
 

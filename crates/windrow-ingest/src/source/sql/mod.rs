@@ -13,6 +13,11 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::diagnostics::Problems;
+use windrow_jobfile::http_client::{Secret, ms_since};
+use windrow_jobfile::job_file::{Base, Section};
+use windrow_jobfile::resolved_refs::ResolvedRefs;
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::{Checkpoint, Slice, Span};
 use windrow_model::workload::{Halt, Journal};
 use windrow_model::{ErrorClass, Failure};
@@ -22,11 +27,6 @@ use super::{Means, Page, Pages, Source, SourceKind};
 use crate::record::Table;
 use crate::sql;
 use crate::sql::place_of;
-use windrow_jobfile::diagnostics::Problems;
-use windrow_jobfile::http_client::{Secret, ms_since};
-use windrow_jobfile::job_file::{Base, Section};
-use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_jobfile::spec::invalid_request;
 
 pub const KIND: SourceKind = SourceKind { name: "sql", read, build, provenance };
 

@@ -4,12 +4,12 @@
 use postgres::Row;
 use postgres::types::{ToSql, Type};
 use serde_json::{Map, Number, Value};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::Failure;
 
 use super::Reader;
 use super::page::{Dialect, Question};
 use crate::sql::postgres::{Session, connect, failure};
-use windrow_jobfile::spec::invalid_request;
 
 pub struct Postgres {
     client: Session,

@@ -6,11 +6,11 @@ use base64::Engine;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 use serde_json::{Map, Number, Value};
+use windrow_jobfile::spec::invalid_request;
 use windrow_model::{ErrorClass, Failure};
 
 use super::Reader;
 use super::page::{Dialect, Question};
-use windrow_jobfile::spec::invalid_request;
 
 const BUSY: std::time::Duration = std::time::Duration::from_secs(30);
 

@@ -6,7 +6,6 @@ mod parquet;
 use std::io::{self, Write};
 
 use serde_json::Value;
-
 use windrow_model::Json;
 
 use super::Format;

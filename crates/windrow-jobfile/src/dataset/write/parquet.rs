@@ -12,7 +12,6 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 use serde_json::Value;
-
 use windrow_model::Json;
 
 use super::{Out, RowWriter};

@@ -2,14 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Dialect;
-use super::EVENT_STREAM;
-use super::Written;
-use super::model_of;
-use super::most;
-use super::text_of;
-use super::tool_of;
-use super::turns;
+use super::{Dialect, EVENT_STREAM, Written, model_of, most, text_of, tool_of, turns};
 use crate::model::asked::{Asked, Role, Turn};
 use crate::model::said::Said;
 use crate::model::stream::pieces;

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Dialect;
-use super::EVENT_STREAM;
-use super::Written;
-use super::most;
-use super::text_of;
-use super::tool_of;
+use super::{Dialect, EVENT_STREAM, Written, most, text_of, tool_of};
 use crate::model::asked::{Asked, Format, Role, Turn};
 use crate::model::said::Said;
 use crate::model::stream::pieces;

@@ -2,12 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Dialect;
-use super::Written;
-use super::function_tools;
-use super::model_of;
-use super::most;
-use super::turns;
+use super::{Dialect, Written, function_tools, model_of, most, turns};
 use crate::model::asked::{Asked, Format};
 use crate::model::said::Said;
 use crate::model::stream::pieces;

@@ -6,8 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Value, json};
 
-use super::errs;
-use super::section;
+use super::{errs, section};
 use crate::model::asked::{Asked, Format};
 use crate::model::fill::fill;
 use crate::model::said::Said;

@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::arithmetic;
-use super::capitals;
-use super::help_desk;
+use super::{arithmetic, capitals, help_desk};
 use crate::model::asked::{Asked, Format};
 use crate::model::fill::fill;
 use crate::model::said::Said;

@@ -6,9 +6,7 @@ use windrow_model::store::{Result, StoreError};
 use windrow_sql::mysql::Address as Server;
 
 use crate::backend::failure::StoreFailure;
-use crate::backend::mysql::Link;
-use crate::backend::mysql::link;
-use crate::backend::mysql::migrate;
+use crate::backend::mysql::{Link, link, migrate};
 use crate::backend::{self, Connection};
 
 /// `No such database`, in their words.

@@ -9,9 +9,8 @@ use lru::LruCache;
 use mysql::prelude::Queryable;
 use mysql::{Conn, Params, Statement, Value};
 
-use crate::backend::mysql::cells;
-use crate::backend::mysql::set;
 use crate::backend::mysql::set::Kind;
+use crate::backend::mysql::{cells, set};
 use crate::backend::{
     BindParam, Bound, Cell, Dialect, Error, ForRows, Lookup, Result, Row, Source, Translated, translate,
 };

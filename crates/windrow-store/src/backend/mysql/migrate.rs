@@ -4,9 +4,7 @@
 
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::Connection;
-use crate::backend::failure;
-use crate::backend::schema_version;
+use crate::backend::{Connection, failure, schema_version};
 
 const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
 

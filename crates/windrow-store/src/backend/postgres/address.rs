@@ -5,8 +5,7 @@ use windrow_model::store::{Result, StoreError};
 use windrow_sql::postgres::Address as Server;
 
 use crate::backend::failure::StoreFailure;
-use crate::backend::postgres::Link;
-use crate::backend::postgres::migrate;
+use crate::backend::postgres::{Link, migrate};
 use crate::backend::{self, Connection};
 
 #[derive(Clone)]

@@ -3,9 +3,7 @@
 
 use windrow_model::store::Result;
 
-use crate::backend::Connection;
-use crate::backend::failure;
-use crate::backend::schema_version;
+use crate::backend::{Connection, failure, schema_version};
 
 pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_tables.sql"),

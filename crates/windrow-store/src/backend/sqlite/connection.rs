@@ -13,7 +13,7 @@ use crate::backend::sqlite::migrate;
 
 /// How long another process may hold the file before we give up.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Measured with `examples/sqlite_walk.rs`: a tenth cheaper than 4096, and no dearer at a million items.
+/// Measured with the benchmark `walk`: a tenth cheaper than 4096, and no dearer at a million items.
 const PAGE_BYTES: i64 = 8192;
 const WRITER_CACHE_KIB: i64 = 64 * 1024;
 const READER_CACHE_KIB: i64 = 4 * 1024;

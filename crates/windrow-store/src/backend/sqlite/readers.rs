@@ -11,9 +11,8 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::{Semaphore, oneshot};
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::Connection;
-use crate::backend::failure;
 use crate::backend::sqlite::connection;
+use crate::backend::{Connection, failure};
 
 const READERS: usize = 4;
 /// How far a walk steps back: where the machine is busy it gets about a tenth of a core.

@@ -4,10 +4,8 @@ use windrow_model::access::{ApiKey, KeyDigest};
 use windrow_model::store::StoreError;
 use windrow_model::{KeyId, Time};
 
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, OptionalExtension, Row, params};
+use crate::backend::{self, Connection, NewRows, OptionalExtension, Row, Sql, params};
 use crate::sql::cells::Cells;
 
 const COLUMNS: &str = "id, name, role, workspace, digest, created_by, created_at, expires_at, revoked_at, used_at";

@@ -3,9 +3,7 @@
 use windrow_model::alert::Alert;
 use windrow_model::{AlertId, JobId, RunId, Time};
 
-use crate::backend::Sql;
-use crate::backend::failure;
-use crate::backend::{self, Connection, Params, params};
+use crate::backend::{self, Connection, Params, Sql, failure, params};
 use crate::sql::cells::Cells;
 
 const COLUMNS: &str =

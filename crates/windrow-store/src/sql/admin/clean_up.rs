@@ -7,12 +7,8 @@ use windrow_model::state::{JobState, RunState};
 use windrow_model::store::Retention;
 use windrow_model::{AttemptId, ItemId, JobId, Time};
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::Sql;
-use crate::backend::Text;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, params};
+use crate::backend::{self, Cell, Change, Connection, Lookup, Sql, Text, params};
 use crate::sql::lock;
 
 pub(crate) static DOOMED: Sql = Sql::new(|d| {

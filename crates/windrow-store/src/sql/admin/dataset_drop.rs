@@ -6,9 +6,8 @@ use std::collections::BTreeSet;
 use windrow_model::DatasetVersionId;
 use windrow_model::store::StoreError;
 
-use crate::backend::Change;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Change, Connection, OptionalExtension, params};
 
 pub(crate) const DROPPED: &str =
     "SELECT id, dataset_id FROM dataset_versions WHERE state = 'dropped' ORDER BY id LIMIT 1";

@@ -8,12 +8,9 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId, Json, Time};
 
-use crate::backend::Lookup;
-use crate::backend::NewRows;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, Connection, OptionalExtension, params};
-use crate::sql::admin::dataset_drop;
-use crate::sql::admin::dataset_read;
+use crate::backend::{Cell, Connection, Lookup, NewRows, OptionalExtension, params};
+use crate::sql::admin::{dataset_drop, dataset_read};
 
 pub(crate) const DRAFT_OF: &str = "SELECT id FROM dataset_versions WHERE dataset_id = ?1 AND state = 'draft'";
 pub(crate) static ROW_BY_KEY: Lookup = Lookup::new("id", "dataset_rows", "dataset_id = ?1 AND key = ?2", "");

@@ -7,10 +7,8 @@ use windrow_model::dataset::{Dataset, DatasetListing, DatasetRow, DatasetVersion
 use windrow_model::store::StoreError;
 use windrow_model::{DatasetId, DatasetVersionId};
 
-use crate::backend::Lookup;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Connection, Lookup, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 
 const DATASET: &str = "d.id, d.workspace, d.name, d.created_at";

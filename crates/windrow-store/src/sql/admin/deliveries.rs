@@ -4,10 +4,8 @@ use windrow_model::hook::{Delivery, DeliveryFilter, DeliveryState, Hook, HookSta
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, Json, Time};
 
-use crate::backend::Change;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, OptionalExtension, named_params, params};
+use crate::backend::{self, Cell, Change, Connection, OptionalExtension, Sql, named_params, params};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
 use crate::sql::lock;

@@ -7,10 +7,9 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::{Result, StoreError};
 use windrow_model::{RunId, Time};
 
-use crate::backend::failure;
 use crate::backend::sqlite::connection;
 use crate::backend::sqlite::migrate::MIGRATIONS;
-use crate::backend::{self, Connection};
+use crate::backend::{self, Connection, failure};
 use crate::sql::admin::secrets;
 use crate::sql::codes::guard;
 use crate::sql::verb::sessions;

@@ -5,10 +5,8 @@ use windrow_model::Time;
 use windrow_model::hook::{Announcement, Hook, HookState, MAX_PENDING, Message, gap, messages};
 use windrow_model::record::OutboxEvent;
 
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection};
+use crate::backend::{self, Cell, Connection, NewRows, Sql};
 use crate::sql::admin::hooks;
 use crate::sql::cells::Cells;
 use crate::sql::lock;

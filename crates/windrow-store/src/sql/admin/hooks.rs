@@ -4,9 +4,8 @@ use windrow_model::hook::{Hook, HookChange, HookState, NewHook};
 use windrow_model::store::StoreError;
 use windrow_model::{HookId, JobId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, OptionalExtension, params};
+use crate::backend::{self, Connection, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::table::journal;
 

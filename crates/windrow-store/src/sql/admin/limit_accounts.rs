@@ -8,11 +8,7 @@ use windrow_model::limit::account::Account;
 use windrow_model::limit::shared::{Answer, Ask};
 use windrow_model::{Json, SessionId, Time};
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::Sql;
-use crate::backend::failure;
-use crate::backend::{Cell, Connection, params};
+use crate::backend::{Cell, Change, Connection, Lookup, Sql, failure, params};
 use crate::sql::admin::limit_authority::{Authority, authority};
 use crate::sql::cells::Cells;
 use crate::sql::lock;

@@ -3,9 +3,7 @@
 
 use windrow_model::Time;
 
-use crate::backend::Sql;
-use crate::backend::failure;
-use crate::backend::{Connection, OptionalExtension, params};
+use crate::backend::{Connection, OptionalExtension, Sql, failure, params};
 use crate::sql::cells::Cells;
 
 const ONLY: i64 = 1;

@@ -3,12 +3,7 @@
 use windrow_model::secret::{Resealed, SealedSecret, SecretListing};
 use windrow_model::store::StoreError;
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::NewRows;
-use crate::backend::Sql;
-use crate::backend::failure;
-use crate::backend::{self, Cell, Connection, OptionalExtension, Row, params};
+use crate::backend::{self, Cell, Change, Connection, Lookup, NewRows, OptionalExtension, Row, Sql, failure, params};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 

@@ -5,8 +5,7 @@ use windrow_model::{HookId, Json, Time};
 
 use crate::backend::failure::Result;
 use crate::backend::{Connection, params};
-use crate::sql::admin::deliveries;
-use crate::sql::admin::hooks;
+use crate::sql::admin::{deliveries, hooks};
 
 /// Tries that are kept in the log; more than one sees without somebody who asks again and again.
 const MOST_TRIES: usize = 20;

@@ -4,24 +4,9 @@
 use windrow_model::store::OVERDUE_MS;
 use windrow_model::{AttemptId, ItemId, StepId};
 
-use crate::backend::Dialect;
-use crate::backend::ForRows;
-use crate::backend::NewRows;
-use crate::backend::Text;
-use crate::backend::{Cell, Connection, Result, Value};
-use crate::sql::table::attempts;
-use crate::sql::table::runs;
-use crate::sql::table::scores;
-use crate::sql::table::steps;
-use crate::sql::verb::archive;
-use crate::sql::verb::cancel;
-use crate::sql::verb::claim;
-use crate::sql::verb::ending;
-use crate::sql::verb::plan;
-use crate::sql::verb::reap;
-use crate::sql::verb::renew;
-use crate::sql::verb::sessions;
-use crate::sql::verb::unblock;
+use crate::backend::{Cell, Connection, Dialect, ForRows, NewRows, Result, Text, Value};
+use crate::sql::table::{attempts, runs, scores, steps};
+use crate::sql::verb::{archive, cancel, claim, ending, plan, reap, renew, sessions, unblock};
 
 const RUNS_OVER: i64 = 600;
 const ITEMS_OVER: i64 = 20;

@@ -6,8 +6,7 @@ use crate::services::{unique, url};
 use crate::sql::plans::hot::{self, Hot};
 use crate::sql::read::recount;
 use crate::sql::table::attempts;
-use crate::sql::verb::cancel;
-use crate::sql::verb::claim;
+use crate::sql::verb::{cancel, claim};
 
 const PG: Dialect = Dialect::Postgres;
 

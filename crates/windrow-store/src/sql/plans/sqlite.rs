@@ -4,41 +4,14 @@ use windrow_model::item_query::{Condition, ItemQuery, Sort};
 use windrow_model::state::{ItemState, RUN, RunState};
 use windrow_model::store::{ItemFilter, Selection};
 
-use crate::backend::Dialect;
-use crate::backend::Text;
 use crate::backend::sqlite::connection;
-use crate::sql::admin::alerts;
-use crate::sql::admin::audit;
-use crate::sql::admin::clean_up;
-use crate::sql::admin::dataset_drop;
-use crate::sql::admin::dataset_import;
-use crate::sql::admin::dataset_read;
-use crate::sql::admin::delete_job;
-use crate::sql::admin::deliveries;
-use crate::sql::admin::fan_out;
-use crate::sql::read::aggregates;
-use crate::sql::read::diagnose;
-use crate::sql::read::health;
-use crate::sql::read::item_search;
-use crate::sql::read::recount;
-use crate::sql::read::results;
-use crate::sql::table::items;
-use crate::sql::table::jobs;
-use crate::sql::table::journal;
-use crate::sql::table::scores;
-use crate::sql::table::shared;
-use crate::sql::table::steps;
-use crate::sql::verb::admit;
-use crate::sql::verb::archive;
-use crate::sql::verb::cancel;
-use crate::sql::verb::claim;
-use crate::sql::verb::plan;
-use crate::sql::verb::reap;
-use crate::sql::verb::requeue;
-use crate::sql::verb::schedules;
-use crate::sql::verb::sessions;
-use crate::sql::verb::submit;
-use crate::sql::verb::unblock;
+use crate::backend::{Dialect, Text};
+use crate::sql::admin::{
+    alerts, audit, clean_up, dataset_drop, dataset_import, dataset_read, delete_job, deliveries, fan_out,
+};
+use crate::sql::read::{aggregates, diagnose, health, item_search, recount, results};
+use crate::sql::table::{items, jobs, journal, scores, shared, steps};
+use crate::sql::verb::{admit, archive, cancel, claim, plan, reap, requeue, schedules, sessions, submit, unblock};
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
     let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();

@@ -7,10 +7,8 @@ use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::state::ItemState;
 use windrow_model::{ErrorClass, JobId, RunId};
 
-use crate::backend::Dialect;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{Connection, Row, params};
+use crate::backend::{Connection, Dialect, Row, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::table::runs;
 

@@ -7,9 +7,8 @@ use windrow_model::compare::{Comparison, Finding, Pairing, Side};
 use windrow_model::step::Verdict;
 use windrow_model::{ItemId, RunId};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::read::results::handed_in;

@@ -5,14 +5,12 @@ use windrow_model::state::AttemptState;
 use windrow_model::why::RunDiagnosis;
 use windrow_model::{RunId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{Connection, params};
+use crate::backend::{Connection, Sql, params};
 use crate::sql::codes::in_states;
 use crate::sql::read::stats;
 use crate::sql::table::runs;
-use crate::sql::verb::admit;
-use crate::sql::verb::waits;
+use crate::sql::verb::{admit, waits};
 
 pub(crate) static QUEUED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);

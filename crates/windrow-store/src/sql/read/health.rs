@@ -6,9 +6,8 @@ use windrow_model::priority::Priority;
 use windrow_model::state::{AttemptState, STEP, StepEvent};
 use windrow_model::{AttemptId, ItemId, JobId, RunId, StepId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Params, params};
+use crate::backend::{self, Connection, Params, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{guard, in_states};
 

@@ -8,9 +8,8 @@ use windrow_model::ItemId;
 use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, FoundItem, ItemPage, ItemQuery, Sort};
 
-use crate::backend::Dialect;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Value, params_from_iter};
+use crate::backend::{self, Connection, Dialect, Value, params_from_iter};
 use crate::sql::codes::code;
 use crate::sql::table::items::{self, not_good};
 use crate::sql::table::scores;

@@ -5,9 +5,8 @@ use windrow_model::counters::Counters;
 use windrow_model::state::{AttemptState, Outcome};
 use windrow_model::{ItemId, RunId};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{Connection, Row};
+use crate::backend::{Connection, Row, Sql};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::runs;

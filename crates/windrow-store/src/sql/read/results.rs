@@ -6,10 +6,8 @@ use windrow_model::state::{AttemptState, Outcome};
 use windrow_model::step::Verdict;
 use windrow_model::{AttemptId, ItemId, RunId};
 
-use crate::backend::Dialect;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Dialect, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::runs;

@@ -8,9 +8,8 @@ use windrow_model::aggregate::Stats;
 use windrow_model::state::{ItemState, Outcome};
 use windrow_model::store::Extent;
 
-use crate::backend::Dialect;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Value, params_from_iter};
+use crate::backend::{self, Connection, Dialect, Value, params_from_iter};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::read::recount::tries_of_item;

@@ -7,10 +7,8 @@ use windrow_model::record::Attempt;
 use windrow_model::state::{ATTEMPT, AttemptState, Outcome};
 use windrow_model::{AttemptId, ItemId, Lease, RunId, SessionId, Time};
 
-use crate::backend::Lookup;
-use crate::backend::NewRows;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, Row};
+use crate::backend::{self, Cell, Connection, Lookup, NewRows, Row};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 

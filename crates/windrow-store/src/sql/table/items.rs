@@ -5,15 +5,11 @@ use windrow_model::state::ItemState;
 use windrow_model::store::{ItemFilter, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, RunId};
 
-use crate::backend::Dialect;
-use crate::backend::Lookup;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, Row, params};
+use crate::backend::{self, Cell, Connection, Dialect, Lookup, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{attempts_per_item, code, in_states};
-use crate::sql::table::attempts;
-use crate::sql::table::scores;
-use crate::sql::table::steps;
+use crate::sql::table::{attempts, scores, steps};
 
 /// The condition of the index `items_not_good`, of items called `alias`. PostgreSQL has a generated column for it, so that
 /// the index does not depend on the state.

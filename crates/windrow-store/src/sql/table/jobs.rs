@@ -4,9 +4,8 @@ use windrow_model::record::{Job, Run, Schedule};
 use windrow_model::store::{JobFilter, StoreError};
 use windrow_model::{JobId, Json, RunId};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, OptionalExtension, named_params, params};
+use crate::backend::{self, Connection, OptionalExtension, Sql, named_params, params};
 use crate::sql::cells::Cells;
 use crate::sql::table::runs;
 

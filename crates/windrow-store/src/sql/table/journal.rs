@@ -9,10 +9,8 @@ use windrow_model::state::RunState;
 use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, params};
+use crate::backend::{self, Cell, Connection, NewRows, Sql, params};
 use crate::sql::cells::Cells;
 
 pub(crate) static OUTBOX: Sql = Sql::new(|d| {

@@ -11,11 +11,8 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
 use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, OptionalExtension, Row, named_params, params};
+use crate::backend::{self, Cell, Change, Connection, Lookup, OptionalExtension, Row, Sql, named_params, params};
 use crate::sql::cells::Cells;
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \

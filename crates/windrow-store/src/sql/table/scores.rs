@@ -5,12 +5,8 @@ use windrow_model::event::ScoreNote;
 use windrow_model::step::Score;
 use windrow_model::{AttemptId, ItemId};
 
-use crate::backend::Dialect;
-use crate::backend::Lookup;
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, Row, params};
+use crate::backend::{self, Cell, Connection, Dialect, Lookup, NewRows, Row, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::verb::report::Batch;

@@ -7,11 +7,8 @@ use windrow_model::state::StepState;
 use windrow_model::step::ContentKey;
 use windrow_model::{RunId, StepId};
 
-use crate::backend::Lookup;
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{Cell, Connection, OptionalExtension, params};
+use crate::backend::{Cell, Connection, Lookup, NewRows, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::table::steps;

@@ -7,13 +7,8 @@ use windrow_model::step::{StepIntent, StepResult, Usage};
 use windrow_model::store::StepWrite;
 use windrow_model::{AttemptId, Json, StepId};
 
-use crate::backend::Change;
-use crate::backend::Dialect;
-use crate::backend::Lookup;
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Connection, Row};
+use crate::backend::{self, Cell, Change, Connection, Dialect, Lookup, NewRows, Row, Sql};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::attempts::AttemptHead;

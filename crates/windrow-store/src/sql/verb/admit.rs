@@ -8,9 +8,8 @@ use windrow_model::state::{RUN, RunEvent, RunState};
 use windrow_model::store::{Admission, Held, Quota};
 use windrow_model::{RunId, SessionId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 use crate::sql::table::journal::{self, Note};

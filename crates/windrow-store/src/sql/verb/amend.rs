@@ -7,8 +7,7 @@ use windrow_model::{RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Connection, params};
-use crate::sql::table::journal;
-use crate::sql::table::runs;
+use crate::sql::table::{journal, runs};
 use crate::sql::verb::request_transition;
 
 pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String, now: Time) -> Result<Run> {

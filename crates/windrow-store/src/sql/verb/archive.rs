@@ -9,12 +9,8 @@ use windrow_model::step::Usage;
 use windrow_model::store::{Archived, NewLog, StoreError};
 use windrow_model::{AttemptId, ErrorClass, Ticket, Time};
 
-use crate::backend::Change;
-use crate::backend::Dialect;
-use crate::backend::Lookup;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, params};
+use crate::backend::{self, Cell, Change, Connection, Dialect, Lookup, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::journal::{self, Note};

@@ -6,13 +6,10 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, ITEM, ItemEvent,
 use windrow_model::step::Usage;
 use windrow_model::{AttemptId, RunId, Ticket, Time};
 
-use crate::backend::Change;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, params};
+use crate::backend::{self, Cell, Change, Connection, Sql, params};
 use crate::sql::codes::{code, goal, goal_code, in_states, keyed_guard};
-use crate::sql::table::journal;
-use crate::sql::table::runs;
+use crate::sql::table::{journal, runs};
 use crate::sql::verb::archive;
 
 /// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.

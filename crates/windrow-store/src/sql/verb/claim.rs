@@ -12,11 +12,8 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState};
 use windrow_model::store::{Claim, Claimed, OVERDUE_MS};
 use windrow_model::{AttemptId, Lease, RunId, Time};
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Change, Connection, Lookup, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{goal_code, guard, in_states, keyed_guard};
 use crate::sql::lock;

@@ -6,9 +6,8 @@ use windrow_model::state::{JOB, JobEvent, JobState, RUN, RunEvent};
 use windrow_model::store::{Closing, StoreError};
 use windrow_model::{Ticket, Time};
 
-use crate::backend::Change;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Connection, named_params, params};
+use crate::backend::{Change, Connection, named_params, params};
 use crate::sql::read::recount;
 use crate::sql::table::journal::{self, Note};
 use crate::sql::table::runs;

@@ -8,15 +8,12 @@ use windrow_model::state::{STEP, StepEvent, StepState};
 use windrow_model::store::{Ending, Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
-use crate::backend::ForRows;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, Connection};
+use crate::backend::{Cell, Connection, ForRows};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 use crate::sql::table::attempts::AttemptHead;
-use crate::sql::table::scores;
-use crate::sql::table::shared;
-use crate::sql::table::steps;
+use crate::sql::table::{scores, shared, steps};
 use crate::sql::verb::ending;
 
 pub(crate) type StepRow<'a> = [Cell<'a>; 19];

@@ -9,10 +9,8 @@ use windrow_model::step::{Score, Usage};
 use windrow_model::store::{Ending, NewLog};
 use windrow_model::{ErrorClass, Failure, Time};
 
-use crate::backend::Change;
-use crate::backend::Dialect;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, Connection, params};
+use crate::backend::{Cell, Change, Connection, Dialect, params};
 use crate::sql::codes::{code, goal_code, keyed_guard};
 use crate::sql::table::attempts::{self, AttemptHead, Tries};
 use crate::sql::table::journal::{self, Note};

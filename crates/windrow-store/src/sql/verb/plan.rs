@@ -8,14 +8,11 @@ use windrow_model::step::ContentKey;
 use windrow_model::store::{NewItem, PlanPage, Planned, StoreError};
 use windrow_model::{ItemId, RunId, Time};
 
-use crate::backend::Lookup;
-use crate::backend::NewRows;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Lookup, NewRows, params};
 use crate::sql::codes::code;
 use crate::sql::lock;
-use crate::sql::table::journal;
-use crate::sql::table::runs;
+use crate::sql::table::{journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
 use crate::sql::verb::requeue::Requeued;
 

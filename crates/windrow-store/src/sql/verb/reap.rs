@@ -5,9 +5,8 @@ use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::{OVERDUE_MS, Reaped, StoreError};
 use windrow_model::{AttemptId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Sql, params};
 use crate::sql::codes::guard;
 use crate::sql::lock;
 use crate::sql::table::attempts;

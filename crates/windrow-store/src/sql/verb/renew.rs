@@ -6,12 +6,10 @@ use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::Renewal;
 use windrow_model::{Lease, RunId, Time};
 
-use crate::backend::Change;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, Connection};
+use crate::backend::{Cell, Change, Connection};
 use crate::sql::codes::keyed_guard;
-use crate::sql::table::attempts;
-use crate::sql::table::runs;
+use crate::sql::table::{attempts, runs};
 
 pub(crate) static EXTEND: Change = Change::written("attempts", |d| {
     let guard = keyed_guard(d, &ATTEMPT, AttemptEvent::Renew);

@@ -17,12 +17,9 @@ use crate::backend::failure::Result;
 use crate::sql::cells::Cells;
 use crate::sql::codes::goal;
 use crate::sql::table::attempts::{self, AttemptHead};
-use crate::sql::table::journal;
-use crate::sql::table::runs;
-use crate::sql::table::steps;
+use crate::sql::table::{journal, runs, steps};
 use crate::sql::verb::deferred::Deferred;
-use crate::sql::verb::ending;
-use crate::sql::verb::request_transition;
+use crate::sql::verb::{ending, request_transition};
 
 /// What a batch of reports learns of its runs and does to them, written once at the end.
 pub(crate) struct Batch<'tx> {

@@ -8,8 +8,7 @@ use windrow_model::{RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{Connection, params};
-use crate::sql::table::journal;
-use crate::sql::table::runs;
+use crate::sql::table::{journal, runs};
 
 pub(crate) fn request_transition(
     tx: &Connection,

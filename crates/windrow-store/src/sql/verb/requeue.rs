@@ -13,16 +13,13 @@ use windrow_model::step::{ContentKey, Verdict};
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, Json, Ticket, Time};
 
-use crate::backend::Change;
-use crate::backend::Dialect;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, params};
+use crate::backend::{self, Cell, Change, Connection, Dialect, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, in_states};
 use crate::sql::table::attempts::{self, AttemptHead, NextTry, Tries};
 use crate::sql::table::items::{is_not_good, not_good};
-use crate::sql::table::journal;
-use crate::sql::table::runs;
+use crate::sql::table::{journal, runs};
 
 /// An item the job has, as far as taking it on again needs it.
 #[derive(Clone, Copy)]

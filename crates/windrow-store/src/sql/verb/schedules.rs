@@ -5,12 +5,10 @@ use windrow_model::state::JobState;
 use windrow_model::store::NewLog;
 use windrow_model::{JobId, Time};
 
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, params};
+use crate::backend::{self, Connection, Sql, params};
 use crate::sql::cells::Cells;
-use crate::sql::table::jobs;
-use crate::sql::table::journal;
+use crate::sql::table::{jobs, journal};
 
 pub(crate) static DUE: Sql = Sql::new(|_| {
     format!(

@@ -6,11 +6,8 @@ use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::{Beat, Scope, StoreError};
 use windrow_model::{Json, RunId, SessionId, Ticket, Time};
 
-use crate::backend::Change;
-use crate::backend::NewRows;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, OptionalExtension, params};
+use crate::backend::{self, Cell, Change, Connection, NewRows, OptionalExtension, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{guard, keyed_guard};
 use crate::sql::lock;

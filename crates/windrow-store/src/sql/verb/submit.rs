@@ -1,18 +1,15 @@
 //! Submit: job, frozen definition and run in one go. A job that is live refuses a second run; an
 //! idempotency key seen before gets its first answer again.
 
-use windrow_model::event;
 use windrow_model::record::{Job, LogLevel};
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::store::{NewLog, StoreError, Submission, Submitted};
-use windrow_model::{JobId, Json, RunId, Time};
+use windrow_model::{JobId, Json, RunId, Time, event};
 
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, OptionalExtension, named_params, params};
+use crate::backend::{self, Connection, OptionalExtension, Sql, named_params, params};
 use crate::sql::lock;
-use crate::sql::table::jobs;
-use crate::sql::table::journal;
+use crate::sql::table::{jobs, journal};
 
 pub(crate) const SUBMITTED_BEFORE: &str = "SELECT job_id, id FROM runs WHERE workspace = ?1 AND idempotency_key = ?2";
 

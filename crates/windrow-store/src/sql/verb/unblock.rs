@@ -3,11 +3,8 @@
 
 use windrow_model::state::{ATTEMPT, AttemptEvent};
 
-use crate::backend::Change;
-use crate::backend::Lookup;
-use crate::backend::Sql;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Cell, Connection, OptionalExtension, params};
+use crate::backend::{Cell, Change, Connection, Lookup, OptionalExtension, Sql, params};
 use crate::sql::codes::{goal_code, guard, keyed_guard};
 
 pub(crate) static FIRST_BLOCKED: Sql = Sql::new(|_| {

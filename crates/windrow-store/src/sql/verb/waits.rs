@@ -4,9 +4,8 @@
 use windrow_model::limit::Wait;
 use windrow_model::{Json, RunId, SessionId, Time};
 
-use crate::backend::NewRows;
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection};
+use crate::backend::{self, Cell, Connection, NewRows};
 use crate::sql::cells::Cells;
 use crate::sql::verb::sessions;
 

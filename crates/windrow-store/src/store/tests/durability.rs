@@ -1,15 +1,10 @@
 use rusqlite::Connection;
 use windrow_model::state::{ItemState, RunState};
-use windrow_model::store::Closing;
-use windrow_model::store::{ItemFilter, Queue, Reads, Receipt, StoreError};
+use windrow_model::store::{Closing, ItemFilter, Queue, Reads, Receipt, StoreError};
 
 use crate::backend::sqlite::migrate::MIGRATIONS;
 use crate::store::SqlStore as SqliteStore;
-use crate::store::tests::NOW;
-use crate::store::tests::SESSION;
-use crate::store::tests::claimed;
-use crate::store::tests::hand_in;
-use crate::store::tests::submission;
+use crate::store::tests::{NOW, SESSION, claimed, hand_in, submission};
 
 #[tokio::test]
 async fn reopening_the_file_finds_everything_that_was_answered() {

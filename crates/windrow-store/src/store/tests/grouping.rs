@@ -3,14 +3,9 @@ use std::sync::Arc;
 use windrow_model::store::{Queue, Reads, Receipt, StoreError, Submission};
 use windrow_model::{RunId, Ticket};
 
-use crate::backend::Connection;
-use crate::backend::failure;
+use crate::backend::{Connection, failure};
 use crate::store::SqlStore as SqliteStore;
-use crate::store::tests::NOW;
-use crate::store::tests::begin;
-use crate::store::tests::claimed;
-use crate::store::tests::hand_in;
-use crate::store::tests::submission;
+use crate::store::tests::{NOW, begin, claimed, hand_in, submission};
 
 /// Keeps the writer busy until dropped, so that whatever is sent meanwhile ends in one group.
 async fn hold_writer(store: &Arc<SqliteStore>) -> std::sync::mpsc::Sender<()> {

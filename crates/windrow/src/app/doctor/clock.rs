@@ -3,8 +3,7 @@
 use windrow_jobfile::prices::DATED;
 use windrow_model::Time;
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 
 const NAME: &str = "clock";
 /// Clocks of several machines are never quite the same.

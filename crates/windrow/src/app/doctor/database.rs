@@ -3,8 +3,7 @@
 use windrow_model::Time;
 use windrow_store::sqlite::{Examination, examine as look_at};
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 use crate::node::data_dir::DataDir;
 
 const NAME: &str = "database";

@@ -2,8 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 
 const NAME: &str = "master key";
 

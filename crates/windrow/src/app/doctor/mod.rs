@@ -18,13 +18,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use windrow_model::Time;
 
-pub use check::{Check, Grade};
-
 use crate::app::App;
 use crate::error::Error;
 use crate::node::config;
 use crate::node::data_dir::DataDir;
 use crate::node::options::GlobalOptions;
+
+pub use check::{Check, Grade};
 
 /// What the checks read.
 pub struct Patient<'a> {

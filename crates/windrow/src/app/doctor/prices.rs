@@ -3,8 +3,7 @@
 use windrow_jobfile::Environment;
 use windrow_jobfile::prices::{DATED, PriceList, Prices};
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 
 const NAME: &str = "prices";
 const MONTHS: i64 = 12;

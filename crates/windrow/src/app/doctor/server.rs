@@ -6,8 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 
 const NAME: &str = "server";
 const PATIENCE: Duration = Duration::from_secs(2);

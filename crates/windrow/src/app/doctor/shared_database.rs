@@ -3,11 +3,7 @@
 use windrow_model::Time;
 
 use crate::app::App;
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
-use crate::app::doctor::clock;
-use crate::app::doctor::inside_of;
-use crate::app::doctor::master_key;
+use crate::app::doctor::{Check, Patient, clock, inside_of, master_key};
 
 const NAME: &str = "database";
 /// A node beats every few seconds.

@@ -3,8 +3,7 @@
 use windrow_model::state::RunState;
 use windrow_store::sqlite::Examination;
 
-use crate::app::doctor::Check;
-use crate::app::doctor::Patient;
+use crate::app::doctor::{Check, Patient};
 use crate::node::data_dir::DataDir;
 use crate::node::session_lock;
 

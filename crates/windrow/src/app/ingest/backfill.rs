@@ -11,10 +11,8 @@ use windrow_model::store::{ItemFilter, Selection};
 use windrow_wire::Submitted;
 use windrow_wire::request::Backfill;
 
-use crate::app::App;
 use crate::app::audit::Change;
-use crate::app::lookup;
-use crate::app::submit;
+use crate::app::{App, lookup, submit};
 use crate::error::{Code, Error, Result};
 
 const PAGE: usize = 500;

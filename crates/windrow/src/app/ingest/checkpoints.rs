@@ -6,12 +6,10 @@ use windrow_model::record::{Job, Run};
 use windrow_wire::request::{EditCheckpoint, RestoreCheckpoint};
 use windrow_wire::{CheckpointList, CheckpointView};
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::ingest::ALL;
-use crate::app::ingest::check;
-use crate::app::lookup;
+use crate::app::ingest::{ALL, check};
+use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
 pub async fn checkpoints(

@@ -10,9 +10,8 @@ use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::lookup;
+use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;

@@ -14,9 +14,7 @@ use windrow_model::state::Outcome;
 use windrow_model::step::{Score, Verdict};
 
 use crate::app::App;
-use crate::app::report::Out;
-use crate::app::report::Result;
-use crate::app::report::put;
+use crate::app::report::{Out, Result, put};
 use crate::app::results::Assessment;
 
 const PAGE: usize = 1000;

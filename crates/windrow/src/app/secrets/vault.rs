@@ -11,8 +11,7 @@ use windrow_model::store::StoreError;
 
 use crate::app::secrets::seal::{self, Owner};
 use crate::error::{Code, Error, Result};
-use crate::node::master_key::KeySource;
-use crate::node::master_key::MasterKey;
+use crate::node::master_key::{KeySource, MasterKey};
 
 #[derive(Clone)]
 pub struct Vault {

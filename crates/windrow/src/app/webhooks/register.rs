@@ -7,11 +7,10 @@ use windrow_model::hook::{Hook, HookChange, NewHook, Topics, known_topics};
 use windrow_model::store::StoreError;
 use windrow_wire::{NewWebhook, RotateSecret, Webhook, WebhookList, WebhookSecret};
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::lookup;
 use crate::app::webhooks::secret;
+use crate::app::{App, lookup};
 use crate::error::{Error, Result};
 
 const BATCH: usize = 100;

@@ -8,8 +8,7 @@ use windrow_model::hook::{Answer, Hook, Try};
 
 use crate::app::App;
 use crate::app::secrets::Vault;
-use crate::app::webhooks::secret;
-use crate::app::webhooks::sign;
+use crate::app::webhooks::{secret, sign};
 use crate::error::{Error, Result};
 
 /// How much of an answer that is no is kept for people.

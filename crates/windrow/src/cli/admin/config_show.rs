@@ -10,9 +10,7 @@ use crate::cli::Cli;
 use crate::cli::view::output::{self, Show};
 use crate::error::{Error, Exit, Result};
 use crate::node::config;
-use crate::node::config::ConfigFile;
-use crate::node::config::Setting;
-use crate::node::config::settings;
+use crate::node::config::{ConfigFile, Setting, settings};
 
 /// Show every setting, its value and its source
 ///

@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::app::App;
 use crate::app::actor::Actor;
-use crate::app::secrets;
+use crate::app::{App, secrets};
 use crate::cli::view::output::{self, Show};
 use crate::error::{Exit, Result};
 use crate::text;

@@ -3,11 +3,8 @@
 use clap::{Command, CommandFactory};
 
 use crate::cli::Cli;
-use crate::node::config::ConfigFile;
-use crate::node::config::SECTIONS;
 use crate::node::config::file::entries;
-use crate::node::config::settings;
-use crate::node::config::settled;
+use crate::node::config::{ConfigFile, SECTIONS, settings, settled};
 
 const HEAD: &str = "# Settings
 

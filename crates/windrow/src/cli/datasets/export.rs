@@ -9,8 +9,7 @@ use windrow_jobfile::dataset::Format;
 use windrow_jobfile::dataset::write::Out;
 
 use crate::app::lookup::DatasetName;
-use crate::cli::view::counting;
-use crate::cli::view::output;
+use crate::cli::view::{counting, output};
 use crate::client::api::Api;
 use crate::error::{Error, Exit, Result};
 use crate::text;

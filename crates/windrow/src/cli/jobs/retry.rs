@@ -5,9 +5,8 @@ use windrow_model::state::{Mode, RunState};
 use windrow_wire::JobRow;
 use windrow_wire::request::Retry;
 
-use crate::cli::run::follow;
+use crate::cli::run::{follow, result};
 use crate::cli::view::output;
-use crate::cli::view::result;
 use crate::client::api::Api;
 use crate::error::{Code, Error, Exit, Result};
 

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use windrow_mock::connect::{self, Behaviour, Faults};
 
 use crate::cli::mock::model::{duration, share};
 use crate::error::{Error, Exit, Result};
-use windrow_mock::connect::{self, Behaviour, Faults};
 
 const DETAILS: &str = "\
 Each cluster has its own path: /east has the connectors orders-0000, orders-0001 …; any other, e.g. /west, is \

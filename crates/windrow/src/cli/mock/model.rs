@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
 use crate::error::{Error, Exit, Result};
-use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
 const DETAILS: &str = "\
 Answers questions about capitals, sums (\"What is 12 + 30?\"), orders of a shop, and `Say: …`. Calls tools, returns \

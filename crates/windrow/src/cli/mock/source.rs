@@ -4,10 +4,10 @@ use std::io::Write;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-
-use crate::error::{Error, Exit, Result};
 use windrow_mock::model::{Behaviour, Faults};
 use windrow_mock::source::{self, Source};
+
+use crate::error::{Error, Exit, Result};
 
 const DETAILS: &str = "\
   GET  /records    token in the body: ?page_token=…, next token at $.next

@@ -5,11 +5,9 @@ use std::path::PathBuf;
 use windrow_wire::Plan;
 use windrow_wire::request::PlanRequest;
 
-use crate::app::App;
-use crate::app::operations;
+use crate::app::{App, operations};
 use crate::cli::Context;
-use crate::cli::run::job_text;
-use crate::cli::run::local;
+use crate::cli::run::{job_text, local};
 use crate::cli::view::output;
 use crate::client::remote::Remote;
 use crate::error::{Exit, Result};

@@ -7,8 +7,7 @@ use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
-use crate::text::style;
-use crate::text::tables;
+use crate::text::{style, tables};
 
 /// Compare two runs row by row
 ///

@@ -1,7 +1,6 @@
 //! `windrow run FILE --dry-run`: an estimate of calls, cost and duration. Calls nothing, stores nothing.
 
 use serde::Serialize;
-
 use windrow_experiment::forecast::{Estimate, Forecast, forecast};
 use windrow_jobfile::LoadedJob;
 use windrow_model::record::RunLimits;

@@ -2,12 +2,10 @@
 
 use crate::app::lookup;
 use crate::app::results::Options;
-use crate::cli::run::execute;
 use crate::cli::run::execute::Ending;
-use crate::cli::run::watch;
+use crate::cli::run::{execute, result, watch};
 use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
-use crate::cli::view::result;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 

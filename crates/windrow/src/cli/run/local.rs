@@ -2,20 +2,16 @@
 
 use std::path::PathBuf;
 
-use windrow_jobfile::LoadedJob;
-use windrow_jobfile::job_file;
+use windrow_jobfile::{LoadedJob, job_file};
 use windrow_model::SessionId;
 use windrow_model::record::Run;
 
-use crate::app::App;
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::lookup;
 use crate::app::resolve_run::{self, RunExecutor};
-use crate::cli::run::dry_run;
+use crate::app::{App, lookup};
 use crate::cli::run::execute::{self, Ending};
-use crate::cli::run::scheduled;
-use crate::cli::run::{self, Args, Started};
+use crate::cli::run::{self, Args, Started, dry_run, scheduled};
 use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
 use crate::client::api::Api;

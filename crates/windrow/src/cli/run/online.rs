@@ -3,7 +3,6 @@
 //! is finished. A row that was seen before is left alone, so the same input can be sent again. A run
 //! that goes on tells all its results once more: nobody knows how much of them was read before.
 
-use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,13 +16,10 @@ use windrow_model::store::{NewItem, Store};
 use windrow_model::{ItemId, RunId};
 use windrow_wire::ItemDetailView;
 
-use crate::app::App;
 use crate::app::audit::Change;
-use crate::app::control;
 use crate::app::items::{self, BATCH, QUEUED_AT_MOST};
-use crate::app::lookup;
-use crate::cli::run::Started;
-use crate::cli::run::stream;
+use crate::app::{App, control, lookup};
+use crate::cli::run::{Started, input};
 use crate::cli::view::output;
 use crate::error::{Code, Error, Result};
 
@@ -50,14 +46,14 @@ impl LocalStream {
         }
         let stop = Arc::new(tokio::sync::Notify::new());
         let feeder = Feeder { app: app.clone(), change, run, arrivals };
-        let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
+        let feeding = tokio::spawn(feeder.feed(input::lines()));
         let printing = tokio::spawn(results.print_until(stop.clone()));
         Ok(Self { feeding, printing, stop })
     }
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
-        stream::broken(&mut self.feeding).await
+        input::broken(&mut self.feeding).await
     }
 
     /// After the run has ended or was interrupted: what landed last is printed too.
@@ -69,19 +65,6 @@ impl LocalStream {
             Err(panic) => Err(Error::new(format!("printing results failed: {panic}"), "please report this")),
         }
     }
-}
-
-/// On a thread of its own that nobody waits for: a read that never ends must not hold up the exit.
-pub fn lines_of_stdin() -> mpsc::Receiver<String> {
-    let (lines, received) = mpsc::channel(BATCH);
-    std::thread::spawn(move || {
-        for line in std::io::stdin().lock().lines().map_while(std::io::Result::ok) {
-            if lines.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    received
 }
 
 struct Feeder {

@@ -6,11 +6,8 @@ use windrow_wire::request::Submit;
 
 use crate::app::resolve_run::RunIntent;
 use crate::app::results::Options;
-use crate::cli::run::dry_run;
-use crate::cli::run::job_text;
-use crate::cli::run::local;
 use crate::cli::run::upload::{self, Local};
-use crate::cli::run::{self, Args, Started};
+use crate::cli::run::{self, Args, Started, dry_run, job_text, local};
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::client::remote::Remote;

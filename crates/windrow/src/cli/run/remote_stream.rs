@@ -12,8 +12,7 @@ use windrow_wire::request::Reason;
 use windrow_wire::{Event, Fed, ItemDetailView, RunDetail};
 
 use crate::app::items::BATCH;
-use crate::cli::run::online::lines_of_stdin;
-use crate::cli::run::stream;
+use crate::cli::run::input;
 use crate::cli::view::output;
 use crate::client::remote::{Happened, NOTHING, Remote};
 use crate::error::{Code, Error, Result};
@@ -30,14 +29,14 @@ impl RemoteStream {
     pub fn open(remote: &Remote, job: &str, run: &str) -> Self {
         let (remote, job, run) = (remote.clone(), job.to_owned(), run.to_owned());
         let feeder = Feeder { remote: remote.clone(), job: job.clone() };
-        let feeding = tokio::spawn(feeder.feed(lines_of_stdin()));
+        let feeding = tokio::spawn(feeder.feed(input::lines()));
         let printing = tokio::spawn(Results { remote, job, run, after: 0 }.print());
         Self { feeding, printing }
     }
 
     /// Returns when no more can be taken in for a reason that will not pass; otherwise never.
     pub async fn broken(&mut self) -> Error {
-        stream::broken(&mut self.feeding).await
+        input::broken(&mut self.feeding).await
     }
 
     /// `over`: the run has ended, so what landed last is still to come.

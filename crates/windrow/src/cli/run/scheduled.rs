@@ -6,8 +6,7 @@ use std::time::Duration;
 use windrow_model::record::Schedule;
 use windrow_model::{JobId, Time};
 
-use crate::app::App;
-use crate::app::submit;
+use crate::app::{App, submit};
 use crate::cli::run::execute::Signals;
 use crate::cli::run::follow::{self, Shown};
 use crate::cli::view::output;

@@ -1,7 +1,5 @@
 //! Rows in and results out while an online run is open, wherever it is worked on.
 
-use tokio::task::JoinHandle;
-
 use crate::cli::run::Started;
 use crate::cli::run::online::LocalStream;
 use crate::cli::run::remote_stream::RemoteStream;
@@ -35,14 +33,5 @@ impl Stream {
             Self::Local(stream) => stream.close().await,
             Self::Remote(stream) => stream.close(over).await,
         }
-    }
-}
-
-/// The error with which feeding ended; input that was read to its end is no error, and is waited behind.
-pub async fn broken(feeding: &mut JoinHandle<Result<()>>) -> Error {
-    match feeding.await {
-        Ok(Err(error)) => error,
-        Ok(Ok(())) => std::future::pending().await,
-        Err(panic) => Error::new(format!("reading the input failed: {panic}"), "please report this"),
     }
 }

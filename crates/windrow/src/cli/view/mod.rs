@@ -1,4 +1,3 @@
 pub mod counting;
 pub mod output;
 pub mod progress;
-pub mod result;

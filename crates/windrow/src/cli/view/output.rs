@@ -38,7 +38,7 @@ pub fn say(text: &str) {
 
 /// At most two commands that work when pasted.
 pub fn next(commands: &[String]) {
-    let lines: Vec<String> = commands.iter().take(2).map(|command| style::cyan(command)).collect();
+    let lines: Vec<String> = commands.iter().take(2).map(style::cyan).collect();
     if !lines.is_empty() {
         say(&format!("{} {}", style::dim("next:"), lines.join("\n      ")));
     }

@@ -5,8 +5,7 @@ use windrow_wire::{ItemDetailView, ItemList};
 
 use crate::app::items::{self, Listing};
 use crate::app::submit;
-use crate::client::api::Api;
-use crate::client::api::PAGE;
+use crate::client::api::{Api, PAGE};
 use crate::client::remote::{NOTHING, Remote};
 use crate::error::{Code, Error, Result};
 

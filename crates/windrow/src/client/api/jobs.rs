@@ -6,8 +6,7 @@ use windrow_model::why::Explanation;
 use windrow_wire::{JobDetail, JobList, LogList, RunDetail, RunList, Worker, WorkerList};
 
 use crate::app::jobs;
-use crate::client::api::Api;
-use crate::client::api::PAGE;
+use crate::client::api::{Api, PAGE};
 use crate::client::remote::{NOTHING, Remote};
 use crate::error::Result;
 

@@ -13,7 +13,6 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Method, RequestBuilder, Response, Url};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-
 use windrow_wire::VERSION_HEADER;
 
 use crate::error::{Code, Error, Result};

@@ -4,9 +4,6 @@
 
 pub mod events;
 mod reader;
-mod tail;
-mod written;
 pub mod ws;
 
 pub use reader::{Detail, Reader, Whose};
-pub use tail::Tail;

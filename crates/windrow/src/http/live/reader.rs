@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use windrow_model::record::OutboxEvent;
 use windrow_model::{JobId, RunId};
 
-use super::tail::Next;
-use super::written::{Of, Written};
 use crate::http::server::Server;
+use crate::http::tail::Next;
+use crate::http::tail::written::{Of, Written};
 use crate::node::observe::streams::Counted;
 
 /// Events read from the store at once, and held by a reader that has fallen behind.

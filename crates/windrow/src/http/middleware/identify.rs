@@ -16,11 +16,9 @@ use windrow_model::store::StoreError;
 
 use crate::app::actor::Actor;
 use crate::error::Code;
+use crate::http::auth::keyring::Tried;
 use crate::http::error::ApiError;
-use crate::http::middleware::audit;
-use crate::http::middleware::keyring::Tried;
-use crate::http::middleware::origin;
-use crate::http::middleware::rights;
+use crate::http::middleware::{audit, origin, rights};
 use crate::http::server::{Server, Shared};
 
 /// Chooses one workspace, for a caller with access to all.

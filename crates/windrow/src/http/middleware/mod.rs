@@ -1,10 +1,8 @@
 pub mod actor;
 pub mod audit;
-pub mod auth_config;
 pub mod etag;
 pub mod idempotency;
 pub mod identify;
-pub mod keyring;
 pub mod origin;
 pub mod peer;
 pub mod rate_limit;

@@ -4,7 +4,6 @@ use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 use axum::middleware::Next;
 use axum::response::Response;
-
 use windrow_wire::VERSION_HEADER;
 
 pub async fn attach(request: Request, next: Next) -> Response {

@@ -5,13 +5,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::{get, post};
 
-use crate::http::routes::control;
-use crate::http::routes::health;
-use crate::http::routes::jobs;
-use crate::http::routes::logs;
-use crate::http::routes::start_run;
-use crate::http::routes::stats;
-use crate::http::routes::submit;
+use crate::http::routes::{control, health, jobs, logs, start_run, stats, submit};
 use crate::http::server::Server;
 
 pub fn router() -> Router<Arc<Server>> {

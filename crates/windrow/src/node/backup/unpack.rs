@@ -10,11 +10,8 @@ use tar::{Archive, EntryType};
 use zstd::stream::read::Decoder;
 
 use crate::error::{Error, Result};
-use crate::node::backup::DATABASE;
-use crate::node::backup::FOLDERS;
-use crate::node::backup::MANIFEST;
-use crate::node::backup::MASTER_KEY;
 use crate::node::backup::manifest::{Listed, Manifest, broken};
+use crate::node::backup::{DATABASE, FOLDERS, MANIFEST, MASTER_KEY};
 
 /// The manifest lists every file in `files/`, and no more than this of it is read.
 const LONGEST_MANIFEST: u64 = 256 << 20;

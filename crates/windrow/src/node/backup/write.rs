@@ -10,12 +10,9 @@ use windrow_store::sqlite;
 use zstd::stream::write::Encoder;
 
 use crate::error::{Error, Result};
-use crate::node::backup::DATABASE;
-use crate::node::backup::FOLDERS;
-use crate::node::backup::MANIFEST;
-use crate::node::backup::MASTER_KEY;
 use crate::node::backup::manifest::{Listed, Manifest};
 use crate::node::backup::unpack::{Hashing, verify};
+use crate::node::backup::{DATABASE, FOLDERS, MANIFEST, MASTER_KEY};
 use crate::node::data_dir::DataDir;
 
 /// Fast, and most of what there is to gain.

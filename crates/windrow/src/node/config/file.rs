@@ -10,10 +10,8 @@ use toml::de::{DeTable, DeValue};
 use windrow_jobfile::diagnostics::{About, Excerpt, Problems, Report, nearest};
 
 use crate::error::{Error, Exit, Result};
-use crate::node::config::SECTIONS;
-use crate::node::config::USUAL;
-use crate::node::config::VARIABLE;
 use crate::node::config::setting::{Setting, settings};
+use crate::node::config::{SECTIONS, USUAL, VARIABLE};
 
 /// A valid config file.
 #[derive(Debug, Clone)]

@@ -2,9 +2,8 @@
 
 use clap::{Arg, Command};
 
-use crate::node::config::ConfigFile;
-use crate::node::config::SECTIONS;
 use crate::node::config::setting::Setting;
+use crate::node::config::{ConfigFile, SECTIONS};
 
 pub fn settled(command: Command, file: Option<&ConfigFile>) -> Command {
     let global = command.mut_args(|arg| if arg.is_global_set() { settle(None, arg, file) } else { arg });

@@ -6,10 +6,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use windrow_model::metric::{Kind, Metric};
 
 use crate::error::{Error, Result};
-use crate::node::observe::gauges;
-use crate::node::observe::http;
-use crate::node::observe::otlp;
-use crate::node::observe::streams;
+use crate::node::observe::{gauges, http, otlp, streams};
 
 /// In the order of the docs.
 pub fn all() -> impl Iterator<Item = &'static Metric> {

@@ -7,8 +7,7 @@ use windrow_model::alert::Alert;
 use windrow_model::{AlertId, RunId, Time};
 
 use crate::node::observe::Thresholds;
-use crate::node::observe::alert::Rule;
-use crate::node::observe::alert::Signal;
+use crate::node::observe::alert::{Rule, Signal};
 
 type Subject = (Rule, Option<RunId>);
 

@@ -13,8 +13,7 @@ use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
-use crate::text::style;
-use crate::text::tables;
+use crate::text::{style, tables};
 
 /// How the result is to be shown.
 pub struct Report {

@@ -1,11 +1,12 @@
 //! Authentication settings of `windrow serve`.
 
-use axum::http::HeaderValue;
-use axum::http::Method;
+pub mod keyring;
+
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MATCH, LOCATION, RETRY_AFTER};
+use axum::http::{HeaderValue, Method};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::http::middleware::keyring::Keyring;
+pub use keyring::Keyring;
 
 const ONE_HOUR: std::time::Duration = std::time::Duration::from_secs(3600);
 

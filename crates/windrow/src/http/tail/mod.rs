@@ -1,6 +1,8 @@
 //! The newest events, written once for all readers. Bounded by number and size; what is older is read from
 //! the store.
 
+pub mod written;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,7 +11,7 @@ use tokio::sync::{broadcast, watch};
 use windrow_model::record::OutboxEvent;
 use windrow_model::store::Store;
 
-use super::written::Written;
+use written::Written;
 
 const EVENTS: usize = 1_000;
 const BYTES: usize = 8 << 20;
