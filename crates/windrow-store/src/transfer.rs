@@ -43,14 +43,15 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     Ok(run(&source, &target, progress)?)
 }
 
-/// Refuses a database into which something is being moved, or was until it was interrupted.
-pub(crate) fn refuse_half(conn: &Connection) -> failure::Result<()> {
-    match is_marked(conn)? {
+/// Brings the schema up to date. Rejects a database that `migrate-store` has not filled completely.
+pub(crate) fn make_ready(address: &Address) -> Result<()> {
+    address.migrate()?;
+    let conn = address.connect_reader().map_err(failure::StoreFailure::from)?;
+    match is_marked(&conn)? {
         false => Ok(()),
         true => Err(StoreError::Unavailable(
             "`windrow migrate-store` is moving data into it, or was interrupted; wait for it, or run it again".into(),
-        )
-        .into()),
+        )),
     }
 }
 

@@ -228,6 +228,7 @@ impl From<StoreError> for Error {
             StoreError::NotFound { what: "webhook" | "delivery", .. } => {
                 (Code::NotFound, "list webhooks with `windrow webhooks list`")
             }
+            StoreError::NotFound { what: "node", .. } => (Code::NotFound, "list nodes with `windrow nodes list`"),
             StoreError::NotFound { .. } => (Code::NotFound, "list jobs with `windrow jobs list`"),
             StoreError::Forbidden(_) => (Code::ForbiddenTransition, "see its state with `windrow jobs show JOB`"),
             StoreError::Unsettled { .. } => (Code::Conflict, "wait until its items have finished"),

@@ -17,7 +17,8 @@ pub fn is_url(url: &str) -> bool {
 /// In a session where a value that does not fit is an error, and never cut short.
 pub fn connect(url: &str) -> Result<Conn, Failure> {
     // As before there was an `sslmode`: without one, no TLS.
-    let address = Address::parse(url, "disable").map_err(|error| invalid_request(format!("the URL of the database: {error}")))?;
+    let address =
+        Address::parse(url, "disable").map_err(|error| invalid_request(format!("the URL of the database: {error}")))?;
     let options = address.options().read_timeout(Some(SILENCE)).write_timeout(Some(SILENCE)).stmt_cache_size(Some(64));
     let mut conn = address.connect(options).map_err(|error| failure(&error))?;
     let settings =

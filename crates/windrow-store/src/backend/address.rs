@@ -5,9 +5,7 @@ use std::sync::Arc;
 use windrow_model::bell::Bell;
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::failure::StoreFailure;
 use crate::backend::{self, Connection, mysql, postgres};
-use crate::transfer;
 
 #[derive(Clone)]
 pub(crate) enum Address {
@@ -32,13 +30,6 @@ impl Address {
             Address::Postgres(address) => address.migrate(),
             Address::MySql(address) => address.migrate(),
         }
-    }
-
-    /// The same, for work on it.
-    pub fn make_ready(&self) -> Result<()> {
-        self.migrate()?;
-        let conn = self.connect_reader().map_err(StoreFailure::from)?;
-        Ok(transfer::refuse_half(&conn)?)
     }
 
     pub fn connect_writer(&self) -> backend::Result<Connection> {

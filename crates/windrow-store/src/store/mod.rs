@@ -44,6 +44,7 @@ use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
     schedules, sessions, submit, waits,
 };
+use crate::transfer;
 
 /// Connections to a server, per node.
 const WRITERS: usize = 6;
@@ -83,7 +84,7 @@ impl SqlStore {
     pub async fn connect(url: &str) -> Result<Self> {
         let address = Address::parse(url)?;
         let migrating = address.clone();
-        tokio::task::spawn_blocking(move || migrating.make_ready())
+        tokio::task::spawn_blocking(move || transfer::make_ready(&migrating))
             .await
             .map_err(|failed| StoreError::Unavailable(format!("the migration did not finish: {failed}")))??;
         let meter = Arc::new(CommitMeter::default());

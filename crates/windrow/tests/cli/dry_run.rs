@@ -8,9 +8,14 @@ fn a_forecast_calls_nothing_and_stores_nothing() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 20, 8);
     let said = place.windrow(&["run", "job.yaml", "--dry-run"]).ended_with(0);
-    for part in
-        ["nothing was called or stored", "20 · estimated from 20", "5,120 out", "concurrency 8", "CALLER", "note: guessed"]
-    {
+    for part in [
+        "nothing was called or stored",
+        "20 · estimated from 20",
+        "5,120 out",
+        "concurrency 8",
+        "CALLER",
+        "note: guessed",
+    ] {
         assert!(said.stdout.contains(part), "no {part:?} in {}", said.stdout);
     }
     let first = place.windrow(&["run", "job.yaml", "--dry-run", "--first", "5", "--json"]).ended_with(0).json();

@@ -11,7 +11,7 @@ fn drained_by(signal: Signal) {
     let run = place.start(&["run", "job.yaml", "--json"]);
     wait_until("ten answers and four calls waiting", || endpoint.answered() == 10 && endpoint.calls() == 14);
     run.signal(signal);
-    run.wait_for_stderr("finishing ");
+    run.wait_for_stderr("waiting for ");
     endpoint.let_through(4);
     let said = run.finish().ended_with(130);
     assert!(said.stderr.contains("next: windrow run job.yaml"), "{}", said.stderr);
@@ -39,7 +39,7 @@ fn ctrl_c_twice_stops_at_once_and_can_be_continued() {
     let run = place.start(&["run", "job.yaml"]);
     wait_until("ten answers and four calls waiting", || endpoint.answered() == 10 && endpoint.calls() == 14);
     run.signal(Signal::INT);
-    run.wait_for_stderr("finishing 4 running items");
+    run.wait_for_stderr("waiting for 4 running items");
     run.signal(Signal::INT);
     run.finish().ended_with(130);
     endpoint.open_gate();

@@ -66,7 +66,7 @@ fn a_drained_node_hands_its_run_over_and_ends(url: String) {
     let two = node(&place, &url, &[]);
     let id = listed(&two)[0]["id"].as_str().unwrap().to_owned();
     place.windrow_with(&[(URL, &url)], &["nodes", "drain", &id]).ended_with(0);
-    one.wait_for_stderr("asked to leave");
+    one.wait_for_stderr("Draining: requested by");
     endpoint.open_gate();
     let said = one.finish();
     assert!(said.stderr.contains("Shutting down"), "{}", said.stderr);
@@ -99,7 +99,7 @@ fn only_a_node_can_be_drained() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let said = place.windrow_at(&server, &["nodes", "drain", "ses_0000000000000"]).ended_with(1);
-    assert!(said.stderr.contains("no node ses_0000000000000"), "{}", said.stderr);
+    assert!(said.stderr.contains("node \"ses_0000000000000\" not found"), "{}", said.stderr);
     let refused = server.post("/api/v1/nodes/nonsense/drain").with_status(400).json();
     assert_eq!(refused["field"], "node");
 }

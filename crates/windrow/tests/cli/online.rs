@@ -40,7 +40,7 @@ fn results_are_printed_as_they_are_archived_and_the_end_of_input_drains() {
     stdin.write_all(rows(103..105).as_bytes()).unwrap();
     drop(stdin);
     let said = run.finish().ended_with(0);
-    for line in ["line 4 of the input is left out", "line 6 of the input is left out"] {
+    for line in ["line 4 of the input is skipped", "line 6 of the input is skipped"] {
         assert!(said.stderr.contains(line), "no {line:?} in {}", said.stderr);
     }
     let results = read(&said.stdout);

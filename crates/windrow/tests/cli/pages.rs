@@ -55,7 +55,7 @@ fn the_nodes_page_shows_heartbeats_and_drains_a_node() {
         "the node to be draining",
         &format!("{ROWS}[1].includes('draining') && !{ROWS}[1].includes('Drain…')"),
     );
-    two.wait_for_stderr("asked to leave");
+    two.wait_for_stderr("Draining: requested by");
     endpoint.open_gate();
     two.finish().ended_with(0);
     browser.wait_for("the node to be gone", &format!("{ROWS}.length === 1"));
@@ -95,7 +95,7 @@ fn a_page_asks_for_a_required_key_and_shows_missing_permissions() {
     browser.wait_for_text("1 alive");
     browser.press("Drain…");
     browser.press("Drain this node");
-    server.wait_for_stderr("asked to leave");
+    server.wait_for_stderr("Draining: requested by");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 

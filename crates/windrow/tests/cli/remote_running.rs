@@ -39,7 +39,11 @@ fn a_remote_run_sends_file_and_rows_and_returns_the_local_result() {
     endpoint.fail_on([]);
     let calls = endpoint.calls();
     let said = place.windrow_at(&server, &["run", "job.yaml"]).ended_with(0);
-    assert!(said.stderr.contains("has run before") && said.stdout.contains("20 · 20 succeeded"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("Reusing results of run") && said.stdout.contains("20 · 20 succeeded"),
+        "{}",
+        said.stderr
+    );
     assert_eq!(endpoint.calls() - calls, 1);
     let datasets = place.windrow_at(&server, &["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!(datasets["datasets"].as_array().unwrap().len(), 1);
@@ -63,9 +67,9 @@ fn a_remote_run_survives_a_restart_of_the_server() {
     wait_until("ten answers", || endpoint.answered() >= 10);
     let address = server.address.clone();
     server.kill();
-    run.wait_for_stderr("trying again");
+    run.wait_for_stderr("retrying");
     let _server = Served::start_on(&elsewhere, &address);
-    run.wait_for_stderr("the server is back");
+    run.wait_for_stderr("Reconnected to the server");
     endpoint.open_gate();
     let result = run.finish().ended_with(0).json();
     assert_eq!((&result["items"]["succeeded"], &result["run"]["no"]), (&40.into(), &1.into()));
@@ -100,8 +104,8 @@ fn a_run_is_controlled_remotely() {
     let run = place.start_at(&server, &["run", "job.yaml"]);
     wait_until("three answers", || endpoint.answered() >= 3);
     let said = place.windrow_at(&server, &["jobs", "pause", "counted", "--reason", "lunch"]).ended_with(0);
-    assert_eq!(said.stdout, "counted is paused; go on with: windrow jobs resume counted\n");
-    run.wait_for_stderr("paused: go on with");
+    assert_eq!(said.stdout, "counted is paused. Resume it with: windrow jobs resume counted\n");
+    run.wait_for_stderr("Resume it with");
     let log = place.windrow_at(&server, &["jobs", "logs", "counted"]).ended_with(0).stdout;
     assert!(log.contains("lunch"), "{log}");
     let said = place.windrow_at(&server, &["jobs", "resume", "counted", "--here"]).ended_with(2);

@@ -149,7 +149,7 @@ fn a_secret_is_set_listed_replaced_and_deleted() {
     place.windrow(&["secrets", "set", "A", "value on the command line"]).ended_with(2);
     place.windrow(&["secrets", "delete", "A", "--yes"]).ended_with(0);
     let said = place.windrow(&["secrets", "delete", "A", "--yes"]).ended_with(1);
-    assert!(said.stderr.contains("there is no secret A"), "{}", said.stderr);
+    assert!(said.stderr.contains("secret \"A\" not found"), "{}", said.stderr);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn a_job_that_names_a_secret_wrongly_is_refused_before_anything_starts() {
     };
     set(&place, "KNOWN", "some long value");
     let unknown = check("model: any, base_url: \"http://127.0.0.1:1/v1\", api_key: \"${secret:NONE}\"");
-    assert!(unknown.contains("job.yaml:5") && unknown.contains("no secret NONE"), "{unknown}");
+    assert!(unknown.contains("job.yaml:5") && unknown.contains("secret NONE not found"), "{unknown}");
     for place in ["model: \"${secret:KNOWN}\"", "model: any, base_url: \"${secret:KNOWN}\""] {
         let misplaced = check(place);
         assert!(misplaced.contains("api_key, headers and env"), "{misplaced}");

@@ -108,7 +108,7 @@ fn a_second_signal_stops_at_once_and_nothing_is_lost() {
     server.submit(&place.served_job("hurried", &endpoint, 8, 4)).with_status(201);
     wait_until("four calls", || endpoint.calls() == 4);
     server.signal(Signal::TERM);
-    server.wait_for_stderr("once more stops at once");
+    server.wait_for_stderr("Ctrl-C again to stop now");
     server.signal(Signal::TERM);
     let said = server.finish().ended_with(0);
     assert!(said.stderr.contains("interrupted again"), "{}", said.stderr);

@@ -54,7 +54,7 @@ fn another_node_goes_on_with_what_a_killed_one_left(url: String) {
     endpoint.open_gate();
     // A node on another machine detects the death only when the lease expires.
     let again = || place.windrow_with(&node, &["--data", "two", "run", "job.yaml", "--json"]);
-    assert!(again().ended_with(1).stderr.contains("is being worked on by process"));
+    assert!(again().ended_with(1).stderr.contains("is being executed by process"));
     wait_until("the lease to run out", || again().code == 0);
     assert_eq!(again().ended_with(0).json()["items"]["succeeded"], 40);
     assert!((40..=44).contains(&endpoint.calls()), "{} calls", endpoint.calls());

@@ -16,7 +16,7 @@ fn a_paused_run_starts_nothing_until_it_is_resumed() {
     let (place, run) = running(&endpoint);
     let said = place.windrow(&["jobs", "pause", "counted"]).ended_with(0);
     assert!(said.stdout.contains("paused") && said.stdout.contains("windrow jobs resume counted"), "{}", said.stdout);
-    run.wait_for_stderr("paused: go on with");
+    run.wait_for_stderr("Resume it with");
     endpoint.open_gate();
     wait_until("what was running to finish", || endpoint.answered() == 4);
     wait_until("its results to be archived", || {

@@ -38,11 +38,11 @@ fn a_remote_worker_executes_the_items_and_is_listed() {
     let place = Place::empty();
     let server = Served::start(&place, ALONE);
     server.submit(&place.served_job("afar", &endpoint, ROWS, 10)).with_status(201);
-    wait_until("the reason to be reported", || why(&server, "afar").contains("none is connected"));
+    wait_until("the reason to be reported", || why(&server, "afar").contains("no worker is connected"));
 
     let worker = worker(&place, &server, &["--name", "barn"]);
     wait_until("calls", || endpoint.calls() == PLACES);
-    wait_until("the reason to be reported", || why(&server, "afar").contains("the one that is connected is busy"));
+    wait_until("the reason to be reported", || why(&server, "afar").contains("the connected worker is busy"));
     let workers = server.get("/api/v1/workers").with_status(200).json();
     let shown = workers["workers"].as_array().unwrap().iter().find(|worker| !worker["remote"].is_null()).unwrap();
     assert_eq!((&shown["remote"]["name"], &shown["at_work"]), (&"barn".into(), &PLACES.into()), "{shown}");
@@ -105,7 +105,9 @@ fn a_job_with_a_capability_runs_only_on_workers_that_have_it() {
     let file = place.served_job("particular", &endpoint, ROWS, 10) + "worker: gpu-box\n";
     server.submit(&file).with_status(201);
     let _other = Killed(Some(worker(&place, &server, &["--capability", "cpu-box"])));
-    wait_until("the reason to be reported", || why(&server, "particular").contains("`gpu-box`: none is connected"));
+    wait_until("the reason to be reported", || {
+        why(&server, "particular").contains("`gpu-box`: no worker is connected")
+    });
     assert_eq!(endpoint.calls(), 0);
     let _able = Killed(Some(worker(&place, &server, &["--capability", "gpu-box"])));
     is_done(&server, "particular");
