@@ -47,7 +47,6 @@ check: nextest
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
-	scripts/deny
 	scripts/ui check
 
 docs: nextest
