@@ -34,7 +34,7 @@ pub struct Environment {
 pub enum BadReference {
     #[error("the environment variable {0} is not set")]
     Unset(String),
-    #[error("there is no secret {name} in the workspace {workspace}; set it with `windrow secrets set {name}`")]
+    #[error("secret {name} not found in workspace {workspace}; set it with `windrow secrets set {name}`")]
     NoSecret { name: String, workspace: String },
     #[error("the secret {name} cannot be read: {why}")]
     Sealed { name: String, why: String },

@@ -38,7 +38,7 @@ fn every_read_command_prints_a_table_and_json() {
     let stats = place.windrow(&["jobs", "stats", "counted", "--json"]).ended_with(0).json();
     assert_eq!((&stats["items"], &stats["errors_by_class"]["invalid_request"]), (&12.into(), &1.into()));
     let why = place.windrow(&["jobs", "why", "counted", "--json"]).ended_with(0).json();
-    assert!(why["headline"].as_str().unwrap().contains("over"), "{why}");
+    assert!(why["headline"].as_str().unwrap().contains("The run has ended"), "{why}");
 
     let logs = place.windrow(&["jobs", "logs", "counted", "--json"]).ended_with(0);
     let events: Vec<serde_json::Value> = logs.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

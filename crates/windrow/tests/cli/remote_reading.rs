@@ -108,7 +108,7 @@ fn a_server_rejects_the_same_as_its_data_directory() {
         "jobs cancel counted --now",
         "jobs clone counted other",
         "jobs retry nothing-like-it",
-        "jobs delete nothing-like-it",
+        "jobs delete nothing-like-it --yes",
         "jobs schedule nothing-like-it @daily",
         "compare counted#9 counted",
         "compare counted nothing-like-it",
@@ -118,7 +118,7 @@ fn a_server_rejects_the_same_as_its_data_directory() {
         "datasets show numbers@9",
         "datasets diff numbers@9",
         "datasets export nothing-like-it",
-        "datasets delete nothing-like-it",
+        "datasets delete nothing-like-it --yes",
     ] {
         let said = alike(&place, &server, command);
         assert!(said.code == 1 && said.stderr.contains("help: "), "{command}: {} {}", said.code, said.stderr);

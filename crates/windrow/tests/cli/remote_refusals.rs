@@ -70,7 +70,7 @@ fn a_server_with_keys_accepts_callers_with_a_key() {
         assert!(said.stderr.contains("WINDROW_API_KEY") && said.stdout.is_empty(), "{}", said.stderr);
     }
     let with_key = |arguments: &[&str]| place.windrow_with_key(&server, &key, arguments);
-    assert_eq!(with_key(&["jobs", "list"]).ended_with(0).stdout, "no jobs\n");
+    assert_eq!(with_key(&["jobs", "list"]).ended_with(0).stdout, "No jobs yet. Start one with: windrow run FILE\n");
     place.write("key", &format!("{key}\n"));
     place.windrow_at(&server, &["--api-key-file", "key", "jobs", "list"]).ended_with(0);
 

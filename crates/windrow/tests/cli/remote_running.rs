@@ -84,7 +84,7 @@ fn detaching_changes_nothing_and_the_same_command_follows_the_run_again() {
     wait_until("five answers", || endpoint.answered() >= 5);
     run.signal(Signal::INT);
     let said = run.finish().ended_with(130);
-    for part in ["the server goes on", "windrow run job.yaml", "windrow jobs cancel"] {
+    for part in ["The server continues the run", "windrow run job.yaml", "windrow jobs cancel"] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     assert_eq!(server.state("counted"), "running");
@@ -150,7 +150,7 @@ fn rows_flow_in_and_results_flow_out() {
     stdin.write_all(b"{\"n\": 102}\n").unwrap();
     drop(stdin);
     let said = run.finish().ended_with(0);
-    for line in ["line 2 of the input is left out", "line 4 of the input is left out", "counted: success"] {
+    for line in ["line 2 of the input is skipped", "line 4 of the input is skipped", "counted: success"] {
         assert!(said.stderr.contains(line), "no {line:?} in {}", said.stderr);
     }
     let results = said.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -184,7 +184,7 @@ fn a_file_whose_rows_are_at_the_server_is_checked_there() {
     place.windrow_at(&server, &["datasets", "import", "counted.jsonl", "--name", "kept"]).ended_with(0);
     place.edit("job.yaml", "dataset: counted.jsonl", "dataset: { name: kept }");
     let said = place.windrow_at(&server, &["check", "job.yaml"]).ended_with(0);
-    assert_eq!(said.stdout, "counted: in order, 3 items\n");
+    assert_eq!(said.stdout, "counted is valid: 3 items\n");
     place.windrow(&["check", "job.yaml"]).ended_with(2);
     let said = place.windrow_at(&server, &["run", "job.yaml", "--dry-run"]).ended_with(2);
     assert!(said.stderr.contains("datasets export"), "{}", said.stderr);

@@ -57,7 +57,7 @@ fn a_job_submitted_as_yaml_runs_and_is_readable_through_every_route() {
         assert_eq!(server.get(path).with_status(200).json()["items_by_state"]["succeeded"], 18, "{path}");
     }
     let why = server.get("/api/v1/jobs/counted/why").with_status(200).json();
-    assert!(why["headline"].as_str().unwrap().contains("over"), "{why}");
+    assert!(why["headline"].as_str().unwrap().contains("The run has ended"), "{why}");
     let workers = server.get("/api/v1/workers").with_status(200).json();
     let health = server.get("/api/v1/health").with_status(200).json();
     assert_eq!((&health["status"], &health["worker"]), (&"ok".into(), &workers["workers"][0]["id"]));

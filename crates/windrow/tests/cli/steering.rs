@@ -49,7 +49,7 @@ fn a_cancelled_run_finishes_running_items_and_can_be_retried() {
     let endpoint = Endpoint::gated(0);
     let (place, run) = running(&endpoint);
     let said = place.windrow(&["jobs", "cancel", "counted"]).ended_with(0);
-    assert!(said.stdout.contains(&format!("process {} carries it out", run.pid())), "{}", said.stdout);
+    assert!(said.stdout.contains(&format!("process {} finishes the running items", run.pid())), "{}", said.stdout);
     endpoint.open_gate();
     let result = run.finish().ended_with(1).json();
     assert_eq!((&result["job"]["status"], &result["run"]["state"]), (&"terminated".into(), &"cancelled".into()));
