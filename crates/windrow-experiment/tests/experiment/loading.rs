@@ -143,7 +143,7 @@ fn all_problems_come_in_one_report() {
 fn an_unknown_kind_is_told_which_there_are() {
     assert_says(
         &folder("kind: experimnt\n").report(),
-        &["there is no kind \"experimnt\"", "did you mean `experiment`?", "experiment, operation, ingest"],
+        &["there is no kind \"experimnt\"", "did you mean `experiment`?", "The kinds are: experiment"],
     );
     assert_says(&folder("name: x\n").report(), &["job.yaml:1: the field `kind` is missing"]);
     assert_says(&folder("- a\n").report(), &["job.yaml:1: a job file is a map of fields, found a list"]);

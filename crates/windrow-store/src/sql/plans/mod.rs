@@ -1,6 +1,5 @@
 //! The databases are asked how they would run the statements of the hot path.
 
-mod every;
 mod hot;
 mod mysql;
 mod postgres;
