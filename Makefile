@@ -12,7 +12,7 @@ menu:
 	@echo "make demo-ingest   pull 50,000 records from an API, kill the process twice, resume at the page"
 	@echo "make test          run all tests: unit, conformance, simulation, command line, torture"
 	@echo "make quick         the tests that need no server, root, browser or network; under two minutes once built"
-	@echo "make check         check formatting, lints, generated docs and the built web UI"
+	@echo "make check         check formatting, lints, dependencies (licences, advisories), generated docs and the built web UI"
 	@echo "make docs          write the generated docs"
 	@echo "make ui            build the web UI into ui/dist (committed); needs Node"
 	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
@@ -47,6 +47,7 @@ check: nextest
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
+	scripts/deny
 	scripts/ui check
 
 docs: nextest
