@@ -38,7 +38,7 @@ use crate::meters::Meters;
 use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
-use crate::sql::table::{items, jobs, journal, runs, shared, steps};
+use crate::sql::table::{event_numbers, items, jobs, journal, runs, shared, steps};
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
@@ -57,6 +57,8 @@ pub struct SqlStore {
     meters: Meters,
     bell: Option<Arc<dyn Bell>>,
     bookmarks: Arc<ScanBookmarks>,
+    /// Held by whoever numbers events.
+    numbering: tokio::sync::Mutex<()>,
 }
 
 /// Where its verbs run.
@@ -77,6 +79,7 @@ impl SqlStore {
             bell: None,
             // What is gone is gone at once.
             bookmarks: Arc::new(ScanBookmarks::bookmark_after(Duration::MAX)),
+            numbering: tokio::sync::Mutex::default(),
         })
     }
 
@@ -95,7 +98,8 @@ impl SqlStore {
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = ConnectionPool::start("windrow-reads", READERS, begin, &connect, &reading)?;
         let backend = Backend::Server { writers, readers, meter, reading };
-        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default() })
+        let numbering = tokio::sync::Mutex::default();
+        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default(), numbering })
     }
 
     /// With a bell, where the database has none of its own.
@@ -214,6 +218,36 @@ impl SqlStore {
             Backend::File { readers, .. } => self.meters.timed(name, async { readers.read_inline(query) }).await,
             Backend::Server { readers, .. } => self.meters.timed(name, readers.run(query)).await,
         }
+    }
+
+    /// For reads of events: what was committed before is among them, unless another node is numbering it right now.
+    async fn read_events<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        query: impl Fn(&Connection) -> failure::Result<T> + Copy + Send + 'static,
+    ) -> Result<T> {
+        let read = move |conn: &Connection| Ok((event_numbers::is_due(conn)?, query(conn)?));
+        let (due, found) = self.read_inline(name, read).await?;
+        if !due || !self.number_due().await? {
+            return Ok(found);
+        }
+        self.read_inline(name, query).await
+    }
+
+    /// Before a write that goes by the number of the newest event.
+    async fn number_events(&self) -> Result<()> {
+        self.read_events("number_events", |_| Ok(())).await
+    }
+
+    /// Whether it was our turn.
+    async fn number_due(&self) -> Result<bool> {
+        // Within a node one waits for the other.
+        let _turn = self.numbering.lock().await;
+        let numbered = self.write("number_events", event_numbers::number).await?;
+        if numbered.is_some_and(|events| events > 0) {
+            self.ring();
+        }
+        Ok(numbered.is_some())
     }
 }
 
@@ -359,14 +393,15 @@ impl Queue for SqlStore {
     }
 
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
-        self.read_inline("outbox", move |conn| journal::outbox(conn, after, limit)).await
+        self.read_events("outbox", move |conn| journal::outbox(conn, after, limit)).await
     }
 
     async fn outbox_reach(&self) -> Result<OutboxReach> {
-        self.read_inline("outbox_reach", journal::reach).await
+        self.read_events("outbox_reach", journal::reach).await
     }
 
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
+        self.number_events().await?;
         self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
     }
 

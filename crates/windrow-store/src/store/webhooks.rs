@@ -11,10 +11,12 @@ use crate::store::SqlStore;
 #[async_trait]
 impl HookStore for SqlStore {
     async fn add_hook(&self, hook: NewHook, now: Time) -> Result<Hook> {
+        self.number_events().await?;
         self.write("add_hook", move |tx| hooks::add(tx, &hook, now)).await
     }
 
     async fn change_hook(&self, hook: HookId, change: HookChange, _now: Time) -> Result<Hook> {
+        self.number_events().await?;
         self.write("change_hook", move |tx| hooks::change(tx, hook, &change)).await
     }
 
@@ -24,7 +26,7 @@ impl HookStore for SqlStore {
 
     async fn fan_out(&self, limit: usize, now: Time) -> Result<bool> {
         // Asked of a reader first: a write is a flush to disk, and there is seldom something to do.
-        if !self.read("fan_out", fan_out::is_behind).await? {
+        if !self.read_events("fan_out", fan_out::is_behind).await? {
             return Ok(false);
         }
         self.write("fan_out", move |tx| fan_out::fan_out(tx, limit, now)).await

@@ -6,7 +6,11 @@ use windrow_model::store::{Result, StoreError};
 
 use crate::backend::{Connection, failure, schema_version};
 
-const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_tables.sql"), include_str!("migrations/0002_limits.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("migrations/0001_tables.sql"),
+    include_str!("migrations/0002_limits.sql"),
+    include_str!("migrations/0003_staged_events.sql"),
+];
 
 /// One installation per database. The name of a lock is short and of the whole server.
 const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";

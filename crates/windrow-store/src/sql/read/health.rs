@@ -10,6 +10,7 @@ use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Params, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{guard, in_states};
+use crate::sql::table::{event_numbers, journal};
 
 pub(crate) static LIVE: Sql = Sql::new(|d| {
     format!(
@@ -82,8 +83,11 @@ pub(crate) fn health(
         Finding::new(Check::SlicePending, pending),
         plan_slicing,
     ];
-    vitals.newest_event =
-        conn.prepare_cached("SELECT coalesce(max(id), 0) FROM outbox")?.query_row((), |row| row.get(0))?;
+    vitals.newest_event = match event_numbers::staged(conn)? {
+        0 => conn.prepare_cached("SELECT coalesce(max(id), 0) FROM outbox")?.query_row((), |row| row.get(0))?,
+        // The number that the last of them will have.
+        staged => journal::newest(conn)? + staged,
+    };
     vitals.runs = runs;
     Ok(vitals)
 }

@@ -12,6 +12,7 @@ use windrow_model::{ItemId, JobId, Json, RunId, Time};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, NewRows, Sql, params};
 use crate::sql::cells::Cells;
+use crate::sql::table::event_numbers::STAGE;
 
 pub(crate) static OUTBOX: Sql = Sql::new(|d| {
     format!(
@@ -68,8 +69,8 @@ pub(crate) fn note(tx: &Connection, note: Note, now: Time) -> Result<()> {
     log(tx, &note.into(), now)
 }
 
-/// What others are told of is what counts as movement. The row that numbers events stays locked until the
-/// commit, so that they come to light in the order of their numbers and no reader passes one over.
+/// What others are told of is what counts as movement. The run stays locked until the commit, so that its events come in
+/// the order of its commits.
 pub(crate) fn emit(tx: &Connection, job: JobId, run: RunId, kind: &str, body: &Json, now: Time) -> Result<()> {
     emit_all(tx, (job, run), kind, std::slice::from_ref(body), now)
 }
@@ -85,6 +86,11 @@ pub(crate) fn emit_all(
         return Ok(());
     }
     tx.prepare_cached("UPDATE runs SET moved_at = ?2 WHERE id = ?1")?.execute([run.0, now.0])?;
+    if tx.is_shared() {
+        let [at, job, run] = [now.0, job.0, run.0].map(Cell::Int);
+        let rows = bodies.iter().map(|body| [at, job, run, Cell::Text(kind), Cell::Text(body.as_str())]);
+        return expect_rows(tx.execute_many(&STAGE, &rows.collect::<Vec<_>>())?, bodies.len(), "staged events");
+    }
     tx.prepare_cached("UPDATE sequences SET last = last + ?1 WHERE name = 'outbox'")?.execute([bodies.len() as i64])?;
     let first = newest(tx)? - bodies.len() as i64 + 1;
     let numbered = (first..).zip(bodies);

@@ -1,6 +1,7 @@
 //! The tables and how their rows are read: shared by verbs and reads.
 
 pub(crate) mod attempts;
+pub(crate) mod event_numbers;
 pub(crate) mod items;
 pub(crate) mod jobs;
 pub(crate) mod journal;

@@ -3,6 +3,7 @@
 
 mod durability;
 mod grouping;
+mod numbering;
 
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, Session};
