@@ -11,11 +11,11 @@ use tokio::time::Instant;
 use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
-use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
+use windrow_model::step::{ContentKey, Recalled, StepIntent, StepResult, Usage};
 use windrow_model::store::{Ending, Receipt, StepWrite};
 use windrow_model::trace::CallSpan;
 use windrow_model::worker_backend::WorkerBackend;
-use windrow_model::workload::{Journal, StepNo, Stopped};
+use windrow_model::workload::{Done, Journal, StepNo, Stopped};
 use windrow_model::{AttemptId, Clock, Json, StepId};
 
 use crate::attempt_control::AttemptControl;
@@ -76,6 +76,8 @@ pub struct ItemJournal {
     trace: Option<Arc<ItemTrace>>,
     /// Steps in progress; an item has few at a time.
     begun: Mutex<Vec<OpenStep>>,
+    /// What the item finished, should the rest fail.
+    kept: Mutex<Done>,
 }
 
 /// A step in progress, for metrics and traces.
@@ -110,7 +112,13 @@ impl ItemJournal {
             clock: context.clock.clone(),
             trace,
             begun: Mutex::default(),
+            kept: Mutex::default(),
         }
+    }
+
+    /// What the item finished before it failed.
+    pub fn take_kept(&self) -> Done {
+        std::mem::take(&mut self.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn begun(&self) -> MutexGuard<'_, Vec<OpenStep>> {
@@ -210,11 +218,17 @@ impl Journal for ItemJournal {
         self.control.push(StepWrite::Reuse { no: self.next_no(), intent, from, taken });
     }
 
-    async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped> {
+    fn keep(&self, done: Done) {
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = done;
+    }
+
+    async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped> {
+        self.keep(done.clone());
         if !self.shows_partial {
             return Ok(());
         }
-        self.send(Vec::new(), Ending::Partial { scores }).await
+        let Done { scores, usage, latency_ms, .. } = done;
+        self.send(Vec::new(), Ending::Partial { scores, usage, latency_ms }).await
     }
 
     fn stopping(&self) -> bool {

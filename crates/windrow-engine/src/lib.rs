@@ -52,6 +52,8 @@ mod reporter;
 mod settings;
 mod spans;
 mod task_queue;
+#[cfg(test)]
+mod tests;
 mod tick;
 mod waits;
 mod watchdog;

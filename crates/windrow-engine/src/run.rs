@@ -10,7 +10,6 @@ use tokio::time::Instant;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::retry::{Decision, Tried};
 use windrow_model::state::{Mode, Outcome};
-use windrow_model::step::Usage;
 use windrow_model::store::{Claimed, Ending, StoreError};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
@@ -32,7 +31,8 @@ pub async fn work(context: Arc<WorkerContext>) {
 /// How the workload ended, before the retry policy decides.
 enum Execution {
     Done(Done),
-    Failed(Failure),
+    /// With what it finished before.
+    Failed(Failure, Done),
     /// The run is ending: release the item, it will be cancelled.
     Stopped,
     /// Another worker has the lease: report nothing.
@@ -42,7 +42,7 @@ enum Execution {
 impl Execution {
     fn error(&self) -> Option<ErrorClass> {
         match self {
-            Execution::Failed(failure) => Some(failure.class),
+            Execution::Failed(failure, _) => Some(failure.class),
             Execution::Done(_) | Execution::Stopped | Execution::Lost => None,
         }
     }
@@ -86,15 +86,20 @@ async fn run_item(context: &WorkerContext, task: Task) {
                     () = control.lost() => Execution::Lost,
                     result = shielded => match result {
                         Ok(Ok(done)) => Execution::Done(done),
-                        Ok(Err(Halt::Failed(failure))) => Execution::Failed(failure),
+                        Ok(Err(Halt::Failed(failure))) => Execution::Failed(failure, journal.take_kept()),
                         Ok(Err(Halt::Stopped(_))) if control.is_lost() => Execution::Lost,
                         Ok(Err(Halt::Stopped(_))) => Execution::Stopped,
-                        Err(panic) => Execution::Failed(Failure::new(ErrorClass::Handler, panic_message(&*panic))),
+                        Err(panic) => {
+                            let failure = Failure::new(ErrorClass::Handler, panic_message(&*panic));
+                            Execution::Failed(failure, journal.take_kept())
+                        }
                     },
-                    () = control.stopwatch.reaches(timeout, Instant::now()) => Execution::Failed(timed_out(timeout)),
+                    () = control.stopwatch.reaches(timeout, Instant::now()) => {
+                        Execution::Failed(timed_out(timeout), journal.take_kept())
+                    }
                 }
             }
-            Err(failure) => Execution::Failed(failure),
+            Err(failure) => Execution::Failed(failure, Done::default()),
         }
     };
     let policy = program.retry_policy();
@@ -106,12 +111,12 @@ async fn run_item(context: &WorkerContext, task: Task) {
         }
         Execution::Stopped => Ending::Release,
         Execution::Done(done) => hand_in_done(done),
-        Execution::Failed(failure) => match policy.decide(&failure, tried(claimed), context.chance()) {
+        Execution::Failed(failure, kept) => match policy.decide(&failure, tried(claimed), context.chance()) {
             Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: context.now() + delay_ms },
-            Decision::Fail => hand_in_failed(failure),
+            Decision::Fail => hand_in_failed(failure, kept),
             Decision::StopRun => {
                 stop_run(context, claimed, &failure).await;
-                hand_in_failed(failure)
+                hand_in_failed(failure, kept)
             }
         },
     };
@@ -177,14 +182,10 @@ fn hand_in_done(done: Done) -> Ending {
     Ending::HandIn { outcome, scores, usage, latency_ms, failure: None }
 }
 
-pub fn hand_in_failed(failure: Failure) -> Ending {
-    Ending::HandIn {
-        outcome: Outcome::Failed,
-        scores: Vec::new(),
-        usage: Usage::default(),
-        latency_ms: 0,
-        failure: Some(failure),
-    }
+/// What the item finished before it failed is part of its result.
+pub fn hand_in_failed(failure: Failure, kept: Done) -> Ending {
+    let Done { scores, usage, latency_ms, .. } = kept;
+    Ending::HandIn { outcome: Outcome::Failed, scores, usage, latency_ms, failure: Some(failure) }
 }
 
 /// Every other item would fail for the same reason.

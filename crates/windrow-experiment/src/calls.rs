@@ -260,10 +260,7 @@ impl Journal for NoJournal {
         None
     }
     fn reuse(&self, _: StepIntent, _: windrow_model::StepId, _: Option<(Json, Usage)>) {}
-    async fn hand_in_partial(
-        &self,
-        _: Vec<windrow_model::step::Score>,
-    ) -> Result<(), windrow_model::workload::Stopped> {
+    async fn hand_in_partial(&self, _: windrow_model::workload::Done) -> Result<(), windrow_model::workload::Stopped> {
         Ok(())
     }
     fn stopping(&self) -> bool {

@@ -8,7 +8,7 @@ use windrow_model::retry::{Decision, Tried};
 use windrow_model::state::RunEvent;
 use windrow_model::step::Score;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite, StoreError};
-use windrow_model::workload::Program;
+use windrow_model::workload::{Done, Program};
 use windrow_model::{Lease, RunId};
 
 use super::begin::{attempt, run_facts};
@@ -86,10 +86,10 @@ async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, R
     let program = program(node, lease.run).await?;
     Ok(match program.retry_policy().decide(&failure, tried, node.workers.chance()) {
         Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: node.now() + delay_ms },
-        Decision::Fail => hand_in_failed(failure),
+        Decision::Fail => hand_in_failed(failure, Done::default()),
         Decision::StopRun => {
             stop(node, lease.run, &stopped_by(&failure)).await?;
-            hand_in_failed(failure)
+            hand_in_failed(failure, Done::default())
         }
     })
 }
@@ -104,7 +104,9 @@ async fn stop(node: &Node, run: RunId, reason: &str) -> Result<(), StoreError> {
 async fn complete(node: &Node, run: RunId, ending: Ending) -> Result<Ending, ReportError> {
     Ok(match ending {
         Ending::Partial { .. } if run_facts(node, run).await?.0.keeps_columns() => Ending::None,
-        Ending::Partial { scores } => Ending::Partial { scores: versioned(node, run, scores).await? },
+        Ending::Partial { scores, usage, latency_ms } => {
+            Ending::Partial { scores: versioned(node, run, scores).await?, usage, latency_ms }
+        }
         Ending::HandIn { outcome, scores, usage, latency_ms, failure } => {
             let scores = versioned(node, run, scores).await?;
             Ending::HandIn { outcome, scores, usage, latency_ms, failure }

@@ -62,6 +62,20 @@ struct ItemExecution<'a> {
     done: Done,
 }
 
+impl ItemExecution<'_> {
+    fn keep(&self) {
+        self.journal.keep(self.done.clone());
+    }
+
+    /// Calls are paid for, whatever came of them; what failed is kept at once, because the item fails with it.
+    fn spent<T>(&mut self, calls: &Calls<'_>, made: &Result<T, Halt>) {
+        self.done.usage += calls.used();
+        if made.is_err() {
+            self.keep();
+        }
+    }
+}
+
 impl Experiment {
     pub fn prepare(spec: ExperimentSpec, environment: Environment, library: Option<Library>) -> Result<Self, Failure> {
         Self::prepare_as(spec, environment, library, None)
@@ -102,20 +116,23 @@ impl Experiment {
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
     /// nothing more to say.
     async fn turn(&self, turn: usize, execution: &mut ItemExecution<'_>) -> Result<Option<Value>, Halt> {
-        let calls = self.calls(USER, turn, execution);
-        let opened = self.user.opens(&execution.conversation, &execution.history, &calls).await?;
-        execution.done.usage += calls.used();
-        let Some(variables) = opened else { return Ok(None) };
         if turn > 0 {
-            execution.journal.hand_in_partial(execution.done.scores.clone()).await?;
+            execution.keep();
+        }
+        let calls = self.calls(USER, turn, execution);
+        let opened = self.user.opens(&execution.conversation, &execution.history, &calls).await;
+        execution.spent(&calls, &opened);
+        let Some(variables) = opened? else { return Ok(None) };
+        if turn > 0 {
+            execution.journal.hand_in_partial(execution.done.clone()).await?;
         }
         let variables = Value::from_object(variables);
         let answer = self.ask(turn, &variables, execution).await?;
         let content = self.user.remembered(&execution.conversation, turn, &answer)?;
         execution.history.push(Message { role: Role::Assistant, content });
-        execution.done.usage += answer.used;
         execution.done.latency_ms += answer.latency_ms;
         execution.whole.add(&answer);
+        execution.keep();
         self.judge(Over::Turn, turn, &variables, &answer, execution).await?;
         Ok(Some(variables))
     }
@@ -131,7 +148,9 @@ impl Experiment {
         if execution.item.rescore && !calls.knows(&*self.target, &request) {
             return Err(invalid_request("a rescore never calls the target, and this answer is not recorded").into());
         }
-        calls.send(TARGET, &*self.target, request).await
+        let answered = calls.send(TARGET, &*self.target, request).await;
+        execution.spent(&calls, &answered);
+        answered
     }
 
     fn calls<'a>(&self, caller: &'a str, turn: usize, execution: &ItemExecution<'a>) -> Calls<'a> {
@@ -166,12 +185,17 @@ impl Experiment {
                         execution.done.usage += calls.used();
                         execution.done.scores.push(bound.score(&Evaluation::error(failure.to_string()), turn));
                     }
-                    Decision::Retry { .. } | Decision::StopRun => trouble = trouble.or(Some(failure)),
+                    Decision::Retry { .. } | Decision::StopRun => {
+                        execution.done.usage += calls.used();
+                        trouble = trouble.or(Some(failure));
+                    }
                 },
                 Err(stopped) => return Err(stopped),
             }
         }
-        trouble.map_or(Ok(()), |failure| Err(failure.into()))
+        let Some(failure) = trouble else { return Ok(()) };
+        execution.keep();
+        Err(failure.into())
     }
 
     /// Evaluators of the whole conversation see its transcript as the output.
@@ -179,6 +203,7 @@ impl Experiment {
         if self.evaluators.iter().all(|bound| bound.over == Over::Turn) {
             return Ok(());
         }
+        execution.keep();
         let content = transcript(&execution.history);
         let answer = Answer { content, ..execution.whole.clone() };
         self.judge(Over::Conversation, last, variables, &answer, execution).await

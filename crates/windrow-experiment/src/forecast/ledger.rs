@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use windrow_model::limit::{Demand, Permit};
-use windrow_model::step::{ContentKey, Recalled, Score, StepIntent, StepResult, Usage};
-use windrow_model::workload::{Journal, StepNo, Stopped};
+use windrow_model::step::{ContentKey, Recalled, StepIntent, StepResult, Usage};
+use windrow_model::workload::{Done, Journal, StepNo, Stopped};
 use windrow_model::{Json, StepId};
 
 /// One call of one item.
@@ -79,7 +79,7 @@ impl Journal for Ledger {
 
     fn reuse(&self, _: StepIntent, _: StepId, _: Option<(Json, Usage)>) {}
 
-    async fn hand_in_partial(&self, _: Vec<Score>) -> Result<(), Stopped> {
+    async fn hand_in_partial(&self, _: Done) -> Result<(), Stopped> {
         Ok(())
     }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use windrow_model::limit::{Demand, Permit};
-use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult, Usage};
-use windrow_model::workload::{Journal, StepNo, Stopped};
+use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, StepResult, Usage};
+use windrow_model::workload::{Done, Journal, StepNo, Stopped};
 use windrow_model::{AttemptId, ItemId, Json, StepId};
 
 #[derive(Debug, Clone, PartialEq)]
@@ -16,7 +16,7 @@ pub enum Told {
     Finish(u32, StepResult),
     Whole(StepIntent, StepResult),
     Reuse(StepIntent, StepId),
-    Partial(Vec<Score>),
+    Partial(Done),
 }
 
 #[derive(Default)]
@@ -26,6 +26,8 @@ pub struct MemoryJournal {
     pub shared: HashMap<ContentKey, Recalled>,
     told: Mutex<Vec<Told>>,
     demands: Mutex<Vec<Demand>>,
+    /// What is handed in should the rest fail.
+    pub kept: Mutex<Done>,
     pub stopping: AtomicBool,
 }
 
@@ -79,7 +81,7 @@ impl MemoryJournal {
             Told::Finish(_, StepResult::Failed { failure }) => format!("failed {}", failure.class),
             Told::Whole(intent, _) => format!("whole {}", name(intent)),
             Told::Reuse(intent, _) => format!("reuse {}", name(intent)),
-            Told::Partial(scores) => format!("partial {}", scores.len()),
+            Told::Partial(done) => format!("partial {}", done.scores.len()),
         };
         told.iter().map(word).collect()
     }
@@ -116,8 +118,11 @@ impl Journal for MemoryJournal {
     fn reuse(&self, intent: StepIntent, from: StepId, _taken: Option<(Json, Usage)>) {
         self.tell(Told::Reuse(intent, from));
     }
-    async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped> {
-        self.tell(Told::Partial(scores));
+    fn keep(&self, done: Done) {
+        *self.kept.lock().unwrap() = done;
+    }
+    async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped> {
+        self.tell(Told::Partial(done));
         Ok(())
     }
     fn stopping(&self) -> bool {

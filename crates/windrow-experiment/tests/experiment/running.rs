@@ -100,6 +100,43 @@ async fn turns_carry_the_history_and_are_handed_in_as_they_finish() {
     assert_eq!(last.last_message(), "capitals 4: Japan?");
 }
 
+/// E14: the third turn fails; scores, tokens and latency of the first two are handed in with the failure.
+#[tokio::test]
+async fn a_conversation_that_fails_keeps_its_finished_turns() {
+    let endpoint = Endpoint::start(|call| match call.roles().len() {
+        5.. => (axum::http::StatusCode::BAD_REQUEST, "too long").into_response(),
+        _ => completion("Paris"),
+    })
+    .await;
+    let (_folder, program) = program(&job(&endpoint.base_url, ""), TURNS).await;
+    let journal = MemoryJournal::default();
+    let Err(Halt::Failed(failure)) = run(&*program, &journal).await else { panic!("the third turn fails") };
+    assert_eq!(failure.class, ErrorClass::InvalidRequest);
+    let kept = journal.kept.lock().unwrap().clone();
+    let verdicts: Vec<_> = kept.scores.iter().map(|score| (score.turn, score.verdict)).collect();
+    assert_eq!(verdicts, [(0, Verdict::Pass), (1, Verdict::Fail)]);
+    assert_eq!((kept.usage.tokens_in, kept.usage.tokens_out), (22, 6));
+}
+
+/// A judge that cannot be reached fails the item, and the target's answer has been paid for.
+#[tokio::test]
+async fn an_item_whose_judge_fails_keeps_its_answer_and_the_other_scores() {
+    let endpoint = Endpoint::start(|call| match call.last_message() {
+        "Capital of France?" => completion("Paris"),
+        _ => (axum::http::StatusCode::SERVICE_UNAVAILABLE, "busy").into_response(),
+    })
+    .await;
+    let url = &endpoint.base_url;
+    let judge =
+        format!("  - judge: {{ model: {{ openai: {{ model: any, base_url: \"{url}\" }} }}, rubric: polite? }}\n");
+    let (_folder, program) = program(&format!("{}{judge}", job(url, "")), FRANCE).await;
+    let journal = MemoryJournal::default();
+    let Err(Halt::Failed(failure)) = run(&*program, &journal).await else { panic!("the judge fails") };
+    assert_eq!(failure.class, ErrorClass::Server);
+    let kept = journal.kept.lock().unwrap().clone();
+    assert_eq!((kept.scores.len(), kept.usage.tokens_in), (1, 11));
+}
+
 /// E9, E18: what is recorded is not paid again, and latency and tokens stay.
 #[tokio::test]
 async fn a_second_attempt_reuses_every_good_step_and_calls_nothing() {

@@ -230,8 +230,9 @@ pub enum Ending {
     /// Still running.
     None,
     /// Still running; the snapshot shows these scores (E22).
-    Partial { scores: Vec<Score> },
-    /// Succeeded, failed without a retry, or skipped.
+    Partial { scores: Vec<Score>, usage: Usage, latency_ms: i64 },
+    /// Succeeded, failed without a retry, or skipped. A failure that brings no result keeps what the run has shown of
+    /// the item.
     HandIn { outcome: Outcome, scores: Vec<Score>, usage: Usage, latency_ms: i64, failure: Option<Failure> },
     /// Failed; retry, not before this time. Counts as throttled if the endpoint rate limited it, else as a retry.
     Retry { failure: Failure, not_before: Time },

@@ -141,8 +141,10 @@ pub trait Journal: Send + Sync {
     fn whole(&self, intent: StepIntent, result: StepResult);
     /// Records the reuse of an earlier step; with its result, if another item made it.
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>);
-    /// Shows partial scores in the snapshot (E22).
-    async fn hand_in_partial(&self, scores: Vec<Score>) -> Result<(), Stopped>;
+    /// What the item has finished so far: handed in with its failure, should the rest fail.
+    fn keep(&self, _done: Done) {}
+    /// Shows what the item has finished so far in the snapshot (E22), and keeps it.
+    async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped>;
     /// Whether the item should stop before its next paid call.
     fn stopping(&self) -> bool;
 }

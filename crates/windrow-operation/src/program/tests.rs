@@ -10,7 +10,7 @@ use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::Step;
 use windrow_model::retry::{RetryPolicy, Tried};
 use windrow_model::state::StepState;
-use windrow_model::step::{ContentKey, OnUnknown, Recalled, Score, StepIntent, StepResult, Usage};
+use windrow_model::step::{ContentKey, OnUnknown, Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Done, Halt, Journal, Program, RunsOn, StepNo, Stopped, WorkItem};
 use windrow_model::{AttemptId, ErrorClass, Failure, ItemId, Json, RunId, StepId, Time};
 
@@ -199,7 +199,7 @@ impl Journal for Memory {
         self.story.lock().unwrap().push(intent.kind.to_string());
     }
     fn reuse(&self, _intent: StepIntent, _from: StepId, _taken: Option<(Json, Usage)>) {}
-    async fn hand_in_partial(&self, _scores: Vec<Score>) -> Result<(), Stopped> {
+    async fn hand_in_partial(&self, _done: Done) -> Result<(), Stopped> {
         Ok(())
     }
     fn stopping(&self) -> bool {

@@ -16,12 +16,8 @@ impl World {
             let attempt = &self.attempts[&id].attempt;
             let (run, losses) = (attempt.run, attempt.losses + 1);
             if i64::from(losses) > self.runs[&run].limits.max_losses || id.no() >= MAX_TRIES {
-                self.change_attempt(id, AttemptEvent::Abandon, |row| {
-                    row.attempt.outcome = Some(Outcome::Failed);
-                    row.attempt.ended_at = Some(now);
-                    row.attempt.error = Some((ErrorClass::Lost, format!("its worker disappeared {losses} times")));
-                });
-                self.let_go(id);
+                let failure = Failure::new(ErrorClass::Lost, format!("its worker disappeared {losses} times"));
+                self.give_up(id, AttemptEvent::Abandon, failure, now);
                 reaped.abandoned += 1;
             } else {
                 let failure = Failure::new(ErrorClass::Lost, "its worker disappeared");

@@ -128,14 +128,23 @@ impl World {
     fn end(&mut self, id: AttemptId, ending: Ending, now: Time) {
         match ending {
             Ending::None => {}
-            Ending::Partial { scores } => {
-                self.change_attempt(id, AttemptEvent::Renew, |row| row.attempt.partial = true);
+            Ending::Partial { scores, usage, latency_ms } => {
+                self.change_attempt(id, AttemptEvent::Renew, |row| {
+                    row.attempt.partial = true;
+                    row.usage = usage;
+                    row.latency_ms = latency_ms;
+                });
                 let item = self.items.get_mut(&id.item()).expect("item exists");
                 item.archived = Some(id);
                 let shown = PartialItem { id: id.item(), scores: ScoreNote::all(&scores) };
                 item.scores = scores;
                 let run = self.attempts[&id].attempt.run;
                 self.shown.entry(run).or_default().push(shown);
+            }
+            Ending::HandIn { outcome: Outcome::Failed, scores, usage, failure: Some(failure), .. }
+                if scores.is_empty() && usage == Usage::default() =>
+            {
+                self.give_up(id, AttemptEvent::HandIn, failure, now);
             }
             Ending::HandIn { outcome, mut scores, usage, latency_ms, failure } => {
                 let mode = self.runs[&self.attempts[&id].attempt.run].mode;
@@ -153,14 +162,7 @@ impl World {
                 self.let_go(id);
             }
             Ending::Retry { failure, .. } if id.no() >= MAX_TRIES => {
-                let hand_in = Ending::HandIn {
-                    outcome: Outcome::Failed,
-                    scores: Vec::new(),
-                    usage: Usage::default(),
-                    latency_ms: 0,
-                    failure: Some(failure),
-                };
-                self.end(id, hand_in, now);
+                self.give_up(id, AttemptEvent::HandIn, failure, now);
             }
             Ending::Retry { failure, not_before } => {
                 let run = self.attempts[&id].attempt.run;
@@ -180,6 +182,20 @@ impl World {
                 self.let_go(id);
             }
         }
+    }
+
+    /// It failed and says nothing of what it finished: what the run has shown of the item stands.
+    pub fn give_up(&mut self, id: AttemptId, event: AttemptEvent, failure: Failure, now: Time) {
+        let (item, run) = (&self.items[&id.item()], self.attempts[&id].attempt.run);
+        let shown = item.archived.map(|shown| &self.attempts[&shown]).filter(|shown| shown.attempt.run == run);
+        let shown = shown.map(|shown| (shown.usage, shown.latency_ms, item.scores.clone()));
+        self.change_attempt(id, event, |row| {
+            row.attempt.outcome = Some(Outcome::Failed);
+            row.attempt.ended_at = Some(now);
+            row.attempt.error = Some((failure.class, failure.message));
+            (row.usage, row.latency_ms, row.scores) = shown.unwrap_or_default();
+        });
+        self.let_go(id);
     }
 
     /// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that

@@ -5,10 +5,12 @@ use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
+use windrow_model::step::Usage;
 use windrow_model::store::*;
+use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
-use windrow_model::{Json, RunId, SessionId, StepId};
+use windrow_model::{Json, RunId, SessionId, StepId, Ticket};
 
 use crate::fixture::*;
 
@@ -35,6 +37,9 @@ cases![
     an_item_lost_too_often_fails,
     a_retry_keeps_the_earlier_attempt,
     a_partial_hand_in_shows_in_the_snapshot,
+    an_abandoned_item_keeps_what_was_shown_of_it,
+    a_failure_without_results_keeps_what_was_shown,
+    a_failed_item_keeps_what_it_finished,
     archiving_moves_snapshot_counters_and_outbox_together,
     a_stale_coordinator_changes_nothing,
     a_run_with_open_items_cannot_close,
@@ -384,13 +389,64 @@ async fn a_retry_keeps_the_earlier_attempt(store: &dyn Store) {
 async fn a_partial_hand_in_shows_in_the_snapshot(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
-    let partial = Ending::Partial { scores: vec![score("exact", 1.0)] };
-    report(store, lease, vec![], partial, T0).await.accepted();
+    report(store, lease, vec![], shown_part(), T0).await.accepted();
     let detail = store.item(lease.attempt.item()).await.unwrap();
     assert_eq!((detail.item.state, detail.item.attempt_state), (ItemState::Queued, AttemptState::Running));
     assert!(detail.attempts[0].partial && detail.item.archived == Some(lease.attempt));
     assert_eq!(detail.scores, [score("exact", 1.0)]);
     succeed(store, lease, T0).await.accepted();
+}
+
+fn shown_part() -> Ending {
+    let usage = Usage { tokens_in: 3, tokens_out: 2, cost_nanos: 1 };
+    Ending::Partial { scores: vec![score("exact", 1.0)], usage, latency_ms: 40 }
+}
+
+/// The item failed without a word of what it finished; the part that was shown stands.
+async fn assert_kept(store: &dyn Store, ticket: Ticket, class: ErrorClass) {
+    assert_eq!(store.archive(ticket, 10, T0 + DAY_MS).await.unwrap().items, 1);
+    let result = store.results(ticket.run, None, 10).await.unwrap().remove(0);
+    let detail = store.item(result.item).await.unwrap();
+    assert_eq!(detail.item.error.map(|(class, _)| class), Some(class));
+    assert_eq!((&detail.scores, &result.scores), (&vec![score("exact", 1.0)], &vec![score("exact", 1.0)]));
+    assert_eq!((detail.item.latency_ms, detail.item.usage.tokens_in, result.latency_ms), (Some(40), 3, 40));
+    let aggregates = store.aggregates(ticket.run).await.unwrap();
+    assert_eq!((aggregates.usage.cost_nanos, aggregates.evaluators["exact"].n), (1, 1));
+}
+
+/// E14: whoever gives the item up does not know what the lost worker had finished.
+async fn an_abandoned_item_keeps_what_was_shown_of_it(store: &dyn Store) {
+    let limits = RunLimits { max_losses: 1, ..RunLimits::default() };
+    let ticket = planned_as(store, Submission { limits, ..submission(1, "a") }, vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    report(store, lease, vec![], shown_part(), T0).await.accepted();
+    assert_eq!(store.reap(10, T0 + DAY_MS).await.unwrap().lost, 1);
+    claim(store, ticket.run, 1, T0 + DAY_MS).await;
+    assert_eq!(store.reap(10, T0 + DAY_MS * 2).await.unwrap().abandoned, 1);
+    assert_kept(store, ticket, ErrorClass::Lost).await;
+}
+
+/// A remote worker reports the error alone.
+async fn a_failure_without_results_keeps_what_was_shown(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    report(store, lease, vec![], shown_part(), T0).await.accepted();
+    let failure = Some(Failure::new(ErrorClass::Auth, "no"));
+    let (outcome, scores, usage) = (Outcome::Failed, Vec::new(), Usage::default());
+    let failed = Ending::HandIn { outcome, scores, usage, latency_ms: 0, failure };
+    report(store, lease, vec![], failed, T0).await.accepted();
+    assert_kept(store, ticket, ErrorClass::Auth).await;
+}
+
+/// What a failed item finished counts, and an item that showed nothing has nothing.
+async fn a_failed_item_keeps_what_it_finished(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let Ending::Partial { scores, usage, latency_ms } = shown_part() else { unreachable!("a part") };
+    let failure = Some(Failure::new(ErrorClass::Server, "no"));
+    let failed = Ending::HandIn { outcome: Outcome::Failed, scores, usage, latency_ms, failure };
+    report(store, lease, vec![], failed, T0).await.accepted();
+    assert_kept(store, ticket, ErrorClass::Server).await;
 }
 
 /// E14, design rule 5.

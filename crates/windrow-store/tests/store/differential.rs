@@ -229,9 +229,19 @@ fn odd(now: Time) -> Score {
 fn ending(n: u8, now: Time) -> Ending {
     match n {
         0 => Ending::None,
-        1 => Ending::Partial { scores: vec![score("exact", 0.5)] },
+        1 => {
+            let usage = Usage { tokens_in: now.0 % 3, tokens_out: 1, cost_nanos: 1 };
+            Ending::Partial { scores: vec![score("exact", 0.5)], usage, latency_ms: now.0 % 9 }
+        }
         2 => hand_in(Outcome::Succeeded, vec![score("exact", (now.0 % 7) as f64 / 7.0), odd(now)]),
-        3 => hand_in(Outcome::Failed, vec![]),
+        3 if now.0 % 2 == 0 => hand_in(Outcome::Failed, vec![score("exact", 0.25)]),
+        3 => Ending::HandIn {
+            outcome: Outcome::Failed,
+            scores: vec![],
+            usage: Usage::default(),
+            latency_ms: 0,
+            failure: Some(Failure::new(ErrorClass::Auth, "no")),
+        },
         4 => Ending::Retry { failure: Failure::new(ErrorClass::Network, "down"), not_before: now + 600 },
         5 => Ending::Retry { failure: Failure::new(ErrorClass::RateLimited, "busy"), not_before: now },
         _ => Ending::Release,

@@ -24,7 +24,10 @@ impl v1::ItemReport {
     pub fn of(report: Report, now: Time) -> Self {
         let ending = match report.ending {
             Ending::None => None,
-            Ending::Partial { scores } => Some(Wire::Checkpoint(v1::Checkpoint { scores: scores_of(scores) })),
+            Ending::Partial { scores, usage, latency_ms } => {
+                let (scores, usage) = (scores_of(scores), Some(usage.into()));
+                Some(Wire::Checkpoint(v1::Checkpoint { scores, usage, latency_ms }))
+            }
             Ending::HandIn { outcome, scores, usage, latency_ms, failure } => Some(Wire::HandIn(v1::HandIn {
                 outcome: outcome.to_string(),
                 scores: scores_of(scores),
@@ -47,7 +50,9 @@ impl v1::ItemReport {
         let ending = match self.ending {
             None => Ok(Ending::None),
             Some(Wire::Failed(failure)) => Err(failure.try_into()?),
-            Some(Wire::Checkpoint(checkpoint)) => Ok(Ending::Partial { scores: scores(checkpoint.scores)? }),
+            Some(Wire::Checkpoint(v1::Checkpoint { scores: found, usage: used, latency_ms })) => {
+                Ok(Ending::Partial { scores: scores(found)?, usage: usage(used), latency_ms })
+            }
             Some(Wire::HandIn(hand_in)) => Ok(handed_in(hand_in)?),
             Some(Wire::Release(v1::Release { failure, delay_ms })) => {
                 let failure = failure.ok_or_else(|| missing("release.failure"))?.try_into()?;

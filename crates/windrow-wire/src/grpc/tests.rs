@@ -50,7 +50,7 @@ fn reports_round_trip() {
     let (latency_ms, failure) = (5, failure());
     let endings = [
         Ending::None,
-        Ending::Partial { scores: scores.clone() },
+        Ending::Partial { scores: scores.clone(), usage, latency_ms },
         Ending::HandIn { outcome: Outcome::Succeeded, scores, usage, latency_ms, failure: None },
         Ending::HandIn {
             outcome: Outcome::Failed,

@@ -2,13 +2,14 @@
 //! set until archiving moves it to the other.
 
 use windrow_model::event::ScoreNote;
-use windrow_model::step::Score;
+use windrow_model::step::{Score, Usage};
 use windrow_model::{AttemptId, ItemId};
 
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Dialect, Lookup, NewRows, Row, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
+use crate::sql::table::attempts::AttemptHead;
 use crate::sql::verb::report::Batch;
 
 #[derive(Clone, Copy)]
@@ -36,19 +37,57 @@ pub(crate) static NOTES: Lookup =
 
 pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) {
     for score in scores {
-        let (turn, verdict) = (i64::from(score.turn), code(score.verdict));
-        let row = [
-            Cell::Int(attempt.0),
-            Cell::Int(part as i64),
-            Cell::Int(turn),
-            Cell::Text(&score.name),
-            Cell::Int(verdict),
-            score.value.map_or(Cell::Null, Cell::Real),
-            Cell::Text(&score.reason),
-            Cell::Text(&score.version),
-        ];
-        batch.deferred.scores.insert((attempt, part as i64, turn, &score.name), row);
+        let key = (attempt, part as i64, i64::from(score.turn), score.name.as_str());
+        batch.deferred.scores.insert(key, row(attempt, part, score));
     }
+}
+
+/// For [`KEEP`].
+pub(crate) fn row(attempt: AttemptId, part: Part, score: &Score) -> [Cell<'_>; 8] {
+    [
+        Cell::Int(attempt.0),
+        Cell::Int(part as i64),
+        Cell::Int(score.turn.into()),
+        Cell::Text(&score.name),
+        Cell::Int(code(score.verdict)),
+        score.value.map_or(Cell::Null, Cell::Real),
+        Cell::Text(&score.reason),
+        Cell::Text(&score.version),
+    ]
+}
+
+/// What a run has shown of an item that is still at work in it.
+#[derive(Clone, Default)]
+pub(crate) struct Shown {
+    pub scores: Vec<Score>,
+    pub usage: Usage,
+    pub latency_ms: i64,
+}
+
+/// The snapshot of an item, as far as an attempt of its run made it.
+pub(crate) static SHOWN: Lookup = Lookup::written(|d| {
+    let shown = d.each_by_key("attempts", "a", "a.id = i.archived");
+    let scores = "LEFT JOIN scores s ON s.attempt_id = i.archived AND s.part = i.archived_part";
+    let columns = "a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, s.name, s.version, s.turn, s.verdict, \
+                   s.value, s.reason";
+    let condition = "i.id = ?1 AND a.run_id = ?2";
+    [columns.into(), format!("items i {shown} {scores}"), condition.into(), "s.turn, s.name".into()]
+});
+
+/// What the run of each attempt has shown of its item.
+pub(crate) fn shown<'a>(tx: &Connection, attempts: impl Iterator<Item = &'a AttemptHead>) -> Result<Vec<Shown>> {
+    let keys: Vec<[Cell; 2]> = attempts.map(|last| [last.id.item().0, last.run.0].map(Cell::Int)).collect();
+    let mut found = vec![Shown::default(); keys.len()];
+    tx.query_many(&SHOWN, &keys, |n, row| {
+        let mut c = Cells::of(row);
+        (found[n].latency_ms, found[n].usage) = (c.get()?, c.usage()?);
+        // Null where nothing was scored.
+        if row.get::<Option<String>>(4)?.is_some() {
+            found[n].scores.push(from_cells(&mut c)?);
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 pub(crate) static CARRY_OVER: Sql = Sql::new(|d| {

@@ -36,7 +36,8 @@ pub(crate) static GIVE_BACK: Change =
     Change::written("attempts", |d| ended(d, AttemptEvent::Release, "owner = NULL, due_at = ?3"));
 pub(crate) static PARTIAL: Change = Change::written("attempts", |d| {
     let guard = keyed_guard(d, &ATTEMPT, AttemptEvent::Renew);
-    ["partial = 1".into(), format!("id = ?1 AND fence = ?2 AND {guard}")]
+    let shown = "partial = 1, latency_ms = ?3, tokens_in = ?4, tokens_out = ?5, cost_nanos = ?6";
+    [shown.into(), format!("id = ?1 AND fence = ?2 AND {guard}")]
 });
 pub(crate) static TRIED: Change = Change::update("items", "tries = ?3", "id = ?1 AND tries = ?2");
 pub(crate) static SHOW_PART: Change = Change::update("items", "archived = ?2, archived_part = ?3", "id = ?1");
@@ -44,14 +45,21 @@ pub(crate) static SHOW_PART: Change = Change::update("items", "archived = ?2, ar
 pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, ending: &'tx Ending) -> Result<()> {
     match ending {
         Ending::None => Ok(()),
-        Ending::Partial { scores } => show_part(batch, attempt, scores),
+        Ending::Partial { scores, usage, latency_ms } => show_part(batch, attempt, scores, *usage, *latency_ms),
+        Ending::HandIn { outcome: Outcome::Failed, scores, usage, failure: Some(failure), .. }
+            if scores.is_empty() && *usage == Usage::default() =>
+        {
+            give_up(batch, attempt, failure);
+            Ok(())
+        }
         Ending::HandIn { outcome, scores, usage, latency_ms, failure } => {
             let error = failure.as_ref().map(|failure| (failure.class, failure.message.as_str()));
             let (outcome, usage, latency_ms) = (*outcome, *usage, *latency_ms);
             hand_in(batch, attempt, &HandedIn { outcome, scores, usage, latency_ms, error })
         }
         Ending::Retry { failure, .. } if attempt.id.no() >= MAX_TRIES => {
-            hand_in(batch, attempt, &HandedIn::failed((failure.class, &failure.message)))
+            give_up(batch, attempt, failure);
+            Ok(())
         }
         Ending::Retry { failure, not_before } => release(batch, attempt, failure, *not_before),
         Ending::Release => give_back(batch, attempt),
@@ -63,7 +71,7 @@ pub(crate) fn end<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, ending: &'
 pub(crate) struct Gathered<'a> {
     released: Vec<[Cell<'a>; 6]>,
     lost: Vec<[Cell<'a>; 6]>,
-    abandoned: Vec<(AttemptHead, String)>,
+    given_up: Vec<(AttemptHead, ErrorClass, String)>,
     given_back: Vec<[Cell<'a>; 3]>,
     next: Vec<(AttemptHead, Tries, Time)>,
     warnings: Vec<NewLog>,
@@ -72,12 +80,10 @@ pub(crate) struct Gathered<'a> {
 
 impl Gathered<'_> {
     pub fn send(&mut self, tx: &Connection, now: Time) -> Result<()> {
-        let Self { released, lost, abandoned, given_back, next, warnings, freed } = std::mem::take(self);
-        let failed = abandoned.iter().map(|(last, why)| (last, HandedIn::failed((ErrorClass::Lost, why))));
-        let abandoned: Vec<[Cell; 10]> = failed.map(|(last, failed)| logged_row(now, last, &failed)).collect();
+        let Self { released, lost, given_up, given_back, next, warnings, freed } = std::mem::take(self);
         expect_rows(tx.execute_many(&RELEASE, &released)?, released.len(), "released attempts")?;
         expect_rows(tx.execute_many(&LOSE, &lost)?, lost.len(), "lost attempts")?;
-        expect_rows(tx.execute_many(&ABANDON, &abandoned)?, abandoned.len(), "abandoned attempts")?;
+        hand_in_shown(tx, &given_up, now)?;
         expect_rows(tx.execute_many(&GIVE_BACK, &given_back)?, given_back.len(), "attempts given back")?;
         let queued: Vec<[Cell; 9]> =
             next.iter().map(|(last, tries, due_at)| last.next(*tries, *due_at).row()).collect();
@@ -100,12 +106,6 @@ struct HandedIn<'a> {
     error: Option<(ErrorClass, &'a str)>,
 }
 
-impl<'a> HandedIn<'a> {
-    fn failed(error: (ErrorClass, &'a str)) -> Self {
-        Self { outcome: Outcome::Failed, scores: &[], usage: Usage::default(), latency_ms: 0, error: Some(error) }
-    }
-}
-
 fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, result: &HandedIn<'tx>) -> Result<()> {
     let row = logged_row(batch.now, attempt, result);
     batch.deferred.handed_in.push(row);
@@ -122,9 +122,31 @@ fn hand_in<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, result: &HandedIn
 /// Its worker disappeared once too often.
 pub(crate) fn abandon(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
     let losses = attempt.tries.losses + 1;
-    batch.endings.abandoned.push((attempt.clone(), format!("its worker disappeared {losses} times")));
-    clean_up_after(batch, attempt);
+    give_up(batch, attempt, &Failure::new(ErrorClass::Lost, format!("its worker disappeared {losses} times")));
     Ok(())
+}
+
+/// It failed and says nothing of what it finished: what the run has shown of the item stands.
+fn give_up(batch: &mut Batch, attempt: &AttemptHead, failure: &Failure) {
+    batch.endings.given_up.push((attempt.clone(), failure.class, failure.message.clone()));
+    batch.ended(attempt, AttemptEvent::HandIn, Some(Outcome::Failed));
+    clean_up_after(batch, attempt);
+}
+
+fn hand_in_shown(tx: &Connection, given_up: &[(AttemptHead, ErrorClass, String)], now: Time) -> Result<()> {
+    let shown = scores::shown(tx, given_up.iter().map(|(last, ..)| last))?;
+    let failed = given_up.iter().zip(&shown).map(|((last, class, why), shown)| {
+        let (usage, latency_ms, error) = (shown.usage, shown.latency_ms, Some((*class, why.as_str())));
+        logged_row(now, last, &HandedIn { outcome: Outcome::Failed, scores: &[], usage, latency_ms, error })
+    });
+    let rows: Vec<[Cell; 10]> = failed.collect();
+    expect_rows(tx.execute_many(&ABANDON, &rows)?, rows.len(), "attempts given up")?;
+    let kept = given_up
+        .iter()
+        .zip(&shown)
+        .flat_map(|((last, ..), shown)| shown.scores.iter().map(|score| scores::row(last.id, Part::Whole, score)));
+    let kept: Vec<[Cell; 8]> = kept.collect();
+    expect_rows(tx.execute_many(&scores::KEEP, &kept)?, kept.len(), "scores")
 }
 
 fn logged_row<'a>(now: Time, attempt: &AttemptHead, result: &HandedIn<'a>) -> [Cell<'a>; 10] {
@@ -143,10 +165,18 @@ fn logged_row<'a>(now: Time, attempt: &AttemptHead, result: &HandedIn<'a>) -> [C
 }
 
 /// The worker goes on; the snapshot shows what there is.
-fn show_part<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, scores: &'tx [Score]) -> Result<()> {
+fn show_part<'tx>(
+    batch: &mut Batch<'tx>,
+    attempt: &AttemptHead,
+    scores: &'tx [Score],
+    usage: Usage,
+    latency_ms: i64,
+) -> Result<()> {
     let tx = batch.tx;
     batch.flush()?;
-    let changed = tx.prepare_cached(&PARTIAL)?.execute(params![attempt.id.0, attempt.fence])?;
+    let Usage { tokens_in, tokens_out, cost_nanos } = usage;
+    let shown = params![attempt.id.0, attempt.fence, latency_ms, tokens_in, tokens_out, cost_nanos];
+    let changed = tx.prepare_cached(&PARTIAL)?.execute(shown)?;
     expect_rows(changed, 1, "partial attempt")?;
     let changed =
         tx.prepare_cached(&SHOW_PART)?.execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
