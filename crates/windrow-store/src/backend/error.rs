@@ -7,8 +7,14 @@ use rusqlite::ErrorCode;
 
 use crate::backend::Cell;
 
-const CONFLICTS: [SqlState; 3] =
-    [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED, SqlState::UNIQUE_VIOLATION];
+/// The last two say that the server has ended the transaction before.
+const CONFLICTS: [SqlState; 5] = [
+    SqlState::T_R_SERIALIZATION_FAILURE,
+    SqlState::T_R_DEADLOCK_DETECTED,
+    SqlState::UNIQUE_VIOLATION,
+    SqlState::IN_FAILED_SQL_TRANSACTION,
+    SqlState::NO_ACTIVE_SQL_TRANSACTION,
+];
 
 #[derive(Debug)]
 pub(crate) enum Error {
@@ -21,6 +27,8 @@ pub(crate) enum Error {
     },
     /// What was read has been changed by another before it was held.
     Overtaken,
+    /// The server ended the transaction before it was committed.
+    Ended,
     Sqlite(rusqlite::Error),
     Postgres(postgres::Error),
     MySql(mysql::Error),
@@ -34,7 +42,7 @@ impl Error {
         match self {
             Error::NoRows | Error::Decode { .. } => false,
             Error::Sqlite(error) => is_passing(error),
-            Error::Overtaken | Error::Postgres(_) | Error::MySql(_) => {
+            Error::Overtaken | Error::Ended | Error::Postgres(_) | Error::MySql(_) => {
                 self.is_conflict() || self.is_lost() || self.is_refused()
             }
         }
@@ -57,7 +65,7 @@ impl Error {
         match self {
             Error::Postgres(error) => error.code().is_some_and(|code| CONFLICTS.contains(code)),
             Error::MySql(error) => crate::backend::mysql::is_conflict(error),
-            Error::Overtaken => true,
+            Error::Overtaken | Error::Ended => true,
             _ => false,
         }
     }
@@ -81,6 +89,7 @@ impl std::fmt::Display for Error {
             Error::NoRows => f.write_str("a row that must be there is missing"),
             Error::Decode { column, why } => write!(f, "column {column}: {why}"),
             Error::Overtaken => f.write_str("another changed the same rows meanwhile"),
+            Error::Ended => f.write_str("the server ended the transaction before it was committed"),
             Error::Sqlite(error) => error.fmt(f),
             Error::Postgres(error) => match error.as_db_error() {
                 Some(told) => {

@@ -87,7 +87,32 @@ impl Connection {
         matches!(self, Connection::Postgres(_))
     }
 
-    /// Begins a transaction, ends it, undoes it.
+    /// Begins a transaction by this statement.
+    pub fn begin(&self, begin: &str) -> Result<()> {
+        match self {
+            Connection::Sqlite(_) | Connection::Postgres(_) => self.perform(begin),
+            Connection::MySql(link) => link.begin(begin),
+        }
+    }
+
+    pub fn commit(&self) -> Result<()> {
+        self.end("COMMIT")
+    }
+
+    pub fn roll_back(&self) -> Result<()> {
+        self.end("ROLLBACK")
+    }
+
+    /// If the server has ended the transaction before, nothing is committed, and the error is a conflict.
+    fn end(&self, how: &str) -> Result<()> {
+        match self {
+            Connection::Sqlite(_) => self.perform(how),
+            Connection::Postgres(link) => link.end(how),
+            Connection::MySql(link) => link.end(how),
+        }
+    }
+
+    /// Statements without values.
     pub fn perform(&self, sql: &str) -> Result<()> {
         match self {
             Connection::Sqlite(conn) => Ok(conn.execute_batch(sql)?),

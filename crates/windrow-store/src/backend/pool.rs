@@ -113,14 +113,14 @@ impl PooledConnection {
         }
         let Some(conn) = &self.conn else { unreachable!("it was just made") };
         let outcome = attempt(conn, self.begin, verb);
-        self.meter.sent(conn.take_sent());
-        // Whatever state a failed statement left it in: a new one costs little, a wrong one much.
-        let unsure = match &outcome {
-            Err(Failed::Before(StoreFailure::Database(error))) => error.is_lost(),
-            Err(Failed::Committing(_)) => true,
-            _ => false,
+        let clean = match &outcome {
+            Ok(_) | Err(Failed::Before(StoreFailure::Refused(_))) => true,
+            Err(Failed::Before(StoreFailure::Database(error))) => !error.is_lost() && is_undone(conn),
+            Err(Failed::Committing(_)) => false,
         };
-        if unsure {
+        self.meter.sent(conn.take_sent());
+        // A new connection costs little. On one whose transaction is still open, BEGIN would commit it.
+        if !clean {
             self.conn = None;
         }
         outcome
@@ -134,6 +134,12 @@ enum Failed {
     Committing(backend::Error),
 }
 
+impl From<StoreError> for Failed {
+    fn from(refusal: StoreError) -> Self {
+        Failed::Before(refusal.into())
+    }
+}
+
 impl From<backend::Error> for Failed {
     fn from(error: backend::Error) -> Self {
         Failed::Before(error.into())
@@ -145,22 +151,27 @@ fn attempt<T>(
     begin: &str,
     verb: &dyn Fn(&Connection) -> failure::Result<T>,
 ) -> std::result::Result<T, Failed> {
-    conn.perform(begin)?;
+    conn.begin(begin)?;
     // A bug in one verb must not take its thread down.
     let done = catch_unwind(AssertUnwindSafe(|| verb(conn))).unwrap_or_else(|_| {
         Err(StoreError::Corrupt("a verb of the store panicked; its change is undone".into()).into())
     });
     match done {
-        Ok(done) => match conn.perform("COMMIT") {
+        Ok(done) => match conn.commit() {
             Ok(()) => Ok(done),
             Err(error) if error.is_conflict() => Err(error.into()),
             Err(error) => Err(Failed::Committing(error)),
         },
-        Err(fault) => {
-            if let Err(error) = conn.perform("ROLLBACK") {
-                tracing::debug!(%error, "the transaction could not be undone, its connection is given up");
-            }
-            Err(Failed::Before(fault))
-        }
+        // What the verb read may be of two transactions; only of a whole one is a refusal believed.
+        Err(StoreFailure::Refused(refusal)) => Err(conn.roll_back().map_or_else(Failed::from, |()| refusal.into())),
+        Err(fault) => Err(Failed::Before(fault)),
     }
+}
+
+fn is_undone(conn: &Connection) -> bool {
+    let undone = conn.perform("ROLLBACK");
+    if let Err(error) = &undone {
+        tracing::debug!(%error, "the transaction could not be rolled back; closing its connection");
+    }
+    undone.is_ok()
 }

@@ -17,6 +17,15 @@ impl<'a> Row<'a> {
         cell::read(self.cell(column)?, column)
     }
 
+    /// The number of columns.
+    pub fn len(&self) -> usize {
+        match self {
+            Row::Sqlite(row) => row.as_ref().column_count(),
+            Row::Postgres(row) => row.len(),
+            Row::MySql(row) => row.len(),
+        }
+    }
+
     pub fn cell(&self, column: usize) -> Result<Cell<'a>> {
         match self {
             Row::Sqlite(row) => of_sqlite(row.get_ref(column)?, column),

@@ -27,6 +27,9 @@ macro_rules! cases {
                 super::$case(&*database.store, &*database.store).await
             } )+
         }
+        pub(crate) async fn all(store: &windrow_store::SqlStore, before_each: &dyn Fn()) {
+            $( before_each(); $case(store, store).await; )+
+        }
     };
 }
 

@@ -23,6 +23,10 @@ macro_rules! cases_of_databases {
         mod mariadb {
             $( #[tokio::test] async fn $case() { super::$case(&*crate::databases::mariadb().await.store).await } )+
         }
+        /// One after the other, on one store.
+        pub(crate) async fn all(store: &windrow_store::SqlStore, before_each: &dyn Fn()) {
+            $( before_each(); $case(store).await; )+
+        }
     };
 }
 use cases_of_databases;
@@ -34,6 +38,8 @@ mod conformance;
 mod databases;
 mod datasets;
 mod differential;
+mod fault_proxy;
+mod faults;
 mod fixture;
 mod hooks;
 mod mariadb;

@@ -17,6 +17,8 @@ use crate::backend::{
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
 pub(super) const STATEMENTS: usize = 512;
+/// `SAVEPOINT whole does not exist`.
+const NO_SAVEPOINT: u16 = 1305;
 const KEPT: NonZeroUsize = NonZeroUsize::new(STATEMENTS).unwrap();
 /// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
 const LARGEST: usize = 256;
@@ -25,6 +27,8 @@ pub(crate) struct Link {
     conn: RefCell<Conn>,
     prepared: RefCell<LruCache<String, Arc<Prepared>>>,
     sent: Count<u64>,
+    /// It has begun a transaction before.
+    transactional: Count<bool>,
 }
 
 pub(crate) struct Prepared {
@@ -36,7 +40,12 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(conn: Conn) -> Self {
-        Self { conn: RefCell::new(conn), prepared: RefCell::new(LruCache::new(KEPT)), sent: Count::default() }
+        Self {
+            conn: RefCell::new(conn),
+            prepared: RefCell::new(LruCache::new(KEPT)),
+            sent: Count::default(),
+            transactional: Count::default(),
+        }
     }
 
     /// Statements sent since this was last asked, what prepares them aside.
@@ -52,7 +61,31 @@ impl Link {
     /// Statements without values, one after the other.
     pub fn batch(&self, sql: &str) -> Result<()> {
         let mut conn = self.sending();
-        sql.split(";\n").filter(|sql| !sql.trim().is_empty()).try_for_each(|sql| Ok(conn.query_drop(sql)?))
+        sql.split(";\n").filter(|sql| !sql.trim().is_empty()).try_for_each(|sql| {
+            let mut answer = conn.query_iter(sql)?;
+            while let Some(set) = answer.iter() {
+                read_to_end(set)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Begins a transaction and marks it with a savepoint, which is gone as soon as the server ends the transaction.
+    pub fn begin(&self, begin: &str) -> Result<()> {
+        if !self.transactional.get() {
+            // Otherwise a statement after the end of a transaction is committed by itself.
+            self.batch("SET autocommit = 0")?;
+            self.transactional.set(true);
+        }
+        self.batch(&format!("{begin}; SAVEPOINT whole"))
+    }
+
+    /// Ends the transaction by COMMIT or ROLLBACK, and fails if it is not the one that was begun.
+    pub fn end(&self, how: &str) -> Result<()> {
+        self.batch(&format!("RELEASE SAVEPOINT whole; {how}")).map_err(|error| match error {
+            Error::MySql(mysql::Error::MySqlError(told)) if told.code == NO_SAVEPOINT => Error::Ended,
+            other => other,
+        })
     }
 
     pub fn prepare(&self, sql: &str) -> Result<Arc<Prepared>> {
@@ -81,7 +114,10 @@ impl Link {
 
     fn run(&self, prepared: &Prepared, values: Vec<Value>) -> Result<usize> {
         let mut conn = self.sending();
-        Ok(conn.exec_iter(&prepared.statement, positional(values))?.affected_rows() as usize)
+        let answer = conn.exec_iter(&prepared.statement, positional(values))?;
+        let changed = answer.affected_rows() as usize;
+        read_to_end(answer)?;
+        Ok(changed)
     }
 
     pub fn last_insert_id(&self) -> i64 {
@@ -92,17 +128,28 @@ impl Link {
         &self,
         prepared: &Prepared,
         bound: Bound,
+        each: impl FnMut(&Row) -> std::result::Result<ControlFlow<()>, E>,
+    ) -> std::result::Result<(), E> {
+        self.each_row(prepared, prepared.values(bound)?, each)
+    }
+
+    /// Reads the answer to its end, also after `each` has stopped: an error may follow the rows, and it may have
+    /// ended the transaction.
+    fn each_row<E: From<Error>>(
+        &self,
+        prepared: &Prepared,
+        values: Vec<Value>,
         mut each: impl FnMut(&Row) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
-        let values = prepared.values(bound)?;
         let mut conn = self.sending();
-        let rows = conn.exec_iter(&prepared.statement, positional(values)).map_err(Error::from)?;
-        for row in rows {
-            if each(&Row::MySql(&row.map_err(Error::from)?))?.is_break() {
-                break;
+        let mut outcome = Ok(ControlFlow::Continue(()));
+        for row in conn.exec_iter(&prepared.statement, positional(values)).map_err(Error::from)? {
+            let row = row.map_err(Error::from)?;
+            if let Ok(ControlFlow::Continue(())) = outcome {
+                outcome = each(&Row::MySql(&row));
             }
         }
-        Ok(())
+        outcome.map(|_| ())
     }
 }
 
@@ -147,14 +194,14 @@ impl Link {
         mut each: impl FnMut(usize, &Row) -> Result<()>,
     ) -> Result<()> {
         let prepared = self.prepare_set(lookup, &set::kinds(rows))?;
-        let mut conn = self.sending();
-        for row in conn.exec_iter(&prepared.statement, (set::document(rows),))? {
-            let row = row?;
-            let (row, last) = (Row::MySql(&row), row.len() - 1);
-            each(row.get::<i64>(last)? as usize - 1, &row)?;
-        }
-        Ok(())
+        self.each_row(&prepared, vec![Value::from(set::document(rows))], |row| {
+            each(row.get::<i64>(row.len() - 1)? as usize - 1, row).map(|()| ControlFlow::Continue(()))
+        })
     }
+}
+
+fn read_to_end(mut rows: impl Iterator<Item = mysql::Result<mysql::Row>>) -> mysql::Result<()> {
+    rows.try_for_each(|row| row.map(drop))
 }
 
 fn positional(values: Vec<Value>) -> Params {

@@ -52,6 +52,12 @@ impl Link {
         Ok(self.sending().batch_execute(sql)?)
     }
 
+    /// Ends the transaction by COMMIT or ROLLBACK. SAVEPOINT is an error in a transaction that has failed, and outside of
+    /// any. COMMIT alone would answer ROLLBACK there, which the driver reports as success.
+    pub fn end(&self, how: &str) -> Result<()> {
+        self.batch(&format!("SAVEPOINT whole; {how}"))
+    }
+
     pub fn is_closed(&self) -> bool {
         self.client.borrow().is_closed()
     }
@@ -81,17 +87,28 @@ impl Link {
         &self,
         prepared: &Prepared,
         bound: Bound,
+        each: impl FnMut(&AnyRow) -> std::result::Result<ControlFlow<()>, E>,
+    ) -> std::result::Result<(), E> {
+        self.each_row(prepared, prepared.args(bound)?, each)
+    }
+
+    /// Reads the answer to its end, also after `each` has stopped: an error may follow the rows, and it has ended
+    /// the transaction.
+    fn each_row<E: From<Error>>(
+        &self,
+        prepared: &Prepared,
+        args: Vec<Arg>,
         mut each: impl FnMut(&AnyRow) -> std::result::Result<ControlFlow<()>, E>,
     ) -> std::result::Result<(), E> {
-        let args = prepared.args(bound)?;
         let mut client = self.sending();
         let mut rows = client.query_raw(&prepared.statement, args).map_err(Error::from)?;
+        let mut outcome = Ok(ControlFlow::Continue(()));
         while let Some(row) = rows.next().map_err(Error::from)? {
-            if each(&AnyRow::Postgres(&row))?.is_break() {
-                break;
+            if let Ok(ControlFlow::Continue(())) = outcome {
+                outcome = each(&AnyRow::Postgres(&row));
             }
         }
-        Ok(())
+        outcome.map(|_| ())
     }
 }
 
@@ -113,13 +130,9 @@ impl Link {
         let many = self.prepare_set(lookup)?;
         let columns = many.columns(rows);
         let args: Vec<Arg> = columns.iter().map(|column| Arg(column.cell())).collect();
-        let mut client = self.sending();
-        let mut found = client.query_raw(&many.statement, args)?;
-        while let Some(row) = found.next()? {
-            let number: i64 = row.try_get(row.len() - 1)?;
-            each(number as usize - 1, &AnyRow::Postgres(&row))?;
-        }
-        Ok(())
+        self.each_row(&many, args, |row| {
+            each(row.get::<i64>(row.len() - 1)? as usize - 1, row).map(|()| ControlFlow::Continue(()))
+        })
     }
 
     /// The types of the values are those of the statement about one row.

@@ -17,9 +17,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
 const LOCK: i32 = 7769;
 
 pub(super) fn migrate(conn: &Connection, schema: &str) -> Result<()> {
-    conn.perform("BEGIN").map_err(failure::StoreFailure::from)?;
+    conn.begin("BEGIN").map_err(failure::StoreFailure::from)?;
     let done = apply(conn, schema);
-    conn.perform(if done.is_ok() { "COMMIT" } else { "ROLLBACK" }).map_err(failure::StoreFailure::from)?;
+    let ended = if done.is_ok() { conn.commit() } else { conn.perform("ROLLBACK") };
+    ended.map_err(failure::StoreFailure::from)?;
     Ok(done?)
 }
 
