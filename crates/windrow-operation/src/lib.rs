@@ -16,11 +16,13 @@ mod registry;
 mod scripted;
 mod spec;
 mod target;
+mod target_source;
 mod web;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use windrow_jobfile::dataset::{Library, RowList, Staging};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Kind;
 use windrow_jobfile::spec::Spec;
@@ -28,7 +30,8 @@ use windrow_model::workload::{Program, Workload};
 use windrow_model::{Failure, Json};
 
 use program::Operation;
-use spec::OperationSpec;
+use spec::{OperationSpec, Targets};
+use target_source::TargetSource;
 
 pub use image::differences;
 pub use preview::preview;
@@ -44,13 +47,44 @@ pub fn forced(spec: &Json, force: bool) -> Result<(Json, String), serde_json::Er
     Ok(spec.freeze())
 }
 
+/// The rows its targets are kept in; `None` where the definition itself has them.
+pub fn target_list(spec: &Json) -> Option<RowList> {
+    match spec.parse::<OperationSpec>().ok()?.targets {
+        Targets::Stored(list) => Some(list),
+        Targets::Inline(_) => None,
+    }
+}
+
+/// The same definition with its targets kept in another list.
+pub fn with_target_list(spec: &Json, list: RowList) -> Result<(Json, String), serde_json::Error> {
+    let spec: OperationSpec = spec.parse()?;
+    Ok(OperationSpec { targets: Targets::Stored(list), ..spec }.freeze())
+}
+
+/// The hash a definition of an earlier version, which has its targets in it, would have today.
+pub fn hash_today(spec: &Json, job: &str) -> Option<String> {
+    let mut spec: OperationSpec = spec.parse().ok()?;
+    if let Targets::Inline(targets) = &spec.targets {
+        let mut staging = Staging::new().ok()?;
+        targets.iter().try_for_each(|target| staging.push(&target.value())).ok()?;
+        spec.targets = Targets::Stored(staging.finish(job).ok()?.list);
+    }
+    Some(spec.freeze().1)
+}
+
 pub struct OperationWorkload {
     environment: Environment,
+    library: Option<Library>,
 }
 
 impl OperationWorkload {
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, library: None }
+    }
+
+    /// With the rows that targets are kept in; a worker elsewhere plans nothing and needs none.
+    pub fn with_library(self, library: Library) -> Self {
+        Self { library: Some(library), ..self }
     }
 }
 
@@ -61,6 +95,7 @@ impl Workload for OperationWorkload {
     }
 
     async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure> {
-        Ok(Arc::new(Operation::thaw(spec, self.environment.of_workspace(workspace)).await?))
+        let list = |targets| TargetSource::new(targets, workspace, self.library.clone());
+        Ok(Arc::new(Operation::thaw(spec, self.environment.of_workspace(workspace), list).await?))
     }
 }

@@ -3,33 +3,44 @@
 use std::sync::Arc;
 
 use futures::StreamExt;
+use windrow_jobfile::LoadedJob;
 use windrow_jobfile::environment::Environment;
+use windrow_jobfile::spec::invalid_request;
+use windrow_model::Failure;
 use windrow_model::operation::PlannedTarget;
-use windrow_model::{Failure, Json};
 
 use super::handler::{ChangeContext, Next, Way};
 use super::program::Operation;
 use super::target::Target;
+use super::target_source::TargetSource;
 
 const AT_A_TIME: usize = 32;
 
-/// In the order of the targets, as they are found out.
+/// In the order of the targets, as they are found out. A bounded number of them is in memory.
 pub async fn preview(
-    spec: &Json,
+    job: &LoadedJob,
     environment: Environment,
     mut each: impl FnMut(PlannedTarget),
 ) -> Result<(), Failure> {
-    let operation = Arc::new(Operation::thaw(spec, environment).await?);
-    let looks = (0..operation.targets().len()).map(|place| look(operation.clone(), place));
+    let none = |targets| TargetSource::new(targets, &job.workspace, None);
+    let operation = Arc::new(Operation::thaw(&job.spec, environment, none).await?);
+    let staged = job.staged.as_ref().ok_or_else(|| invalid_request("the job file has no targets"))?;
+    let unread = |error: std::io::Error| invalid_request(format!("the targets cannot be read: {error}"));
+    let looks = staged.open().map_err(unread)?.map(|line| {
+        let operation = operation.clone();
+        async move {
+            let target: Target = serde_json::from_str(&line.map_err(unread)?).map_err(|error| unread(error.into()))?;
+            Ok::<_, Failure>(look(&operation, &target).await)
+        }
+    });
     let mut found = futures::stream::iter(looks).buffered(AT_A_TIME);
     while let Some(preview) = found.next().await {
-        each(preview);
+        each(preview?);
     }
     Ok(())
 }
 
-async fn look(operation: Arc<Operation>, place: usize) -> PlannedTarget {
-    let target = &operation.targets()[place];
+async fn look(operation: &Operation, target: &Target) -> PlannedTarget {
     let mut preview = PlannedTarget {
         target: target.name.clone(),
         before: None,
@@ -38,7 +49,7 @@ async fn look(operation: Arc<Operation>, place: usize) -> PlannedTarget {
         done: false,
         error: None,
     };
-    if let Err(failure) = fill(&operation, target, &mut preview).await {
+    if let Err(failure) = fill(operation, target, &mut preview).await {
         preview.error = Some(failure.to_string());
     }
     preview

@@ -1,4 +1,4 @@
-//! A prepared operation: pages its frozen targets, and walks one of them to its goal. Before every
+//! A prepared operation: pages its targets, and walks one of them to its goal. Before every
 //! call the target is looked at and the intent is on record; after every call it is looked at again.
 
 use std::sync::Arc;
@@ -21,8 +21,9 @@ use super::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way}
 use super::image::differences;
 use super::registry;
 use super::scripted::Probe;
-use super::spec::{CAPABILITY, KIND, OperationSpec};
+use super::spec::{CAPABILITY, KIND, OperationSpec, Targets};
 use super::target::Target;
+use super::target_source::TargetSource;
 
 /// How soon a target is looked at again, at first and at most.
 const LOOK_MS: (u64, u64) = (50, 1_000);
@@ -32,7 +33,7 @@ const LOOKS: usize = 5;
 const UNKNOWN_WINDOW: Duration = Duration::from_secs(1);
 
 pub struct Operation {
-    targets: Vec<Target>,
+    targets: TargetSource,
     handler: Arc<dyn Handler>,
     health: Option<Probe>,
     retry: RetryPolicy,
@@ -42,24 +43,25 @@ pub struct Operation {
 }
 
 impl Operation {
-    pub async fn thaw(spec: &Json, environment: Environment) -> Result<Self, Failure> {
+    pub async fn thaw(
+        spec: &Json,
+        environment: Environment,
+        list: impl FnOnce(Targets) -> TargetSource,
+    ) -> Result<Self, Failure> {
         let spec = OperationSpec::thaw(spec)?;
-        prepare_blocking(move || Self::prepare(spec, &environment)).await
+        let targets = list(spec.targets.clone());
+        prepare_blocking(move || Self::prepare(spec, targets, &environment)).await
     }
 
-    fn prepare(spec: OperationSpec, environment: &Environment) -> Result<Self, Failure> {
+    fn prepare(spec: OperationSpec, targets: TargetSource, environment: &Environment) -> Result<Self, Failure> {
         let health = spec.health.map(|health| Probe::new(health, environment)).transpose()?;
         let handler = registry::build(&spec.action, environment)?;
-        let OperationSpec { targets, retry, timeout_ms, force, worker, .. } = spec;
+        let OperationSpec { retry, timeout_ms, force, worker, .. } = spec;
         let runs_on = match worker {
             Some(worker) => RunsOn::Elsewhere { needs: vec![CAPABILITY.to_owned(), worker] },
             None => RunsOn::Here,
         };
         Ok(Self { targets, handler, health, retry, timeout_ms, runs_on, force })
-    }
-
-    pub fn targets(&self) -> &[Target] {
-        &self.targets
     }
 
     pub fn handler(&self) -> &dyn Handler {
@@ -337,17 +339,17 @@ impl Program for Operation {
                 cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
             }
         };
-        let to = from.saturating_add(limit).min(self.targets.len());
-        let item = |target: &Target| NewItem {
+        let (targets, done) = self.targets.page(from, limit).await?;
+        let to = from + targets.len();
+        let item = |target: Target| NewItem {
             key: target.key(),
-            input: Json::of(target),
+            input: Json::of(&target),
             priority: Priority::NORMAL,
-            resource: Some(self.handler.lock(target)),
+            resource: Some(self.handler.lock(&target)),
             not_before: None,
             group: None,
         };
-        let items = self.targets.get(from..to).unwrap_or_default().iter().map(item).collect();
-        Ok(SourcePage { items, cursor: Some(Json::of(&to)), done: to >= self.targets.len() })
+        Ok(SourcePage { items: targets.into_iter().map(item).collect(), cursor: Some(Json::of(&to)), done })
     }
 
     async fn execute(&self, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {

@@ -1,7 +1,8 @@
-//! An operation's frozen definition: the targets as they were found, the action, and what may follow.
+//! An operation's frozen definition: which targets were found, the action, and what may follow.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use windrow_jobfile::dataset::RowList;
 use windrow_jobfile::spec::Spec;
 use windrow_model::retry::RetryPolicy;
 
@@ -15,7 +16,7 @@ pub const CAPABILITY: &str = concat!("operation/", env!("CARGO_PKG_VERSION"));
 #[serde(deny_unknown_fields)]
 pub struct OperationSpec {
     /// Frozen: whatever joins them later is no part of this operation.
-    pub targets: Vec<Target>,
+    pub targets: Targets,
     pub action: Component,
     /// What must hold before the next wave opens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -31,6 +32,15 @@ pub struct OperationSpec {
 }
 
 impl Spec for OperationSpec {}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Targets {
+    /// Rows of the store, in their order.
+    Stored(RowList),
+    /// As earlier versions froze them.
+    Inline(Vec<Target>),
+}
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use windrow_model::dataset::{DatasetRow, DatasetStore, DatasetVersion};
 use windrow_model::{DatasetVersionId, store};
 
-use super::{Position, ReadError, Row, Rows};
+use super::staged::job_of_list;
+use super::{Position, ReadError, Row, RowList, Rows};
 
 const PAGE_ROWS: usize = 1_000;
 const PAGE_BYTES: usize = 4 << 20;
@@ -38,7 +39,7 @@ impl Library {
 
     pub fn names(&self, workspace: &str) -> store::Result<Vec<String>> {
         let listed = self.runtime.block_on(self.store.datasets(workspace))?;
-        Ok(listed.into_iter().map(|listing| listing.dataset.name).collect())
+        Ok(listed.into_iter().map(|listing| listing.dataset.name).filter(|name| job_of_list(name).is_none()).collect())
     }
 
     /// Newest first; none where there is no such dataset.
@@ -51,6 +52,15 @@ impl Library {
         })
     }
 
+    /// The version that has the rows of a definition; `None` where they are not stored.
+    pub async fn find_list(&self, workspace: &str, list: &RowList) -> store::Result<Option<DatasetVersionId>> {
+        find_list(&*self.store, workspace, list).await
+    }
+
+    pub async fn page(&self, version: DatasetVersionId, from: i64, limit: usize) -> store::Result<Vec<DatasetRow>> {
+        self.store.dataset_rows(version, from, limit, PAGE_BYTES).await
+    }
+
     pub fn open(&self, version: &StoredVersion, position: Position) -> Box<dyn Rows> {
         Box::new(StoredRows {
             library: self.clone(),
@@ -59,6 +69,19 @@ impl Library {
             passed: position.offset as i64,
         })
     }
+}
+
+/// As [`Library::find_list`].
+pub async fn find_list(
+    store: &dyn DatasetStore,
+    workspace: &str,
+    list: &RowList,
+) -> store::Result<Option<DatasetVersionId>> {
+    let Some(dataset) = store.find_dataset(workspace, &list.dataset).await? else { return Ok(None) };
+    let versions = store.dataset_versions(dataset.id).await?;
+    let same =
+        |version: &&DatasetVersion| version.rows as u64 == list.rows && version.digest.to_string() == list.digest;
+    Ok(versions.iter().find(same).map(|version| version.id))
 }
 
 struct StoredRows {

@@ -16,6 +16,7 @@ mod parquet;
 mod profile;
 mod shape;
 mod source;
+pub mod staged;
 pub mod write;
 mod yaml;
 
@@ -30,11 +31,12 @@ use crate::diagnostics::{Excerpt, Problem};
 use crate::template::Fields;
 
 pub use check::RowSchema;
-pub use library::{Library, StoredVersion};
+pub use library::{Library, StoredVersion, find_list};
 pub use pager::Pager;
 pub use profile::{Kind, Profile};
 pub use shape::{Reading, Shape};
 pub use source::{Dataset, Source};
+pub use staged::{RowList, StagedRows, Staging};
 
 windrow_model::vocabulary! {
     /// How rows are written.

@@ -195,6 +195,7 @@ impl Header {
             spec,
             spec_hash,
             rows,
+            staged: None,
             warnings: Vec::new(),
         }
     }

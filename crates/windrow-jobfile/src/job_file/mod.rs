@@ -13,7 +13,7 @@ use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits};
 use windrow_model::rollout::Rollout;
 
-use crate::dataset::Library;
+use crate::dataset::{Library, StagedRows};
 use crate::diagnostics::{About, Excerpt, Problem, Problems, Report, nearest};
 use crate::environment::Environment;
 use crate::yaml::Node;
@@ -56,6 +56,8 @@ pub struct LoadedJob {
     pub spec_hash: String,
     /// Items the source gives now, as far as it was looked at: its rows, times the trials of each.
     pub rows: u64,
+    /// Rows that are part of the definition, to be stored before it.
+    pub staged: Option<StagedRows>,
     pub warnings: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use windrow_jobfile::spec::Spec;
 use windrow_model::retry::RetryPolicy;
 
 use crate::registry;
-use crate::spec::{KIND, OperationSpec};
+use crate::spec::{KIND, OperationSpec, Targets};
 
 const FIELDS: &[&str] = &["targets", "action", "strategy"];
 /// B1.
@@ -29,6 +29,7 @@ pub fn load(
     _library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
+    let root_span = root.span.clone();
     let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
     let is_given = |field: &str| given.iter().any(|name| name == field);
     let header = Header::take(&mut root, base.workspace, problems);
@@ -53,7 +54,14 @@ pub fn load(
         }
     };
     let targets = targets::read(targets, base, environment, &*handler, problems)?;
-    let total = targets.len() as i64;
+    let staged = match targets.finish(&header.name) {
+        Ok(staged) => staged,
+        Err(error) => {
+            problems.add(root_span, format!("the targets cannot be kept: {error}"), "free disk space, then retry");
+            return None;
+        }
+    };
+    let total = staged.list.rows as i64;
     let settled = strategy.over(total, problems)?;
     let policy = header.retry_policy();
     let retry = match is_given("retry") {
@@ -63,6 +71,7 @@ pub fn load(
     let timeout_ms = if is_given("timeout") { header.timeout.ms } else { handler.timeout_ms() };
     let worker = header.worker.clone();
     let (action, health) = (action.component, strategy.health);
+    let targets = Targets::Stored(staged.list.clone());
     let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
     let mut limits = header.limits();
     if !is_given("concurrency") {
@@ -70,5 +79,6 @@ pub fn load(
     }
     limits.max_failed = settled.max_failed;
     let (rollout, warnings) = (Some(settled.rollout), settled.warnings);
-    Some(LoadedJob { limits, rollout, warnings, ..header.into_job(KIND, spec.freeze(), total as u64) })
+    let staged = Some(staged);
+    Some(LoadedJob { limits, rollout, warnings, staged, ..header.into_job(KIND, spec.freeze(), total as u64) })
 }

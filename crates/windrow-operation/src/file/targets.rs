@@ -1,13 +1,13 @@
 //! The section `targets`: where they come from. They are asked for once, here, and are part of the
-//! definition from then on.
+//! definition from then on; not in memory, because there may be many.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
-use windrow_jobfile::dataset::{DatasetFile, Position};
+use windrow_jobfile::dataset::{DatasetFile, Position, Staging};
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::http_client::Request;
@@ -15,13 +15,12 @@ use windrow_jobfile::job_file::{Base, Section};
 use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::yaml::Content;
 use windrow_model::Failure;
+use windrow_model::step::ContentKey;
 
 use crate::handler::Handler;
 use crate::target::Target;
 use crate::web::{Miss, Web};
 
-/// They are refined in the definition, so there is an end to it.
-const MOST: usize = 100_000;
 const TIMEOUT: Duration = Duration::from_secs(60);
 const SOURCES: &[&str] = &["list", "file", "command", "http", "select"];
 const EXAMPLE: &str =
@@ -43,7 +42,7 @@ pub fn read(
     environment: &Environment,
     handler: &dyn Handler,
     problems: &mut Problems,
-) -> Option<Vec<Target>> {
+) -> Option<Staging> {
     let span = section.span.clone();
     // A list or the name of a file may stand there by itself.
     let (source, section) = match &section.node.content {
@@ -60,75 +59,94 @@ pub fn read(
             }
         },
     };
-    let rows = match source.as_str() {
-        "list" => section.read::<Vec<Value>>(&[], problems).ok_or(None),
-        "file" => section.read::<String>(&[], problems).ok_or(None).and_then(|path| of_file(&path, base).map_err(Some)),
-        "command" => section
-            .read::<Vec<String>>(&[], problems)
-            .ok_or(None)
-            .and_then(|words| of_command(&words, base).map_err(Some)),
-        "http" => section
-            .read::<Query>(&[], problems)
-            .ok_or(None)
-            .and_then(|query| of_query(query, environment).map_err(Some)),
-        _ => section.read::<String>(&[], problems).ok_or(None).and_then(|pattern| {
-            let found = wait_for(handler.select(&pattern)).map_err(|failure| Some(failure.to_string()))?;
-            Ok(found.iter().map(Target::value).collect())
+    let mut intake = Intake::new().map_err(|error| unusable(&span, Wrong::Source(error.to_string()), problems)).ok()?;
+    let taken = match source.as_str() {
+        "list" => section.read::<Vec<Value>>(&[], problems).map(|rows| intake.take_all(rows)),
+        "file" => section.read::<String>(&[], problems).map(|path| intake.take_file(&path, base)),
+        "command" => section.read::<Vec<String>>(&[], problems).map(|words| intake.take_all(of_command(&words, base)?)),
+        "http" => section.read::<Query>(&[], problems).map(|query| intake.take_all(of_query(query, environment)?)),
+        _ => section.read::<String>(&[], problems).map(|pattern| {
+            let found = wait_for(handler.select(&pattern)).map_err(|failure| failure.to_string())?;
+            intake.take_all(found.iter().map(Target::value))
         }),
     };
-    let rows = match rows {
-        Ok(rows) => rows,
-        Err(said) => {
-            if let Some(why) = said {
-                problems.add(span, format!("the targets cannot be found: {why}"), "correct the source, then try again");
-            }
-            return None;
+    match taken?.and_then(|()| intake.finish()) {
+        Ok(staging) => Some(staging),
+        Err(wrong) => {
+            unusable(&span, wrong, problems);
+            None
         }
-    };
-    check(rows, span, problems)
+    }
 }
 
-fn check(rows: Vec<Value>, span: std::ops::Range<usize>, problems: &mut Problems) -> Option<Vec<Target>> {
-    let (mut targets, mut names) = (Vec::with_capacity(rows.len()), BTreeSet::new());
-    for (no, row) in rows.into_iter().enumerate() {
-        match Target::of(row) {
-            Ok(target) if !names.insert(target.name.clone()) => {
-                let message = format!("target {:?} is named twice", target.name);
-                problems.add(span, message, "name every target once");
-                return None;
-            }
-            Ok(target) => targets.push(target),
-            Err(why) => {
-                problems.add(span, format!("target {}: {why}", no + 1), "give every target a `name`");
-                return None;
-            }
-        }
-    }
-    if targets.is_empty() {
-        problems.add(span, "there are no targets", "check the source: nothing would be done");
-        return None;
-    }
-    if targets.len() > MOST {
-        let message = format!("there are {} targets, and an operation takes at most {MOST}", targets.len());
-        problems.add(span, message, "split it into several operations");
-        return None;
-    }
-    Some(targets)
+/// Why the targets cannot be used.
+enum Wrong {
+    Source(String),
+    Target { message: String, help: &'static str },
 }
 
-fn of_file(given: &str, base: Base<'_>) -> Result<Vec<Value>, String> {
-    let path = base.locate(given).ok_or_else(|| format!("{given} lies outside of the folder for files"))?;
-    let file =
-        DatasetFile::named(path, None, None).ok_or_else(|| format!("{given}: its name does not say its format"))?;
-    let mut rows = file.open(Position::START).map_err(|error| format!("{given}: {error}"))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next_row() {
-        found.push(Value::Object(row.map_err(|error| format!("{given}: {error}"))?.fields));
-        if found.len() > MOST {
-            break;
-        }
+impl From<String> for Wrong {
+    fn from(why: String) -> Self {
+        Wrong::Source(why)
     }
-    Ok(found)
+}
+
+fn unusable(span: &std::ops::Range<usize>, wrong: Wrong, problems: &mut Problems) {
+    match wrong {
+        Wrong::Source(why) => problems.add(
+            span.clone(),
+            format!("the targets cannot be found: {why}"),
+            "correct the source, then try again",
+        ),
+        Wrong::Target { message, help } => problems.add(span.clone(), message, help),
+    }
+}
+
+/// Targets on their way to disk. Of each only a hash of its name stays in memory, to find one named twice.
+struct Intake {
+    staging: Staging,
+    names: HashSet<ContentKey>,
+}
+
+impl Intake {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { staging: Staging::new()?, names: HashSet::new() })
+    }
+
+    fn take(&mut self, row: Value) -> Result<(), Wrong> {
+        let target = Target::of(row).map_err(|why| Wrong::Target {
+            message: format!("target {}: {why}", self.staging.len() + 1),
+            help: "give every target a `name`",
+        })?;
+        if !self.names.insert(target.key()) {
+            let message = format!("target {:?} is named twice", target.name);
+            return Err(Wrong::Target { message, help: "name every target once" });
+        }
+        self.staging.push(&target.value()).map_err(|error| Wrong::Source(error.to_string()))
+    }
+
+    fn take_all(&mut self, rows: impl IntoIterator<Item = Value>) -> Result<(), Wrong> {
+        rows.into_iter().try_for_each(|row| self.take(row))
+    }
+
+    fn take_file(&mut self, given: &str, base: Base<'_>) -> Result<(), Wrong> {
+        let path = base.locate(given).ok_or_else(|| format!("{given} lies outside of the folder for files"))?;
+        let file =
+            DatasetFile::named(path, None, None).ok_or_else(|| format!("{given}: its name does not say its format"))?;
+        let mut rows = file.open(Position::START).map_err(|error| format!("{given}: {error}"))?;
+        while let Some(row) = rows.next_row() {
+            self.take(Value::Object(row.map_err(|error| format!("{given}: {error}"))?.fields))?;
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Staging, Wrong> {
+        if self.staging.is_empty() {
+            let (message, help) = ("there are no targets".to_owned(), "check the source: nothing would be done");
+            return Err(Wrong::Target { message, help });
+        }
+        Ok(self.staging)
+    }
 }
 
 /// One name or one JSON object per line.

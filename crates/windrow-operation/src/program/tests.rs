@@ -18,7 +18,9 @@ use crate::change_record::change_records;
 use crate::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way};
 use crate::kafka_connect;
 use crate::program::Operation;
+use crate::spec::Targets;
 use crate::target::Target;
+use crate::target_source::TargetSource;
 
 fn step(attempt: u32, kind: &str, name: &str, state: StepState, output: Value) -> Step {
     Step {
@@ -217,7 +219,7 @@ async fn attempt(
     let register =
         Arc::new(Register { value: Mutex::new(value), answers: Mutex::new(answers.iter().copied().collect()) });
     let operation = Operation {
-        targets: Vec::new(),
+        targets: TargetSource::new(Targets::Inline(Vec::new()), "default", None),
         handler: register.clone(),
         health: None,
         retry: RetryPolicy::default(),

@@ -9,7 +9,7 @@ use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume};
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
 
 use crate::app::audit::Change;
-use crate::app::{App, lookup};
+use crate::app::{App, lookup, target_lists};
 use crate::error::{Code, Error, Exit, Result};
 
 /// Items deleted per transaction, so that others get their turn in between.
@@ -150,6 +150,7 @@ pub async fn unschedule(app: &App, change: &Change, job: &str) -> Result<()> {
 pub async fn delete(app: &App, change: &Change, job: &str) -> Result<()> {
     let (job, _) = lookup::job(app, &change.actor, job).await?;
     app.store.delete_job(job.id).await?;
+    target_lists::drop_unused(app, &job.workspace, "").await?;
     let store = app.store.clone();
     app.afterwards("a deleted job", async move {
         while store.sweep_jobs(PAGE).await? > 0 {}

@@ -6,6 +6,7 @@ use windrow_jobfile::dataset::RowSchema;
 use windrow_jobfile::dataset::check::Checked;
 use windrow_jobfile::dataset::diff::{self, Diff};
 use windrow_jobfile::dataset::import::{self, ImportError, ImportFile, Progress};
+use windrow_jobfile::dataset::staged::job_of_list;
 use windrow_model::dataset::{DatasetVersion, NewImport};
 use windrow_model::{DatasetId, DatasetVersionId};
 use windrow_wire::{
@@ -29,7 +30,9 @@ pub async fn list(app: &App, actor: &Actor, workspace: Workspace<'_>) -> Result<
     if !actor.sees(workspace) {
         return Ok(DatasetList { datasets: Vec::new() });
     }
-    let datasets = app.datasets.datasets(workspace).await?.iter().map(DatasetSummary::from).collect();
+    let mut listed = app.datasets.datasets(workspace).await?;
+    listed.retain(|listing| job_of_list(&listing.dataset.name).is_none());
+    let datasets = listed.iter().map(DatasetSummary::from).collect();
     Ok(DatasetList { datasets })
 }
 

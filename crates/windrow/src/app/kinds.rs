@@ -25,8 +25,8 @@ pub fn workloads_of_worker(environment: Environment) -> Vec<Arc<dyn Workload>> {
 /// Every workload this version can run, for the engine.
 pub fn workloads(environment: Environment, library: Library) -> Vec<Arc<dyn Workload>> {
     vec![
-        Arc::new(ExperimentWorkload::new(environment.clone()).with_library(library)),
-        Arc::new(OperationWorkload::new(environment.clone())),
+        Arc::new(ExperimentWorkload::new(environment.clone()).with_library(library.clone())),
+        Arc::new(OperationWorkload::new(environment.clone()).with_library(library)),
         Arc::new(IngestWorkload::new(environment)),
     ]
 }

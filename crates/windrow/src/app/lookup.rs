@@ -2,6 +2,7 @@
 
 use std::str::FromStr;
 
+use windrow_jobfile::dataset::staged::job_of_list;
 use windrow_model::access::DEFAULT_WORKSPACE;
 use windrow_model::dataset::{Dataset, DatasetVersion};
 use windrow_model::record::{ItemDetail, Job, Run};
@@ -141,12 +142,13 @@ pub fn check_dataset_name(name: &str) -> std::result::Result<String, String> {
 
 /// The dataset and all its versions, newest first.
 pub async fn dataset(app: &App, workspace: &str, name: &str) -> Result<(Dataset, Vec<DatasetVersion>)> {
-    if let Some(dataset) = app.datasets.find_dataset(workspace, name).await? {
+    let own = job_of_list(name).is_none();
+    if let Some(dataset) = app.datasets.find_dataset(workspace, name).await?.filter(|_| own) {
         let versions = app.datasets.dataset_versions(dataset.id).await?;
         return Ok((dataset, versions));
     }
     let listed = app.datasets.datasets(workspace).await?;
-    let names = listed.iter().map(|listing| listing.dataset.name.as_str());
+    let names = listed.iter().map(|listing| listing.dataset.name.as_str()).filter(|name| job_of_list(name).is_none());
     Err(not_found(app, "dataset", name, names, "datasets list"))
 }
 

@@ -22,6 +22,7 @@ pub mod resolve_run;
 pub mod results;
 pub mod secrets;
 pub mod submit;
+pub mod target_lists;
 pub mod watch;
 pub mod webhooks;
 

@@ -81,7 +81,7 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
             plan.targets.push(preview);
         }
     };
-    windrow_operation::preview(&job.spec, environment, each).await.map_err(|failure| {
+    windrow_operation::preview(job, environment, each).await.map_err(|failure| {
         let what = format!("cannot preview {}: {failure}", job.name);
         Error::new(what, "correct it and retry").coded(Code::Conflict)
     })?;

@@ -105,7 +105,8 @@ pub async fn submit(
         });
     }
     submit::check_mode(app, &file, mode).await?;
-    let request = Request { fresh: wish.fresh, idempotency_key: key, ..submit::of_file(change, &file, mode) };
+    let request =
+        Request { fresh: wish.fresh, idempotency_key: key, ..submit::of_file(app, change, &file, mode).await? };
     submit::start(app, request, file.warnings).await
 }
 
@@ -131,7 +132,7 @@ pub async fn resolve(
         let note = format!("Run {} of {} was cancelled first", run.no, job.name);
         return begin(app, change, file, intent, Some(note)).await;
     }
-    if run.spec_hash != file.spec_hash {
+    if !same_definition(app, &run, file).await? {
         return Err(definition_changed(app, &job, &run));
     }
     let same = run.mode == intent.mode() || (intent == RunIntent::Run && run.mode == Mode::Append);
@@ -139,6 +140,15 @@ pub async fn resolve(
         return Err(another_mode(app, &job, &run));
     }
     resume(app, change, file, run).await
+}
+
+/// An operation of an earlier version has its targets inside its definition.
+async fn same_definition(app: &App, run: &Run, file: &LoadedJob) -> Result<bool> {
+    if run.spec_hash == file.spec_hash || file.kind != windrow_operation::KIND {
+        return Ok(run.spec_hash == file.spec_hash);
+    }
+    let earlier = app.store.spec(&run.spec_hash).await?;
+    Ok(windrow_operation::hash_today(&earlier, &file.name).as_ref() == Some(&file.spec_hash))
 }
 
 async fn first_run(app: &App, change: &Change, file: &LoadedJob, intent: RunIntent) -> Result<ResolvedRun> {
@@ -181,7 +191,8 @@ async fn begin(
     intent: RunIntent,
     note: Option<String>,
 ) -> Result<ResolvedRun> {
-    let request = Request { fresh: intent == RunIntent::RunFresh, ..submit::of_file(change, file, intent.mode()) };
+    let request =
+        Request { fresh: intent == RunIntent::RunFresh, ..submit::of_file(app, change, file, intent.mode()).await? };
     let submitted = submit::store_run(app, request).await?;
     Ok(ResolvedRun { job: submitted.job, run: submitted.run, resumed: false, notes: note.into_iter().collect() })
 }

@@ -13,7 +13,7 @@ use windrow_wire::{InOrder, Submitted};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::{App, kinds, lookup};
+use crate::app::{App, kinds, lookup, target_lists};
 use crate::error::{Code, Error, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
@@ -72,8 +72,10 @@ pub async fn check_rescore(app: &App, before: &Run, file: &LoadedJob) -> Result<
     Err(Error::new(what, UNCHANGED).coded(Code::Conflict))
 }
 
-pub fn of_file(change: &Change, file: &LoadedJob, mode: Mode) -> Request {
-    Request {
+/// Rows that are part of the definition are stored here, before it.
+pub async fn of_file(app: &App, change: &Change, file: &LoadedJob, mode: Mode) -> Result<Request> {
+    target_lists::store(app, change, file).await?;
+    Ok(Request {
         workspace: file.workspace.clone(),
         name: file.name.clone(),
         kind: file.kind.to_owned(),
@@ -89,7 +91,7 @@ pub fn of_file(change: &Change, file: &LoadedJob, mode: Mode) -> Request {
         schedule: file.schedule.clone(),
         idempotency_key: None,
         actor: change.actor.name.clone(),
-    }
+    })
 }
 
 /// With the definition and the limits of an earlier run.
@@ -140,7 +142,7 @@ pub async fn rescore(app: &App, change: &Change, job: &str, wish: Rescore, key: 
         return Err(Error::invalid("file", what, "send the file of this job"));
     }
     check_rescore(app, &latest, &file).await?;
-    let request = of_file(change, &file, Mode::Rescore);
+    let request = of_file(app, change, &file, Mode::Rescore).await?;
     start(app, Request { idempotency_key: key, ..request }, file.warnings).await
 }
 
@@ -160,7 +162,11 @@ pub async fn clone(
     if key.is_none() && app.store.find_job(&job.workspace, &name).await?.is_some() {
         return Err(Error::new(format!("job {name:?} already exists"), remedy).coded(Code::Conflict));
     }
-    let request = of_run(app, change, &job, &latest, Mode::Submit).await?;
+    let mut request = of_run(app, change, &job, &latest, Mode::Submit).await?;
+    if job.kind == windrow_operation::KIND {
+        (request.spec, request.spec_hash) =
+            target_lists::copy(app, change, &job.workspace, request.spec, &name).await?;
+    }
     start(app, Request { name, idempotency_key: key, ..request }, Vec::new()).await
 }
 

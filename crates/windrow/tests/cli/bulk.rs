@@ -48,6 +48,36 @@ fn a_plan_previews_changes_and_changes_nothing() {
     assert!(!place.data().exists(), "nothing is stored");
 }
 
+/// However many there are, the definition stays small and planning pages them in. They are nobody's dataset, a clone
+/// has its own, and they go with their job.
+#[test]
+fn targets_are_rows_beside_the_definition() {
+    const TARGETS: usize = 1_200;
+    let place = Place::empty();
+    let names: String = (0..TARGETS).map(|n| format!("t{n},eu\n")).collect();
+    place.write("targets.csv", &format!("name,region\n{names}"));
+    place.write(
+        "job.yaml",
+        "kind: operation\nname: change\ntargets: targets.csv\naction: { command: { apply: { run: [\"true\"] } } }\n",
+    );
+    assert_eq!(run(&place).ended_with(0).json()["items"]["succeeded"], TARGETS);
+    let shown = place.windrow(&["jobs", "show", "change", "--json"]).ended_with(0).json();
+    let spec = shown["spec"].to_string();
+    assert!(spec.len() < 2_000 && !spec.contains("t77"), "{} bytes: {spec}", spec.len());
+    let records = targets(&place);
+    assert_eq!((records.len(), &records[1199]["target"]), (TARGETS, &json!("t1199")), "in their order");
+    let listed = place.windrow(&["datasets", "list", "--json"]).ended_with(0).json();
+    assert_eq!(listed["datasets"], json!([]));
+
+    // The same file again is the same definition; a changed order is another.
+    assert!(place.windrow(&["run", "job.yaml"]).ended_with(0).stdout.contains("1,200"));
+    place.windrow(&["jobs", "clone", "change", "copy"]).ended_with(0);
+    place.windrow(&["jobs", "delete", "change", "--yes"]).ended_with(0);
+    place.windrow(&["jobs", "resume", "copy", "--here", "--quiet"]).ended_with(0);
+    let copied = place.windrow(&["jobs", "show", "copy", "--json"]).ended_with(0).json();
+    assert_eq!(copied["job"]["latest_run"]["items"]["succeeded"], TARGETS, "{copied}");
+}
+
 /// B3, B5, B8: changed once, detected as up to date, rolled back exactly.
 #[test]
 fn a_change_is_made_once_and_rolled_back_exactly() {
