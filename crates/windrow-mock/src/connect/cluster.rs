@@ -8,6 +8,7 @@ use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use super::connector::{Connector, State};
+use super::source::Source;
 
 /// An error in the format of Kafka Connect.
 pub type Answer = Result<(StatusCode, Value), (StatusCode, String)>;
@@ -19,6 +20,7 @@ pub struct Clusters {
     pub calls: BTreeMap<&'static str, u64>,
     /// Connectors that ran in two clusters at once.
     pub doubled: Vec<String>,
+    pub source: Source,
 }
 
 impl Clusters {
@@ -31,9 +33,7 @@ impl Clusters {
             "name": name, "connector.class": "io.debezium.connector.mysql.MySqlConnector", "tasks.max": "1",
             "database.hostname": "mysql-a.internal", "topic.prefix": name, "snapshot.mode": "when_needed",
         });
-        let offset =
-            json!({ "file": "binlog.000007", "pos": 4711, "gtids": "3e11fa47-71ca-11e1-9e33-c80aa9429562:1-77" });
-        let offsets = vec![json!({ "partition": { "server": name }, "offset": offset })];
+        let offsets = vec![json!({ "partition": { "server": name }, "offset": Source::offset() })];
         let mut connector = Connector::new(fields(config), offsets, State::Running, now);
         connector.breaks = breaks;
         self.connectors.insert((cluster.to_owned(), name.to_owned()), connector);
@@ -49,7 +49,12 @@ impl Clusters {
 
     pub fn of(&mut self, cluster: &str, name: &str) -> Result<&mut Connector, (StatusCode, String)> {
         let key = (cluster.to_owned(), name.to_owned());
-        self.connectors.get_mut(&key).ok_or_else(|| (StatusCode::NOT_FOUND, format!("Connector {name} not found")))
+        let missing = || (StatusCode::NOT_FOUND, format!("Connector {name} not found"));
+        let connector = self.connectors.get_mut(&key).ok_or_else(missing)?;
+        if connector.reads(Instant::now()) {
+            self.source.read(name, &mut connector.offsets);
+        }
+        Ok(connector)
     }
 
     pub fn create(&mut self, cluster: &str, body: &Value, now: Instant) -> Answer {
@@ -138,7 +143,21 @@ impl Clusters {
         }
     }
 
-    pub fn stats(&self, now: Instant) -> Value {
+    /// Transactions that all running connectors read.
+    pub fn insert(&mut self, transactions: u64, now: Instant) {
+        self.catch_up(now);
+        self.source.insert(transactions);
+        self.catch_up(now);
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        for ((_, name), connector) in self.connectors.iter_mut().filter(|(_, connector)| connector.reads(now)) {
+            self.source.read(name, &mut connector.offsets);
+        }
+    }
+
+    pub fn stats(&mut self, now: Instant) -> Value {
+        self.catch_up(now);
         let one = |((cluster, name), connector): (&(String, String), &Connector)| {
             json!({ "cluster": cluster, "name": name, "puts": connector.puts, "patches": connector.patches,
                     "config": connector.config, "offsets": connector.offsets, "state": connector.state(now).as_str() })

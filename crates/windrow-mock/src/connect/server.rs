@@ -107,6 +107,8 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour) -> io::Result<()
     let mock = Arc::new(Mock { clusters: Mutex::new(clusters), chance: Mutex::new(chance), faults, hang });
     let router = Router::new()
         .route("/_stats", get(async |mock: Mocked| mock.look(|clusters, now| Ok(clusters.stats(now)))))
+        .route("/_sent", get(async |mock: Mocked| mock.look(|clusters, _| Ok(json!(clusters.source.sent)))))
+        .route("/_insert/{n}", post(insert))
         .route("/_calls", get(async |mock: Mocked| mock.look(|clusters, _| Ok(json!(clusters.calls)))))
         .route("/{cluster}/connectors", get(list).post(create))
         .route("/{cluster}/connectors/{name}", get(info).delete(delete))
@@ -127,6 +129,13 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour) -> io::Result<()
 
 /// Cluster and connector.
 type At = (String, String);
+
+async fn insert(mock: Mocked, Path(transactions): Path<u64>) -> Response {
+    mock.look(|clusters, now| {
+        clusters.insert(transactions, now);
+        Ok(Value::Null)
+    })
+}
 
 async fn list(mock: Mocked, Path(cluster): Path<String>) -> Response {
     mock.look(|clusters, _| Ok(json!(clusters.names(&cluster))))

@@ -32,11 +32,15 @@ pub fn with(before: &Value, set: &Value) -> Value {
     sorted(&Value::Array(list))
 }
 
-/// Another GTID set in every offset. Debezium refuses offsets without `file`, so all else stays.
+/// Another GTID set in every offset. `file` and `pos` stay, because Debezium refuses offsets without them. What says
+/// how far the next transaction or a snapshot was read goes: it would be skipped in another transaction.
 pub fn with_gtid(before: &Value, gtid: &str) -> Value {
     let mut list = before.as_array().cloned().unwrap_or_default();
     for entry in list.iter_mut().filter(|entry| entry["offset"].is_object()) {
-        entry["offset"]["gtids"] = json!(gtid);
+        if let Some(fields) = entry["offset"].as_object_mut() {
+            fields.retain(|field, _| !matches!(field.as_str(), "event" | "row") && !field.starts_with("snapshot"));
+            fields.insert("gtids".to_owned(), json!(gtid));
+        }
     }
     sorted(&Value::Array(list))
 }
@@ -46,9 +50,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_gtid_is_set_and_file_and_position_stay() {
-        let before =
-            json!([{ "partition": { "server": "a" }, "offset": { "file": "bin.7", "pos": 4, "gtids": "x:1-5" } }]);
+    fn a_gtid_is_set_and_nothing_of_the_next_transaction_is_skipped() {
+        let before = json!([{ "partition": { "server": "a" }, "offset": {
+            "file": "bin.7", "pos": 4, "gtids": "x:1-5", "event": 2, "row": 1, "snapshot": true, "snapshot_completed": true,
+        } }]);
         let after = with_gtid(&before, "x:1-9");
         assert_eq!(after[0]["offset"], json!({ "file": "bin.7", "pos": 4, "gtids": "x:1-9" }));
         assert_eq!(patch(&after, &before), before);

@@ -69,11 +69,8 @@ fn targets_are_rows_beside_the_definition() {
     let listed = place.windrow(&["datasets", "list", "--json"]).ended_with(0).json();
     assert_eq!(listed["datasets"], json!([]));
 
-    // The same file again is the same definition; a changed order is another.
-    assert!(place.windrow(&["run", "job.yaml"]).ended_with(0).stdout.contains("1,200"));
-    place.windrow(&["jobs", "clone", "change", "copy"]).ended_with(0);
+    place.windrow(&["jobs", "clone", "change", "copy", "--quiet"]).ended_with(0);
     place.windrow(&["jobs", "delete", "change", "--yes"]).ended_with(0);
-    place.windrow(&["jobs", "resume", "copy", "--here", "--quiet"]).ended_with(0);
     let copied = place.windrow(&["jobs", "show", "copy", "--json"]).ended_with(0).json();
     assert_eq!(copied["job"]["latest_run"]["items"]["succeeded"], TARGETS, "{copied}");
 }
@@ -243,7 +240,7 @@ fn a_failed_health_check_stops_before_the_next_wave() {
 }
 
 #[test]
-fn a_gtid_is_reset_and_everything_else_in_the_offset_stays() {
+fn a_gtid_is_reset_and_file_and_position_stay() {
     let place = Place::empty();
     let connect = MockConnect::start(&place, &["--connectors", "3", "--faults", "409:10%,after:10%"]);
     let before = connect.connectors();
@@ -258,6 +255,32 @@ fn a_gtid_is_reset_and_everything_else_in_the_offset_stays() {
     for (name, one) in connect.connectors() {
         assert_eq!((&one["offsets"], &one["state"]), (&before[&name]["offsets"], &json!("RUNNING")));
     }
+}
+
+/// Debezium skips as many rows of the next transaction as the offset says, whichever transaction that is.
+#[test]
+fn a_reset_gtid_replays_from_the_first_row_after_the_set() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "1"]);
+    connect.insert(1);
+    assert_eq!(connect.sent("orders-0000"), ["78.1"], "the offset at the start is inside a transaction");
+    write_job(&place, &connect, "do: stop", "{ max_failed: 1 }");
+    run(&place).ended_with(0);
+    // As if it had been stopped inside of transaction 79.
+    let mut offsets = connect.get("/east/connectors/orders-0000/offsets");
+    offsets["offsets"][0]["offset"]["row"] = json!(1);
+    connect.patch("/east/connectors/orders-0000/offsets", &offsets);
+    place.windrow(&["jobs", "rollback", "change", "--quiet"]).ended_with(0);
+
+    write_job(
+        &place,
+        &connect,
+        "do: reset_gtid\n    gtid: \"3e11fa47-71ca-11e1-9e33-c80aa9429562:1-75\"",
+        "{ max_failed: 1 }",
+    );
+    place.edit("job.yaml", "name: change", "name: reset");
+    run(&place).ended_with(0);
+    assert_eq!(connect.sent("orders-0000"), ["78.1", "76.0", "76.1", "77.0", "77.1", "78.0", "78.1"]);
 }
 
 #[test]

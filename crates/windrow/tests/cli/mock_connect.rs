@@ -44,6 +44,21 @@ impl MockConnect {
         self.exchange("PUT", path, &body.to_string());
     }
 
+    pub fn patch(&self, path: &str, body: &Value) {
+        self.exchange("PATCH", path, &body.to_string());
+    }
+
+    /// Adds transactions of two rows each to the database that running connectors read.
+    pub fn insert(&self, transactions: u64) {
+        self.exchange("POST", &format!("/_insert/{transactions}"), "");
+    }
+
+    /// `TRANSACTION.ROW`, in the order in which connectors of this name sent them.
+    pub fn sent(&self, name: &str) -> Vec<String> {
+        self.stats();
+        serde_json::from_value(self.get("/_sent")[name].clone()).unwrap_or_default()
+    }
+
     /// As HTTP/1.0, so that the response ends with the connection.
     fn exchange(&self, method: &str, path: &str, body: &str) -> Reply {
         let mut connection = TcpStream::connect(self.origin().trim_start_matches("http://")).unwrap();

@@ -11,7 +11,8 @@ use crate::error::{Error, Exit, Result};
 
 const DETAILS: &str = "\
 Each cluster has its own path: /east has the connectors orders-0000, orders-0001 …; any other, e.g. /west, is \
-empty. GET /_stats counts the changes, and lists connectors that were ever running in two clusters.";
+empty. GET /_stats counts the changes, and lists connectors that were ever running in two clusters. POST /_insert/N \
+adds N transactions of two rows to the database that running connectors read; GET /_sent lists what they sent.";
 
 /// Start a mock Kafka Connect API
 ///
