@@ -72,7 +72,7 @@ fn targets_are_rows_beside_the_definition() {
     place.windrow(&["jobs", "clone", "change", "copy", "--quiet"]).ended_with(0);
     place.windrow(&["jobs", "delete", "change", "--yes"]).ended_with(0);
     let copied = place.windrow(&["jobs", "show", "copy", "--json"]).ended_with(0).json();
-    assert_eq!(copied["job"]["latest_run"]["items"]["succeeded"], TARGETS, "{copied}");
+    assert_eq!(copied["latest_run"]["items"]["succeeded"], TARGETS, "{copied}");
 }
 
 /// B3, B5, B8: changed once, detected as up to date, rolled back exactly.
