@@ -48,6 +48,7 @@ check: nextest
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo nextest run --workspace --locked -E "test(is_fresh)"
 	scripts/deny
+	scripts/prices --check
 	scripts/ui check
 
 docs: nextest

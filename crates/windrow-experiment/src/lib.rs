@@ -21,6 +21,7 @@ use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::{Library, Row};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
+use windrow_jobfile::prices::Prices;
 use windrow_jobfile::spec::{Spec, prepare_blocking};
 use windrow_jobfile::template::Fields;
 use windrow_model::store::NewItem;
@@ -46,6 +47,19 @@ pub fn first_rows(job: LoadedJob, rows: u64) -> Result<LoadedJob, serde_json::Er
     let most = rows * u64::from(spec.trials);
     let (spec, spec_hash) = spec.freeze();
     Ok(LoadedJob { spec, spec_hash, rows: job.rows.min(most), ..job })
+}
+
+/// Why a budget in money cannot be kept, and what to do: a model of the definition has no price.
+pub fn unpriced(spec: &Json, own: &Environment) -> Result<(), (String, &'static str)> {
+    // A definition that cannot be read is reported where it is run.
+    let Ok(frozen) = spec.parse::<ExperimentSpec>() else { return Ok(()) };
+    let prices = Prices::new(frozen.prices, own).map_err(|wrong| (wrong, "correct the price file"))?;
+    match file::prices::unknown(&prices, spec) {
+        None => Ok(()),
+        Some(models) => {
+            Err((format!("a budget in money cannot be kept: the price of {models} is unknown"), file::prices::REMEDY))
+        }
+    }
 }
 
 /// Whether two frozen definitions differ in nothing but how outputs are judged.

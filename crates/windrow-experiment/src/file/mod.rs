@@ -6,7 +6,7 @@ mod dataset;
 mod evaluators;
 mod fit;
 mod forbidden;
-mod prices;
+pub mod prices;
 mod quality;
 pub mod survey;
 pub mod target;
@@ -47,6 +47,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
+    let budget = root.span_of("budget");
     let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
@@ -114,7 +115,8 @@ pub fn load(
     };
     let frozen = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
-    let warnings = warnings.chain(prices::unknown(&prices.all, &frozen.0));
+    let budget = header.limits().max_cost_nanos.map(|_| budget);
+    let warnings = warnings.chain(prices::check(prices::unknown(&prices.all, &frozen.0), budget, problems));
     fit.warnings.splice(0..0, warnings);
     let rows = fit.rows * u64::from(trials.count);
     Some(LoadedJob { warnings: fit.warnings, ..header.into_job(KIND, frozen, rows) })

@@ -15,6 +15,7 @@ use windrow_jobfile::prices::{Prices, Tokens};
 
 /// What of the configuration says how a call is counted.
 pub struct Part {
+    provider: String,
     /// The model, or what is called where there is none.
     model: String,
     has_tokens: bool,
@@ -30,6 +31,7 @@ impl Part {
         }
         let model = config["model"].as_str();
         Self {
+            provider: kind.to_owned(),
             model: model.map_or_else(|| kind.to_owned(), |text| context.environment.resolve(text).unwrap_or_default()),
             has_tokens: model.is_some(),
             max_reply: config["max_completion_tokens"].as_i64().or_else(|| config["max_tokens"].as_i64()),
@@ -79,8 +81,8 @@ impl Target for Rehearsed {
         if !self.part.has_tokens {
             return Ok(Answer { content, model, ..Answer::default() });
         }
-        let tokens = Tokens { input: self.rehearsal.tokens_in(request), cached_input: 0, output };
-        let cost_nanos = self.part.prices.cost(&self.part.model, &tokens).unwrap_or(0);
+        let tokens = Tokens { input: self.rehearsal.tokens_in(request), output, ..Tokens::default() };
+        let cost_nanos = self.part.prices.cost(&self.part.provider, &self.part.model, &tokens).unwrap_or(0);
         let used = Usage { tokens_in: tokens.input, tokens_out: tokens.output, cost_nanos };
         Ok(Answer { content, model, used, ..Answer::default() })
     }

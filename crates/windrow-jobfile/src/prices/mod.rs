@@ -1,5 +1,5 @@
-//! What models cost. A table of our own, dated, which a file and the job file override; a model that
-//! is in none of them costs an unknown amount, counted as nothing and said once.
+//! What models cost. A bundled table, dated, which a file and the job file override. The cost of a model that is in
+//! none of them is unknown: it counts as nothing, with a warning, and a budget in money rejects it.
 
 mod bundled;
 mod price;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::environment::Environment;
 
-pub use bundled::DATED;
+pub use bundled::dated;
 pub use price::{Price, Tokens};
 
 /// Names a YAML or JSON file of prices.
@@ -21,12 +21,12 @@ pub type PriceList = BTreeMap<String, Price>;
 
 #[derive(Debug, Clone, Default)]
 pub struct Prices {
-    /// Each before the next.
+    /// Each before the next, and all before the bundled table.
     lists: Vec<PriceList>,
 }
 
 impl Prices {
-    /// What the job file says, what the file says that the environment names, then our own table.
+    /// The prices of the job file, of the file that the environment names, then the bundled table.
     pub fn new(own: PriceList, environment: &Environment) -> Result<Self, String> {
         let mut lists = vec![own];
         if let Ok(path) = environment.resolve(&format!("${{env:{VARIABLE}}}")) {
@@ -34,19 +34,21 @@ impl Prices {
             let list = serde_saphyr::from_str(&text).map_err(|error| format!("{VARIABLE}: {path}: {error}"))?;
             lists.push(list);
         }
-        lists.push(bundled::list());
         Ok(Self { lists })
     }
 
     /// Billionths of a dollar.
-    pub fn cost(&self, model: &str, tokens: &Tokens) -> Option<i64> {
-        self.of(model).map(|price| price.cost(tokens))
+    pub fn cost(&self, provider: &str, model: &str, tokens: &Tokens) -> Option<i64> {
+        self.of(provider, model).map(|price| price.cost(tokens))
     }
 
-    pub fn of(&self, model: &str) -> Option<&Price> {
-        // A gateway puts the maker's name before the model's.
+    pub fn of(&self, provider: &str, model: &str) -> Option<&Price> {
+        // Two providers may serve one model at different prices. A gateway puts the maker's name before the model's.
+        let served = format!("{provider}/{model}");
         let bare = model.rsplit('/').next().unwrap_or(model);
-        self.lists.iter().find_map(|list| find(list, model).or_else(|| find(list, bare)))
+        let names = [served.as_str(), model, bare];
+        let listed = self.lists.iter().find_map(|list| names.iter().find_map(|name| find(list, name)));
+        listed.or_else(|| names.iter().find_map(|name| bundled::find(name)))
     }
 
     /// The models in a frozen definition that have no price.
@@ -60,7 +62,7 @@ impl Prices {
     fn look(&self, value: &Value, has_price: &dyn Fn(&str, &Value) -> bool, unknown: &mut BTreeSet<String>) {
         if let (Some(kind), Some(model)) = (value["kind"].as_str(), value["config"]["model"].as_str())
             && has_price(kind, &value["config"])
-            && self.of(model).is_none()
+            && self.of(kind, model).is_none()
         {
             unknown.insert(model.to_owned());
         }
@@ -103,13 +105,36 @@ mod tests {
     #[test]
     fn a_call_costs_what_its_tokens_cost() {
         let prices = prices("{}");
-        let tokens = Tokens { input: 1_000_000, cached_input: 400_000, output: 100_000 };
-        assert_eq!(prices.cost("gpt-4o", &tokens), Some((1_500_000_000 + 500_000_000) + 1_000_000_000));
-        assert_eq!(prices.cost("gpt-4o-2024-08-06", &tokens), prices.cost("gpt-4o", &tokens));
-        assert_eq!(prices.cost("openai/gpt-4o", &tokens), prices.cost("gpt-4o", &tokens));
-        assert_ne!(prices.cost("gpt-4o-mini", &tokens), prices.cost("gpt-4o", &tokens));
-        assert_eq!(prices.cost("gpt-4o-audio", &tokens), None);
-        assert_eq!(prices.cost("mock", &Tokens { input: 10, cached_input: 0, output: 10 }), Some(25_000 + 100_000));
+        let cost = |model: &str, tokens: &Tokens| prices.cost("openai", model, tokens);
+        let tokens = Tokens { input: 1_000_000, cached_input: 400_000, output: 100_000, batch: false };
+        assert_eq!(cost("gpt-4o", &tokens), Some((1_500_000_000 + 500_000_000) + 1_000_000_000));
+        assert_eq!(cost("gpt-4o-2024-08-06", &tokens), cost("gpt-4o", &tokens));
+        assert_eq!(cost("openai/gpt-4o", &tokens), cost("gpt-4o", &tokens));
+        assert_ne!(cost("gpt-4o-mini", &tokens), cost("gpt-4o", &tokens));
+        assert_eq!(cost("gpt-4o-nonesuch", &tokens), None);
+        let few = Tokens { input: 10, output: 10, ..Tokens::default() };
+        assert_eq!(cost("mock", &few), Some(25_000 + 100_000));
+    }
+
+    #[test]
+    fn a_batch_costs_its_own_price_where_the_table_has_one() {
+        let prices = prices("plain: { input: 4, output: 8 }");
+        let cost = |model: &str, batch| {
+            prices.cost("openai", model, &Tokens { input: 1_000_000, output: 1_000_000, batch, ..Tokens::default() })
+        };
+        assert_eq!(cost("gpt-4o", false), Some(12_500_000_000));
+        assert_eq!(cost("gpt-4o", true), Some(6_250_000_000));
+        assert_eq!(cost("plain", true), cost("plain", false));
+    }
+
+    #[test]
+    fn a_price_of_the_provider_comes_before_that_of_the_maker() {
+        let prices = prices("gpt-4o: { input: 2, output: 2 }\nazure/gpt-4o: { input: 3, output: 3 }");
+        let input = |provider: &str, model: &str| prices.of(provider, model).map(|price| price.input);
+        assert_eq!(input("azure", "gpt-4o"), Some(3.0));
+        assert_eq!(input("openai", "gpt-4o"), Some(2.0));
+        assert_eq!(input("openrouter", "google/gemini-2.5-pro"), input("gemini", "gemini-2.5-pro"));
+        assert!(input("gemini", "gemini-2.5-pro").is_some());
     }
 
     #[test]
@@ -121,7 +146,7 @@ mod tests {
         let environment = Environment::new(move |name| (name == VARIABLE).then(|| path.clone()));
         let own = serde_saphyr::from_str("gpt-4.1: { input: 9, output: 9 }").unwrap();
         let prices = Prices::new(own, &environment).unwrap();
-        let input = |model: &str| prices.of(model).map(|price| price.input);
+        let input = |model: &str| prices.of("openai", model).map(|price| price.input);
         assert_eq!(input("gpt-4.1"), Some(9.0));
         assert_eq!(input("gpt-4o"), Some(7.0));
         assert_eq!(input("local-llama"), Some(1.0));

@@ -9,7 +9,7 @@ use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume};
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
 
 use crate::app::audit::Change;
-use crate::app::{App, lookup, target_lists};
+use crate::app::{App, lookup, submit, target_lists};
 use crate::error::{Code, Error, Exit, Result};
 
 /// Items deleted per transaction, so that others get their turn in between.
@@ -76,6 +76,8 @@ async fn amend(app: &App, change: &Change, run: Run, wish: Resume) -> Result<Run
     if limits == run.limits {
         return Ok(run);
     }
+    let job = app.store.job(run.job).await?;
+    submit::check_prices(app, &job.kind, &app.store.spec(&run.spec_hash).await?, &limits)?;
     Ok(app.store.amend(run.id, limits, &change.actor.name, app.now()).await?)
 }
 

@@ -4,17 +4,17 @@ use windrow_engine::{Request, scheduled_request, submit as submit_request};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::diagnostics::Excerpt;
 use windrow_jobfile::job_file::{self, Base, Depth};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, Run, RunLimits};
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::{self, ItemFilter, Selection};
-use windrow_model::{ErrorClass, ItemId, JobId, RunId, Time};
+use windrow_model::{ErrorClass, ItemId, JobId, Json, RunId, Time};
 use windrow_wire::request::{Check, CloneRequest, Rescore, Retry, Rollback, Rows};
 use windrow_wire::{InOrder, Submitted};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::{App, kinds, lookup, target_lists};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Exit, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
 
@@ -109,7 +109,17 @@ pub(in crate::app) async fn start(app: &App, request: Request, warnings: Vec<Str
 }
 
 pub(in crate::app) async fn store_run(app: &App, request: Request) -> Result<store::Submitted> {
+    check_prices(app, &request.kind, &request.spec, &request.limits)?;
     Ok(submit_request(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?)
+}
+
+/// A budget in money protects from nothing where a price is unknown.
+pub fn check_prices(app: &App, kind: &str, spec: &Json, limits: &RunLimits) -> Result<()> {
+    if limits.max_cost_nanos.is_none() || kind != windrow_experiment::KIND {
+        return Ok(());
+    }
+    windrow_experiment::unpriced(spec, &app.environment())
+        .map_err(|(what, remedy)| Error::invalid("budget", what, remedy).ending_with(Exit::Usage))
 }
 
 /// Starts the run that a schedule is due for; `None` if another process has started it.

@@ -68,6 +68,21 @@ fn a_cost_budget_is_raised_in_the_file_or_on_resume() {
     assert_eq!((succeeded(&result.json()), endpoint.calls()), (ROWS, ROWS));
 }
 
+/// The budget may come from the command line, after the file was checked.
+#[test]
+fn a_budget_in_money_rejects_a_model_without_a_price() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 2, 1);
+    place.append("job.yaml", "prices: { other: { input: 1, output: 1 } }");
+    // Not a loopback address, where nothing is paid.
+    place.edit("job.yaml", "127.0.0.1", "models.example.com");
+    let said = place.windrow(&["run", "job.yaml", "--budget", "5"]).ended_with(2);
+    for part in ["the price of `any` is unknown", "prices: { \"MODEL\""] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    assert_eq!(place.windrow(&["jobs", "list", "--json"]).ended_with(0).json()["jobs"], serde_json::json!([]));
+}
+
 /// Reused results were paid for by the earlier run.
 #[test]
 fn a_re_run_with_reused_results_spends_nothing() {

@@ -27,6 +27,7 @@ pub struct Embeddings {
     url: reqwest::Url,
     headers: HeaderMap,
     secret: Secret,
+    provider: &'static str,
     model: String,
     params: Map<String, Value>,
     pub identity: String,
@@ -88,6 +89,7 @@ impl Embeddings {
             // A vector is no text: nothing is reserved for an answer.
             account: Account::new(&base_url, key.as_deref(), settings.limits, Some(0)),
             secret,
+            provider: provider.name,
             model: resolve(&settings.model)?,
             identity: settings.identity(provider),
             params: settings.params,
@@ -138,7 +140,7 @@ impl Embeddings {
     }
 
     fn used(&self, tokens: Tokens) -> Usage {
-        let cost_nanos = self.prices.cost(&self.model, &tokens).unwrap_or(0);
+        let cost_nanos = self.prices.cost(self.provider, &self.model, &tokens).unwrap_or(0);
         Usage { tokens_in: tokens.input, tokens_out: 0, cost_nanos }
     }
 }

@@ -179,8 +179,8 @@ impl Target for Chat {
         let received = self.send(request, key).await.map_err(|failure| self.secret.redact_failure(failure))?;
         let Received { said, latency_ms, first_token_ms } = received;
         // The name the answer gives is more exact than the one that was asked for, where it is known.
-        let cost = said.model.as_deref().and_then(|model| self.prices.cost(model, &said.tokens));
-        let cost = cost.or_else(|| self.prices.cost(&self.model, &said.tokens));
+        let cost = said.model.as_deref().and_then(|model| self.prices.cost(self.provider.name, model, &said.tokens));
+        let cost = cost.or_else(|| self.prices.cost(self.provider.name, &self.model, &said.tokens));
         let used =
             Usage { tokens_in: said.tokens.input, tokens_out: said.tokens.output, cost_nanos: cost.unwrap_or(0) };
         self.account.observe(&used);

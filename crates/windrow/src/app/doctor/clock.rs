@@ -1,6 +1,6 @@
 //! The clock: leases and schedules depend on it.
 
-use windrow_jobfile::prices::DATED;
+use windrow_jobfile::prices::dated;
 use windrow_model::Time;
 
 use crate::app::doctor::{Check, Patient};
@@ -13,7 +13,7 @@ pub fn check(patient: &Patient<'_>, newest: Option<Time>) -> Check {
     let remedy = "set the clock, and synchronise it with NTP (timedatectl set-ntp true)";
     let today = windrow_wire::Timestamp::from(patient.now).to_string();
     // This program was made after its table of prices was.
-    if today.as_str() < DATED {
+    if today.as_str() < dated() {
         return Check::failure(NAME, format!("it says {today}, which is before this version was built"), remedy);
     }
     match newest {

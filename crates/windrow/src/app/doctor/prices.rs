@@ -1,7 +1,7 @@
 //! The age of the bundled price table, and whether the price file can be read.
 
 use windrow_jobfile::Environment;
-use windrow_jobfile::prices::{DATED, PriceList, Prices};
+use windrow_jobfile::prices::{PriceList, Prices, dated};
 
 use crate::app::doctor::{Check, Patient};
 
@@ -14,9 +14,9 @@ pub fn check(patient: &Patient<'_>) -> Check {
         return Check::failure(NAME, wrong, "correct the file, or pass another with --prices FILE");
     }
     let today = windrow_wire::Timestamp::from(patient.now).to_string();
-    let age = month(&today).zip(month(DATED)).map_or(0, |(now, then)| now - then);
+    let age = month(&today).zip(month(dated())).map_or(0, |(now, then)| now - then);
     let own = patient.options.prices.as_ref().map(|path| format!("{} and ", path.display())).unwrap_or_default();
-    let finding = format!("{own}bundled table of {DATED}");
+    let finding = format!("{own}bundled table of {}", dated());
     match age > MONTHS && patient.options.prices.is_none() {
         true => Check::warning(
             NAME,

@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use windrow_model::Json;
 
-use super::{Asking, Dialect, Said, ToolCall, append, count, named, owned, spoken, standing_instructions, usage_of};
+use super::{
+    Asking, Dialect, Said, ToolCall, append, count, is_batch, named, owned, spoken, standing_instructions, usage_of,
+};
 use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
@@ -72,6 +74,7 @@ fn read(body: &str) -> Result<Said, Unusable> {
             input: count(&usage["input_tokens"]) + cached + written,
             cached_input: cached,
             output: count(&usage["output_tokens"]),
+            batch: is_batch(&usage["service_tier"]),
         },
         usage: usage_of(&body, "usage"),
     })

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use windrow_model::Json;
 
-use super::{Asking, Dialect, Said, ToolCall, count, owned, set, spoken, standing_instructions, usage_of};
+use super::{Asking, Dialect, Said, ToolCall, count, is_batch, owned, set, spoken, standing_instructions, usage_of};
 use crate::definition::message::{Message, Role};
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
@@ -93,6 +93,7 @@ fn read(body: &str) -> Result<Said, Unusable> {
             cached_input: count(&usage["cachedContentTokenCount"]),
             // Thinking is paid for like the answer.
             output: count(&usage["candidatesTokenCount"]) + count(&usage["thoughtsTokenCount"]),
+            batch: is_batch(&usage["serviceTier"]),
         },
         usage: usage_of(&body, "usageMetadata"),
     })

@@ -121,6 +121,11 @@ fn count(value: &Value) -> i64 {
     value.as_i64().unwrap_or(0)
 }
 
+/// The tier of a call, where the provider reports it: batch and flex calls have one price.
+fn is_batch(tier: &Value) -> bool {
+    matches!(tier.as_str(), Some("batch" | "flex"))
+}
+
 fn append(place: &mut Value, text: &str) {
     match place {
         Value::String(so_far) => so_far.push_str(text),

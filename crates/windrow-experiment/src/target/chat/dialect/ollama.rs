@@ -74,6 +74,7 @@ fn read(body: &str) -> Result<Said, Unusable> {
         tokens: Tokens {
             input: count(&body["prompt_eval_count"]),
             cached_input: 0,
+            batch: false,
             output: count(&body["eval_count"]),
         },
         usage: (!usage.is_empty()).then(|| Json::of(&usage)),

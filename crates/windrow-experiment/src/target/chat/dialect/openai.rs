@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use windrow_model::Json;
 
-use super::{Asking, Dialect, Said, ToolCall, append, count, functions, named, owned, usage_of};
+use super::{Asking, Dialect, Said, ToolCall, append, count, functions, is_batch, named, owned, usage_of};
 use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
@@ -89,6 +89,7 @@ fn read(body: &str) -> Result<Said, Unusable> {
             cached_input: count(&usage["prompt_tokens_details"]["cached_tokens"])
                 .max(count(&usage["prompt_cache_hit_tokens"])),
             output: count(&usage["completion_tokens"]),
+            batch: is_batch(&body["service_tier"]),
         },
         usage: usage_of(&body, "usage"),
     })
@@ -107,7 +108,7 @@ fn gather(whole: &mut Value, piece: Value) -> bool {
     if whole.is_null() {
         *whole = json!({ "choices": [], "model": piece["model"] });
     }
-    for field in ["usage", "error"] {
+    for field in ["usage", "service_tier", "error"] {
         if !piece[field].is_null() {
             whole[field] = piece[field].clone();
         }
