@@ -9,7 +9,11 @@ use windrow_model::gate::Quality;
 pub fn quality(spec: &Json) -> Result<Quality, serde_json::Error> {
     match spec.value().get_mut("quality") {
         None => Ok(Quality::default()),
-        Some(quality) => serde_json::from_value(quality.take()),
+        Some(quality) => {
+            let quality: Quality = serde_json::from_value(quality.take())?;
+            quality.check().map_err(serde::de::Error::custom)?;
+            Ok(quality)
+        }
     }
 }
 
@@ -39,6 +43,9 @@ mod tests {
         assert!(quality(&Json::of(&json!({}))).unwrap().is_empty());
         assert!(quality(&spec(json!({ "gates": ["errors < 1%"], "of_a_later_version": 1 }))).is_err());
         assert!(quality(&spec(json!(["errors < 1%"]))).is_err());
+        let unknown = quality(&spec(json!({ "gates": ["exact.mode of_a_later_version"] }))).unwrap_err().to_string();
+        assert!(unknown.contains("mode"), "{unknown}");
+        assert!(quality(&spec(json!({ "max_errors": "some" }))).is_err());
     }
 
     #[test]

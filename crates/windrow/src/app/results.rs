@@ -1,10 +1,11 @@
 //! What a finished run amounts to: its numbers, quality gates, comparison with a baseline and lowest scores, and so
 //! the exit code.
 
+use windrow_model::Json;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
-use windrow_model::gate::{Evidence, GateVerdict, Judged, Numbers, Quality, overall};
+use windrow_model::gate::{Baseline, Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{Extent, ItemFilter};
@@ -17,6 +18,8 @@ use crate::error::{Code, Error, Exit, Result};
 /// Rows listed that flipped either way.
 const FLIPS_SHOWN: usize = 10;
 const FAILURES_SHOWN: usize = 3;
+/// Earlier runs among which the baseline is looked for.
+const BASELINES: usize = 50;
 /// Scores read per row shown, since several evaluators and trials may be low on one row.
 const FINDINGS_PER_ROW: usize = 20;
 /// Rows that are read with all their steps at once.
@@ -56,16 +59,8 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
         None => None,
     };
     let whole = Whole::of(app, run, &aggregates).await?;
-    let before = match &baseline {
-        Some((_, before)) => Some((before.counters, self::aggregates(app, before).await?)),
-        None => None,
-    };
-    let evidence = Evidence {
-        run: Numbers { counters: &whole.counters, aggregates: &whole.aggregates },
-        baseline: before.as_ref().map(|(counters, aggregates)| Numbers { counters, aggregates }),
-        comparison: comparison.as_ref(),
-    };
-    let gates = quality.judge(&evidence);
+    let before = baseline.as_ref().map(|(_, before)| before);
+    let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
     let exit = exit(run, &quality, &whole.counters, &gates);
     Ok(Assessment {
         worst: worst(app, run, options.worst).await?,
@@ -79,6 +74,24 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
         exit,
         job,
     })
+}
+
+async fn judge(
+    app: &App,
+    quality: &Quality,
+    whole: &Whole,
+    before: Option<&Run>,
+    comparison: Option<&Comparison>,
+) -> Result<Vec<Judged>> {
+    let before = match before {
+        Some(before) => Some((before.counters, aggregates(app, before).await?)),
+        None => None,
+    };
+    Ok(quality.judge(&Evidence {
+        run: Numbers { counters: &whole.counters, aggregates: &whole.aggregates },
+        baseline: before.as_ref().map(|(counters, aggregates)| Numbers { counters, aggregates }),
+        comparison,
+    }))
 }
 
 /// The result of a run; of an unfinished one the numbers so far.
@@ -179,8 +192,8 @@ fn unreadable_gates(job: &Job, run: &Run, error: &serde_json::Error) -> Error {
     Error::new(what, "use the version of windrow that the run was submitted with").coded(Code::Conflict)
 }
 
-/// The run to compare with: the one the caller names, else the one of the job file, else the job's previous
-/// completed run.
+/// The run to compare with: the one the caller names, else the one of the job file, else the job's last run that
+/// passed. Running the same bad file twice fails twice.
 async fn baseline(
     app: &App,
     actor: &Actor,
@@ -210,18 +223,52 @@ async fn previous(app: &App, job: &Job, run: &Run) -> Result<Option<(Job, Run)>>
     Ok(found.map(|found| (job.clone(), found)))
 }
 
-/// Only a completed run over all rows can be a baseline; a retry covers only what had failed.
+/// The last run that passed. Only a completed run over all rows can be a baseline; a retry covers only what had
+/// failed. Whether a run passed depends on its own baseline, so they are judged in their order.
 async fn latest_baseline(app: &App, runs: Vec<Run>, run: &Run) -> Result<Option<Run>> {
     let is_baseline = |other: &Run| {
         let earlier = other.job != run.job || other.no < run.no;
         earlier && other.state == RunState::Completed && other.mode == Mode::Submit
     };
-    for other in runs.into_iter().rev().filter(is_baseline) {
-        if !windrow_experiment::is_trial_run(&app.store.spec(&other.spec_hash).await?) {
-            return Ok(Some(other));
+    let mut found = None;
+    let candidates: Vec<Run> = runs.into_iter().filter(is_baseline).collect();
+    for other in candidates.into_iter().rev().take(BASELINES).rev() {
+        let spec = app.store.spec(&other.spec_hash).await?;
+        if !windrow_experiment::is_trial_run(&spec) && passed(app, &other, &spec, found.as_ref()).await? {
+            found = Some(other);
         }
     }
-    Ok(None)
+    Ok(found)
+}
+
+/// Whether a run that could be a baseline met its own gates.
+async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Result<bool> {
+    // Gates that cannot be read have not been passed.
+    let Ok(quality) = windrow_experiment::quality(spec) else { return Ok(false) };
+    let other = match &quality.baseline {
+        Some(named) => named_run(app, run, named).await?,
+        None => None,
+    };
+    let before = if quality.baseline.is_some() { other.as_ref() } else { before };
+    let whole = Whole::of(app, run, &aggregates(app, run).await?).await?;
+    let comparison = match before.filter(|_| quality.compares_rows()) {
+        Some(before) => Some(app.store.compare(before.id, run.id, 0).await?),
+        None => None,
+    };
+    let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
+    Ok(exit(run, &quality, &whole.counters, &gates) == Exit::Passed)
+}
+
+/// The run that a job file names as its baseline; of a job without a number its last completed one, because two jobs
+/// may name each other.
+async fn named_run(app: &App, run: &Run, named: &Baseline) -> Result<Option<Run>> {
+    let workspace = app.store.job(run.job).await?.workspace;
+    let Some(job) = app.store.find_job(&workspace, &named.job).await? else { return Ok(None) };
+    let fits = |other: &Run| match named.run {
+        Some(no) => other.no == no,
+        None => other.id < run.id && other.state == RunState::Completed && other.mode == Mode::Submit,
+    };
+    Ok(app.store.runs(job.id).await?.into_iter().rev().find(fits))
 }
 
 /// A finished run has them stored: a later run does not change them.

@@ -103,6 +103,13 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
     let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
     assert!(text.contains("Regressed on exact: 9 rows") && text.contains("row 5 "), "{text}");
 
+    // A failed run is no baseline: the same bad file fails again, and so do its stored gates.
+    let again = run(&place).ended_with(3).json();
+    assert_eq!((&again["baseline"]["no"], verdicts(&again)), (&1.into(), vec!["failed"]));
+    let page = place.windrow(&["run", "counted.yaml", "-q"]).ended_with(3).stdout;
+    assert!(page.contains("counted: 1 of 1 quality gate failed · run 4"), "{page}");
+    place.windrow(&["gates", "counted"]).ended_with(3);
+
     // Compared with itself, nothing regressed.
     let result =
         place.windrow(&["run", "counted.yaml", "--json", "-q", "--baseline", "counted#2"]).ended_with(0).json();

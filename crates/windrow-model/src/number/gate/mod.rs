@@ -17,7 +17,7 @@ pub use quantity::{Dimension, Quantity, Unit};
 pub struct Quality {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<String>,
-    /// `None`: the job's previous completed run.
+    /// `None`: the job's last run that passed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Baseline>,
     /// Items that may fail, as a count or a share; beyond it the run itself counts as failed.
@@ -32,6 +32,17 @@ impl Quality {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Whether every gate can be understood; what cannot would be passed over in silence.
+    pub fn check(&self) -> Result<(), GateError> {
+        let limit = self.max_errors.iter().map(|limit| format!("errors <= {limit}"));
+        self.gates.iter().cloned().chain(limit).try_for_each(|text| Gate::parse(&text).map(|_| ()))
+    }
+
+    /// Whether a gate needs the two runs compared row by row.
+    pub fn compares_rows(&self) -> bool {
+        self.gates.iter().any(|text| Gate::parse(text).is_ok_and(|gate| gate.compares_rows()))
+    }
 }
 
 /// The run that `baseline` in a gate means.
@@ -39,7 +50,7 @@ impl Quality {
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     pub job: String,
-    /// `None`: the job's latest completed run.
+    /// `None`: the job's last run that passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<i64>,
 }

@@ -65,7 +65,7 @@ pub struct Args {
     /// Show no progress, notes or hints
     #[arg(long, short)]
     pub quiet: bool,
-    /// Baseline run [default: the previous run of the job]
+    /// Baseline run [default: the last run of the job that passed]
     #[arg(long, value_name = "JOB[#RUN]")]
     pub baseline: Option<String>,
     /// Number of lowest scores to show
