@@ -115,7 +115,7 @@ pub fn load(
     };
     let frozen = spec.freeze();
     let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
-    let budget = header.limits().max_cost_nanos.map(|_| budget);
+    let budget = header.limits().max_cost_nanos.filter(|cost| *cost > 0).map(|_| budget);
     let warnings = warnings.chain(prices::check(prices::unknown(&prices.all, &frozen.0), budget, problems));
     fit.warnings.splice(0..0, warnings);
     let rows = fit.rows * u64::from(trials.count);

@@ -48,19 +48,19 @@ async fn failure(target: &str) -> Failure {
 async fn anthropic_is_spoken() {
     let endpoint = Endpoint::start(|_| {
         Json(json!({
-            "model": "claude-3-5-haiku-20241022",
+            "model": "claude-haiku-4-5-20251001",
             "content": [
                 { "type": "text", "text": "Paris" },
                 { "type": "tool_use", "id": "t1", "name": "look_up", "input": { "city": "Paris" } },
             ],
             "stop_reason": "tool_use",
-            "usage": { "input_tokens": 1000, "cache_read_input_tokens": 500, "output_tokens": 100 },
+            "usage": { "input_tokens": 1000, "cache_read_input_tokens": 500, "output_tokens": 100, "service_tier": "batch" },
         }))
         .into_response()
     })
     .await;
     let target = format!(
-        "anthropic: {{ model: claude-3-5-haiku-latest, base_url: \"{}\", api_key: \"${{env:TEST_KEY}}\", temperature: 0, \
+        "anthropic: {{ model: claude-haiku-4-5, base_url: \"{}\", api_key: \"${{env:TEST_KEY}}\", temperature: 0, \
          stop: [END], tools: [{{ name: look_up, parameters: {{ type: object }} }}] }}",
         endpoint.base_url
     );
@@ -68,8 +68,8 @@ async fn anthropic_is_spoken() {
     assert_eq!((&answer["content"], &answer["finish_reason"]), (&json!("Paris"), &json!("tool_use")));
     let function = json!({ "name": "look_up", "arguments": "{\"city\":\"Paris\"}" });
     assert_eq!(answer["tool_calls"], json!([{ "id": "t1", "type": "function", "function": function }]));
-    // 1000 · $0.80 + 500 · $0.08 + 100 · $4 per million.
-    assert_eq!(usage, Usage { tokens_in: 1500, tokens_out: 100, cost_nanos: 800_000 + 40_000 + 400_000 });
+    // 1000 · $0.50 + 500 · $0.10 + 100 · $2.50 per million, the prices of a batch.
+    assert_eq!(usage, Usage { tokens_in: 1500, tokens_out: 100, cost_nanos: 500_000 + 50_000 + 250_000 });
     let call = endpoint.calls().remove(0);
     assert_eq!(call.path, "/v1/messages");
     assert_eq!(
@@ -79,7 +79,7 @@ async fn anthropic_is_spoken() {
     let tools = json!([{ "name": "look_up", "description": "", "input_schema": { "type": "object" } }]);
     assert_eq!(
         call.body,
-        json!({ "model": "claude-3-5-haiku-latest", "max_tokens": 4096, "system": "Be brief.", "temperature": 0.0,
+        json!({ "model": "claude-haiku-4-5", "max_tokens": 4096, "system": "Be brief.", "temperature": 0.0,
                 "stop_sequences": ["END"], "tools": tools,
                 "messages": [{ "role": "user", "content": "Capital of France?" }] })
     );
