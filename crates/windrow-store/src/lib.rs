@@ -24,4 +24,4 @@ pub use meters::METRICS;
 pub use redis::{RedisBell, RedisLimits};
 pub use sql::read::old_transaction::OldTransaction;
 pub use store::{SqlStore, SqlStore as SqliteStore};
-pub use transfer::{Moved, transfer};
+pub use transfer::{Moved, survey, transfer};

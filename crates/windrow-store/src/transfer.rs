@@ -43,6 +43,17 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     Ok(run(&source, &target, progress)?)
 }
 
+/// What [`transfer`] would move; the destination must answer.
+pub fn survey(from: &Path, to: &str) -> Result<Vec<Moved>> {
+    let source = Connection::Sqlite(sqlite::open_reader(from)?);
+    let _reachable = Address::parse(to)?.connect_reader().map_err(failure::StoreFailure::from)?;
+    let count = |table: Table| -> failure::Result<Moved> {
+        let rows: i64 = source.query_row(&format!("SELECT count(*) FROM {}", table.name), (), |row| row.get(0))?;
+        Ok(Moved { table: table.name, rows: rows as u64 })
+    };
+    Ok(tables(&source)?.into_iter().map(count).collect::<failure::Result<_>>()?)
+}
+
 /// Brings the schema up to date. Rejects a database that `migrate-store` has not filled completely.
 pub(crate) fn make_ready(address: &Address) -> Result<()> {
     address.migrate()?;

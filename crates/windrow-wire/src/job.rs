@@ -83,10 +83,13 @@ pub struct ScheduleList {
 }
 
 /// Result of a deletion.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Deleted {
     pub jobs: i64,
     pub items: i64,
+    /// Jobs that a dry run would delete, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 /// `jobs show`: the list entry, the frozen definition of the latest run, and all runs.

@@ -174,6 +174,8 @@ pub struct CleanUp {
     /// Days to keep all other finished jobs; default 30.
     #[schema(minimum = 0, maximum = 36500)]
     pub failed_days: Option<i64>,
+    /// Answer with what would be deleted, and delete nothing.
+    pub dry_run: bool,
 }
 
 /// Run the evaluators of this job file on stored outputs. Default: the evaluators of the latest run.

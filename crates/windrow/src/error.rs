@@ -1,11 +1,12 @@
 //! What a command or a request answers when it cannot do what it was asked: what failed, what to do about it,
 //! and a code for programs. One table maps each code to its HTTP status, gRPC code and exit code.
 
-use std::io::IsTerminal;
-
+use serde::{Serialize, Serializer};
+use serde_json::json;
 use windrow_jobfile::Report;
 use windrow_model::Failure;
 use windrow_model::store::StoreError;
+use windrow_wire::PlacedProblem;
 
 #[derive(Debug)]
 pub enum Error {
@@ -193,21 +194,43 @@ impl Error {
         }
     }
 
-    /// For stderr: with frames and colours on a terminal, as plain lines otherwise.
+    /// For stderr.
     pub fn render(&self) -> String {
         match self {
-            Error::File(report) if std::io::stderr().is_terminal() => {
-                let mut text = String::new();
-                match miette::GraphicalReportHandler::new().render_report(&mut text, report) {
-                    Ok(()) => text,
-                    Err(_) => report.plain(),
-                }
-            }
-            Error::File(report) => format!("error: {}", report.plain()),
+            Error::File(report) => report.render(),
             Error::Plain { what, remedy, .. } if remedy.is_empty() => format!("error: {what}\n"),
             Error::Plain { what, remedy, .. } => format!("error: {what}\nhelp: {remedy}\n"),
         }
     }
+}
+
+/// For stderr with `--json`.
+impl Serialize for Error {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let (help, problems) = match self {
+            Error::File(report) => ("correct what is listed under `problems`", placed(report)),
+            Error::Plain { remedy, .. } => (remedy.as_str(), Vec::new()),
+        };
+        let mut error = json!({ "code": self.code().as_str(), "message": self.what(), "help": help });
+        if !problems.is_empty() {
+            error["problems"] = json!(problems);
+        }
+        json!({ "error": error }).serialize(serializer)
+    }
+}
+
+pub fn placed(report: &Report) -> Vec<PlacedProblem> {
+    let problems = report.problems.iter().map(|problem| {
+        let place = problem.location.as_ref();
+        PlacedProblem {
+            file: place.map(|place| place.excerpt.name.clone()),
+            line: place.map(|place| place.excerpt.line_of(place.span.start)),
+            text: place.map(|place| place.excerpt.line_text(place.span.start).to_owned()),
+            message: problem.message.clone(),
+            remedy: problem.help.clone(),
+        }
+    });
+    problems.collect()
 }
 
 impl From<StoreError> for Error {

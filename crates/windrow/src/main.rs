@@ -18,10 +18,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> std::process::ExitCode {
     let started = match cli::Started::read() {
         Ok(started) => started,
-        Err(error) => {
-            cli::view::output::say(&error.render());
-            return error.exit().into();
-        }
+        Err(error) => return cli::view::output::fail(&error).into(),
     };
     let (format, filter) = started.log();
     node::observe::start_log(format, filter);
@@ -32,10 +29,7 @@ fn main() -> std::process::ExitCode {
             return Exit::Error.into();
         }
     };
-    let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| {
-        cli::view::output::say(&error.render());
-        error.exit()
-    });
+    let exit = runtime.block_on(cli::perform(started)).unwrap_or_else(|error| cli::view::output::fail(&error));
     // Whatever still runs in the background must not keep a finished command from ending.
     runtime.shutdown_background();
     exit.into()

@@ -131,16 +131,20 @@ fn in_no_row(wish: &Wish, unmet: &Unmet, survey: &Survey, problems: &mut Problem
         let message = format!("`{}` cannot be rendered: {}", wish.path, unmet.first.message);
         return problems.add(wish.span.clone(), message, "correct the template");
     };
-    let list = survey.fields.iter().take(20).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let list = survey.fields.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
     let help = match nearest(field, survey.fields.iter().map(String::as_str)) {
         Some(meant) => format!("did you mean `{meant}`? The dataset has: {list}"),
         None => format!("the dataset has: {list}"),
     };
-    let nowhere = match survey.cut {
-        true => format!("none of the first {} rows of the dataset has", survey.rows),
-        false => "no row of the dataset has".to_owned(),
+    let searched = match survey.cut {
+        true => format!(" (searched the first {} rows)", survey.rows),
+        false => String::new(),
     };
-    problems.add(wish.span.clone(), format!("`{}` uses `{field}`, which {nowhere}", wish.path), help);
+    let message = format!("`{}` uses unknown field `{field}`{searched}", wish.path);
+    let within = problems.text().get(wish.span.clone()).and_then(|text| text.find(field.as_str()));
+    let start = wish.span.start + within.unwrap_or_default();
+    let end = within.map_or(wish.span.end, |_| start + field.len());
+    problems.add(start..end, message, help);
 }
 
 fn in_some_rows(wish: &Wish, unmet: &Unmet, dataset: &DatasetSection) -> Problem {

@@ -38,11 +38,11 @@ fn all_that_is_wrong_is_in_one_report_with_its_place() {
         ("job.yaml:3:", "`budget` must be more than nothing"),
         ("job.yaml:7:", "the environment variable NO_KEY is not set"),
         ("job.yaml:8:", "\"Classified\" is a forbidden word"),
-        ("job.yaml:9:", "`target.prompt` uses `contry`, which no row of the dataset has"),
-        ("job.yaml:11:", "uses `capitol`, which no row of the dataset has"),
+        ("job.yaml:9:", "`target.prompt` uses unknown field `contry`"),
+        ("job.yaml:11:", "uses unknown field `capitol`"),
         ("job.yaml:13:", "the environment variable NO_URL is not set"),
         ("job.yaml:13:", "the environment variable NO_JUDGE_KEY is not set"),
-        ("job.yaml:14:", "uses `reference`, which no row of the dataset has"),
+        ("job.yaml:14:", "uses unknown field `reference`"),
         ("job.yaml:15:", "the environment variable NO_TOKEN is not set"),
         ("job.yaml:17:", "`gates[0]`"),
         ("job.yaml:18:", "`gates[1]`"),
@@ -106,6 +106,6 @@ fn many_forbidden_words_are_counted_rather_than_listed() {
     let yaml = forbidding("forbidden: [bad]") + &"# bad in a comment is nobody's business\n".repeat(30);
     let folder = Folder::new(&[("job.yaml", &yaml), ("rows.jsonl", &rows)]);
     let report = folder.load().unwrap_err();
-    assert_eq!(report.problems.len(), 21, "{}", report.plain());
-    assert!(report.plain().contains("480 more forbidden words are in rows of"), "{}", report.plain());
+    assert_eq!(report.problems.len(), 21, "{}", report.render());
+    assert!(report.render().contains("480 more forbidden words are in rows of"), "{}", report.render());
 }

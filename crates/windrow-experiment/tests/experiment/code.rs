@@ -27,7 +27,7 @@ fn folder(evaluator: &str, rows: &[&str], files: &[(&str, &str)]) -> Folder {
 }
 
 async fn program(folder: &Folder) -> Arc<dyn Program> {
-    prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await
+    prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.render()))).await
 }
 
 /// The first score of every row, one after the other.

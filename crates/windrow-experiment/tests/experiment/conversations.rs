@@ -61,7 +61,7 @@ const GOAL: &str = "{\"age\": 9, \"goal\": \"learn two capitals\"}\n";
 async fn a_simulated_user_talks_until_it_has_what_it_wants() {
     let endpoint = both_sides().await;
     let folder = Folder::new(&[("job.yaml", &simulated(&endpoint.base_url, 10)), ("rows.jsonl", GOAL)]);
-    let program = crate::fixture::prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await;
+    let program = crate::fixture::prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.render()))).await;
     let journal = MemoryJournal::default();
     let done = run(&*program, &journal).await.unwrap();
     let found: Vec<_> = done.scores.iter().map(|score| (score.name.as_str(), score.turn, score.verdict)).collect();

@@ -40,8 +40,14 @@ impl Folder {
     }
 
     pub fn report(&self) -> String {
-        self.load().expect_err("the file is wrong").plain()
+        lines(&self.load().expect_err("the file is wrong"))
     }
+}
+
+/// One line per error and one per help.
+pub fn lines(report: &Report) -> String {
+    let problems = report.problems.iter().map(|problem| format!("{problem}\n  help: {}\n", problem.help));
+    format!("{report}\n{}", problems.collect::<String>())
 }
 
 /// Knows one key.
@@ -69,7 +75,7 @@ pub async fn try_prepare(job: &LoadedJob, environment: Environment) -> Result<Ar
 /// A program for a job file text and the rows it runs on.
 pub async fn program(yaml: &str, rows: &str) -> (Folder, Arc<dyn Program>) {
     let folder = Folder::new(&[("job.yaml", yaml), ("capitals.jsonl", rows)]);
-    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.plain()));
+    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.render()));
     let program = prepare(&loaded).await;
     (folder, program)
 }

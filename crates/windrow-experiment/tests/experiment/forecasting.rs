@@ -8,7 +8,7 @@ use crate::fixture::{Folder, environment};
 const NOWHERE: &str = "http://127.0.0.1:9/v1";
 
 async fn forecast_of(folder: &Folder) -> Forecast {
-    let job = folder.load().unwrap_or_else(|report| panic!("{}", report.plain()));
+    let job = folder.load().unwrap_or_else(|report| panic!("{}", report.render()));
     forecast(&job, environment(), None, Experience::default()).await.unwrap()
 }
 

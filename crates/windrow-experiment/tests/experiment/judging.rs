@@ -28,7 +28,7 @@ fn folder(endpoint: &Endpoint, evaluators: &str, more: &str) -> Folder {
 }
 
 async fn program_of(folder: &Folder) -> std::sync::Arc<dyn Program> {
-    prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await
+    prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.render()))).await
 }
 
 async fn run(folder: &Folder, journal: &MemoryJournal) -> Result<Done, Halt> {

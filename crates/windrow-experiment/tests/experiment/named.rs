@@ -60,7 +60,7 @@ impl Home {
     }
 
     async fn program(&self) -> Arc<dyn Program> {
-        let job = self.load().await.unwrap_or_else(|report| panic!("{}", report.plain()));
+        let job = self.load().await.unwrap_or_else(|report| panic!("{}", report.render()));
         let workload = ExperimentWorkload::new(environment()).with_library(self.library());
         workload.prepare(&job.workspace, &job.spec).await.unwrap()
     }
@@ -100,7 +100,7 @@ async fn the_version_is_frozen_when_the_file_is_loaded() {
 async fn rows_that_do_not_fit_are_named_by_their_number() {
     let home = Home::new();
     home.import(1, &(rows(0..3) + "{\"input\": 1, \"target\": \"a\"}\n")).await.unwrap();
-    let report = home.load().await.unwrap_err().plain();
+    let report = home.load().await.unwrap_err().problems[0].to_string();
     assert!(report.contains("quiz@1:4: this row has no field `q`"), "{report}");
 }
 
@@ -108,8 +108,8 @@ async fn rows_that_do_not_fit_are_named_by_their_number() {
 async fn bad_rows_are_reported_and_nothing_is_stored() {
     let home = Home::new();
     let Err(ImportError::Report(report)) = home.import(1, &(rows(0..2) + "[]\n")).await else { panic!("refused") };
-    let text = report.plain();
-    assert!(text.contains("the dataset has a problem; nothing was stored"), "{text}");
+    let text = crate::fixture::lines(&report);
+    assert!(text.contains("has 1 error. Nothing was stored."), "{text}");
     assert!(text.contains("rows.jsonl:3: this row is JSON, but not an object"), "{text}");
     assert_eq!(home.store.datasets("default").await.unwrap(), []);
 }

@@ -83,7 +83,7 @@ async fn pages_of_every_format_join_to_the_same_items() {
     let mut keys = BTreeSet::new();
     for format in Format::ALL {
         folder.write("job.yaml", &job(LOCAL, "").replace("capitals.jsonl", &format!("rows.{format}")));
-        let program = prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await;
+        let program = prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.render()))).await;
         let whole = program.page(None, 1000).await.unwrap();
         assert_eq!((whole.items.len(), whole.done), (25, true), "{format}");
         for limit in [1, 3, 7, 25] {

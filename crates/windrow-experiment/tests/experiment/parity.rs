@@ -134,7 +134,7 @@ fn assert_none(differences: &[String]) {
 
 /// Every row with the scores its output was given.
 async fn judge_all(folder: &Folder) -> Vec<(Value, Vec<Score>)> {
-    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.plain()));
+    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.render()));
     let program = prepare(&loaded).await;
     let mut judged = Vec::new();
     let mut cursor: Option<Json> = None;

@@ -259,12 +259,12 @@ fn prices_come_from_the_job_file_and_unknown_models_are_named_once() {
     assert!(warnings[0].contains("the cost of `house-model` is unknown"), "{warnings:?}");
     assert_eq!(load("prices: { house-model: { input: 1, output: 2 } }\n").unwrap().warnings, Vec::<String>::new());
     // A budget in money protects from nothing where the price is unknown.
-    let rejected = load("budget: { cost: 5 }\n").unwrap_err().plain();
+    let rejected = load("budget: { cost: 5 }\n").unwrap_err().render();
     for part in ["job.yaml:", "`budget.cost` cannot be kept: the price of `house-model` is unknown", "prices: {"] {
         assert!(rejected.contains(part), "no {part:?} in {rejected}");
     }
     assert_eq!(load("budget: { tokens: 5 }\n").unwrap().warnings.len(), 1);
     load("budget: { cost: 5 }\nprices: { house-model: { input: 1, output: 2 } }\n").unwrap();
-    let wrong = load("prices: { house-model: { input: -1, output: 2 } }\n").unwrap_err().plain();
+    let wrong = load("prices: { house-model: { input: -1, output: 2 } }\n").unwrap_err().render();
     assert!(wrong.contains("dollars per million tokens"), "{wrong}");
 }

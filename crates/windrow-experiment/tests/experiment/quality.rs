@@ -89,7 +89,7 @@ fn what_is_wrong_with_gates_is_reported_together() {
         "job.yaml:14: `gates[3]` must be text",
         "job.yaml:15: `max_errors` is \"lots\"",
         "job.yaml:16: `min_items` must be at least 1",
-        "job.yaml:17: unknown field `baseline.jab`",
+        "job.yaml:17: unknown field `jab`",
     ] {
         assert!(report.contains(part), "no {part:?} in:\n{report}");
     }

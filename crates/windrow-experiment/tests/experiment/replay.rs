@@ -18,7 +18,7 @@ fn job(mode: &str, target: &str) -> String {
 
 async fn run(folder: &Folder, yaml: &str) -> (Result<Done, Halt>, MemoryJournal) {
     folder.write("job.yaml", yaml);
-    let program = prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.plain()))).await;
+    let program = prepare(&folder.load().unwrap_or_else(|report| panic!("{}", report.render()))).await;
     let journal = MemoryJournal::default();
     let item = items(&*program).await.remove(0);
     (program.execute(&item, &journal).await, journal)

@@ -14,7 +14,7 @@ fn job(dataset: &str, field: &str) -> String {
 }
 
 async fn verdicts(folder: &Folder) -> Vec<Vec<Verdict>> {
-    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.plain()));
+    let loaded = folder.load().unwrap_or_else(|report| panic!("{}", report.render()));
     let program = prepare(&loaded).await;
     let mut found = Vec::new();
     for item in items(&*program).await {
@@ -54,7 +54,7 @@ fn a_row_that_is_not_of_the_shape_is_named() {
     assert!(report.contains("rows.jsonl:2: this row is not of the shape `input`: it has no field `input`"), "{report}");
     folder.write("job.yaml", &job("{ path: rows.jsonl, shape: plain }", "input"));
     let report = folder.report();
-    assert!(report.contains("uses `expected`, which no row of the dataset has"), "{report}");
+    assert!(report.contains("uses unknown field `expected`"), "{report}");
     folder.write("job.yaml", &job("{ path: rows.jsonl, shape: chat }", "input"));
     assert!(folder.report().contains("expected one of auto, plain, messages, input, inputs, vars"));
     folder.write("job.yaml", &job("{ path: rows.jsonl, fields: { q: a..b } }", "input"));

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use miette::{MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use unicode_width::UnicodeWidthStr;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
@@ -25,14 +25,36 @@ impl Excerpt {
 
     /// The line around an offset, without the indentation.
     pub fn line_text(&self, offset: usize) -> &str {
-        let offset = self.clamp(offset..offset).start;
+        self.text[self.line_at(self.clamp(offset..offset).start)].trim()
+    }
+
+    fn line_at(&self, offset: usize) -> Range<usize> {
         let start = self.text[..offset].rfind('\n').map_or(0, |newline| newline + 1);
         let end = self.text[offset..].find('\n').map_or(self.text.len(), |newline| offset + newline);
-        self.text[start..end].trim()
+        start..end
+    }
+
+    /// The place, the line, and carets under the span with `help` after them.
+    pub fn render(&self, span: Range<usize>, help: &str) -> String {
+        let span = self.clamp(span);
+        let line = self.line_at(span.start);
+        let no = self.line_of(span.start).to_string();
+        let (before, rest) = self.text[line.clone()].trim_end().split_at_checked(span.start - line.start).unwrap_or_default();
+        let marked = &rest[..rest.len().min(span.len())];
+        let column = before.chars().count() + 1;
+        let indent: String =
+            before.chars().map(|c| if c == '\t' { c.into() } else { " ".repeat(c.to_string().width()) }).collect();
+        let carets = "^".repeat(marked.trim_end().width().max(1));
+        let help = if help.is_empty() { String::new() } else { format!(" help: {help}") };
+        let gutter = " ".repeat(no.len());
+        format!(
+            " {gutter}--> {}:{no}:{column}\n {no} | {before}{rest}\n {gutter} | {indent}{carets}{help}\n",
+            self.name
+        )
     }
 
     /// A span that lies inside the text and on character boundaries.
-    pub fn clamp(&self, span: Range<usize>) -> Range<usize> {
+    fn clamp(&self, span: Range<usize>) -> Range<usize> {
         let floor = |mut offset: usize| {
             offset = offset.min(self.text.len());
             while !self.text.is_char_boundary(offset) {
@@ -42,24 +64,5 @@ impl Excerpt {
         };
         let start = floor(span.start);
         start..floor(span.end).max(start)
-    }
-}
-
-impl SourceCode for Excerpt {
-    fn read_span<'a>(
-        &'a self,
-        span: &SourceSpan,
-        lines_before: usize,
-        lines_after: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        let contents = self.text.read_span(span, lines_before, lines_after)?;
-        Ok(Box::new(MietteSpanContents::new_named(
-            self.name.clone(),
-            contents.data(),
-            *contents.span(),
-            contents.line() + self.first_line - 1,
-            contents.column(),
-            contents.line_count(),
-        )))
     }
 }

@@ -1,13 +1,11 @@
 //! Everything found wrong with a job file and its dataset, in one report. Each problem names file
-//! and line, shows the text, and says what to do. Rendered by miette or as plain text.
+//! and line, shows the text, and says what to do.
 
 mod excerpt;
 
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-
-use miette::{Diagnostic, LabeledSpan, SourceCode};
 
 pub use excerpt::Excerpt;
 pub use windrow_model::suggest::nearest;
@@ -49,22 +47,6 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-impl Diagnostic for Problem {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        (!self.help.is_empty()).then(|| Box::new(&self.help) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.location.as_ref().map(|place| &*place.excerpt as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let place = self.location.as_ref()?;
-        let span = place.excerpt.clamp(place.span.clone());
-        Some(Box::new(std::iter::once(LabeledSpan::at(span, "here"))))
-    }
-}
-
 /// What was read when the problems were found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum About {
@@ -75,7 +57,7 @@ pub enum About {
     Settings,
 }
 
-/// Nothing was stored; all that is wrong is in here.
+/// Nothing was stored; all errors are in here.
 #[derive(Debug, Clone)]
 pub struct Report {
     pub about: About,
@@ -85,39 +67,36 @@ pub struct Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, nothing) = match self.about {
-            About::JobFile => ("the job file", "nothing was started"),
-            About::Dataset => ("the dataset", "nothing was stored"),
-            About::Settings => ("the config file", "nothing was started"),
+            About::JobFile => ("the job file", "called or stored"),
+            About::Dataset => ("the dataset", "stored"),
+            About::Settings => ("the config file", "started"),
         };
-        match self.problems.len() {
-            1 => write!(f, "{what} has a problem; {nothing}"),
-            n => write!(f, "{what} has {n} problems; {nothing}"),
-        }
+        let first = self.problems.iter().find_map(|problem| problem.location.as_ref());
+        let name = first.map_or(what, |location| &location.excerpt.name);
+        let errors = match self.problems.len() {
+            1 => "1 error".to_owned(),
+            n => format!("{n} errors"),
+        };
+        write!(f, "{name} has {errors}. Nothing was {nothing}.")
     }
 }
 
 impl std::error::Error for Report {}
 
-impl Diagnostic for Report {
-    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
-        Some(Box::new(self.problems.iter().map(|problem| problem as &dyn Diagnostic)))
-    }
-}
-
 impl Report {
-    /// For pipes, logs and JSON: `file:line: message`, the text, the remedy.
-    pub fn plain(&self) -> String {
-        let mut text = format!("{self}\n");
-        for problem in &self.problems {
-            text += &format!("{problem}\n");
-            if let Some(place) = &problem.location {
-                text += &format!("    {}\n", place.excerpt.line_text(place.span.start));
+    /// Each error with the line it is in, then their number.
+    pub fn render(&self) -> String {
+        let mut text = String::new();
+        for Problem { message, help, location } in &self.problems {
+            text += &format!("error: {message}\n");
+            match location {
+                Some(location) => text += &location.excerpt.render(location.span.clone(), help),
+                None if help.is_empty() => {}
+                None => text += &format!("help: {help}\n"),
             }
-            if !problem.help.is_empty() {
-                text += &format!("  help: {}\n", problem.help);
-            }
+            text.push('\n');
         }
-        text
+        format!("{text}{self}\n")
     }
 }
 
@@ -159,5 +138,35 @@ impl Problems {
             _ => usize::MAX,
         });
         Report { about: About::JobFile, problems: self.found }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carets_stand_under_what_is_wrong() {
+        let text = "target:\n  openai: { modle: gpt-4o-mini }\n名前: \"{{ mesage }}\"\n";
+        let mut problems = Problems::in_file(Excerpt::whole("support.yaml", text));
+        let span = |part: &str| text.find(part).map(|start| start..start + part.len()).unwrap();
+        problems.add(span("mesage"), "`prompt` uses unknown field `mesage`", "did you mean `message`?");
+        problems.add(span("modle"), "unknown field `modle`", "did you mean `model`?");
+        problems.push(Problem::new("the dataset is empty", "add at least one row"));
+        assert_eq!(
+            problems.into_report().render(),
+            "error: unknown field `modle`\n  --> support.yaml:2:13\n 2 |   openai: { modle: gpt-4o-mini }\n   \
+             |             ^^^^^ help: did you mean `model`?\n\nerror: `prompt` uses unknown field `mesage`\n  --> \
+             support.yaml:3:9\n 3 | 名前: \"{{ mesage }}\"\n   |           ^^^^^^ help: did you mean `message`?\n\n\
+             error: the dataset is empty\nhelp: add at least one row\n\n\
+             support.yaml has 3 errors. Nothing was called or stored.\n"
+        );
+    }
+
+    #[test]
+    fn a_span_may_be_empty_or_end_behind_its_line() {
+        let excerpt = Excerpt::whole("a", "one\ntwo\n");
+        assert_eq!(excerpt.render(4..8, ""), "  --> a:2:1\n 2 | two\n   | ^^^\n");
+        assert_eq!(excerpt.render(8..8, "add it"), "  --> a:3:1\n 3 | \n   | ^ help: add it\n");
     }
 }

@@ -1,6 +1,7 @@
 //! The fields every kind of job file has.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 use serde::Deserialize;
 use windrow_model::priority::Priority;
@@ -31,7 +32,7 @@ pub const FIELDS: &[&str] = &[
 
 const MAX_NAME: usize = 200;
 const MAX_CAPABILITY: usize = 64;
-const MAX_CONCURRENCY: i64 = 10_000;
+const MAX_CONCURRENCY: u32 = 10_000;
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Clone, Deserialize)]
@@ -48,7 +49,7 @@ pub struct Header {
     #[serde(default)]
     pub priority: Priority,
     #[serde(default = "default_concurrency")]
-    pub concurrency: i64,
+    pub concurrency: NonZeroU32,
     /// For one item.
     #[serde(default = "default_timeout")]
     pub timeout: Duration,
@@ -104,8 +105,8 @@ struct Retry {
     on: BTreeMap<ErrorClass, Reaction>,
 }
 
-fn default_concurrency() -> i64 {
-    RunLimits::default().concurrency
+fn default_concurrency() -> NonZeroU32 {
+    u32::try_from(RunLimits::default().concurrency).ok().and_then(NonZeroU32::new).expect("it is positive")
 }
 
 fn default_timeout() -> Duration {
@@ -151,9 +152,9 @@ impl Header {
                 problems.add(own.span_of(field), message, "choose a short name");
             }
         }
-        if !(1..=MAX_CONCURRENCY).contains(&self.concurrency) {
-            let message = format!("`concurrency` is {}, but must be 1 to {MAX_CONCURRENCY}", self.concurrency);
-            problems.add(own.span_of("concurrency"), message, "say how many items may run at the same time");
+        if self.concurrency.get() > MAX_CONCURRENCY {
+            let message = format!("`concurrency` must be at most {MAX_CONCURRENCY}");
+            problems.add(own.span_of("concurrency"), message, "e.g. `concurrency: 32`");
         }
         let unfit = |value: f64| !(value.is_finite() && value > 0.0);
         if self.budget.cost.is_some_and(unfit) || self.budget.tokens.is_some_and(|tokens| tokens <= 0) {
@@ -202,7 +203,7 @@ impl Header {
 
     pub fn limits(&self) -> RunLimits {
         RunLimits {
-            concurrency: self.concurrency,
+            concurrency: self.concurrency.get().into(),
             max_tokens: self.budget.tokens,
             max_cost_nanos: self.budget.cost.map(nanos),
             ..RunLimits::default()

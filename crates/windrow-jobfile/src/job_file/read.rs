@@ -13,6 +13,7 @@ use crate::yaml::{Content, Key, Node};
 pub enum Wrong {
     Unknown { field: String, expected: &'static [&'static str] },
     Missing { field: &'static str },
+    Type { expected: String, found: String },
     Value { message: String },
 }
 
@@ -40,6 +41,7 @@ impl Display for ReadError {
         match &self.wrong {
             Wrong::Unknown { field, .. } => write!(f, "unknown field `{field}`"),
             Wrong::Missing { field } => write!(f, "the field `{field}` is missing"),
+            Wrong::Type { expected, found } => write!(f, "must be {expected}, found {found}"),
             Wrong::Value { message } => f.write_str(message),
         }
     }
@@ -72,8 +74,9 @@ fn mismatch(found: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
         "a string" => "text",
         "a boolean" => "true or false",
         "f32" | "f64" => "a number",
-        "i8" | "i16" | "i32" | "i64" => "a whole number",
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative",
+        "i8" | "i16" | "i32" | "i64" => "an integer",
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a non-negative integer",
+        name if name.starts_with("a nonzero ") => "a positive integer",
         name if name.starts_with("struct ") => "a map of fields",
         other => other,
     };
@@ -88,9 +91,7 @@ fn mismatch(found: Unexpected<'_>, expected: &dyn Expected) -> ReadError {
         Unexpected::Float(number) => format!("the number {number}"),
         other => other.to_string(),
     };
-    let is_scalar = !found.starts_with("a ") && found != "nothing";
-    let quote = if expected == "text" && is_scalar { "; put it in quotes" } else { "" };
-    de::Error::custom(format!("expected {expected}, found {found}{quote}"))
+    ReadError::new(Wrong::Type { expected: expected.to_owned(), found })
 }
 
 /// A node as a serde source.

@@ -146,6 +146,10 @@ impl Section {
                 let span = if error.field.is_none() { self.span.clone() } else { span };
                 problems.add(span, self.under(error).missing(field), format!("add `{field}: …`"));
             }
+            Wrong::Type { expected, found } => {
+                let path = self.under(error).path;
+                problems.add(span, format!("`{path}` must be {expected}"), help(&path, expected, found));
+            }
             Wrong::Value { message } => {
                 let path = self.under(error).path;
                 problems.add(span, format!("`{path}`: {message}"), format!("change the value of `{path}`"));
@@ -160,12 +164,11 @@ impl Section {
     }
 
     fn unknown(&self, field: &str, known: &[&str]) -> (String, String) {
-        let list = known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
         let help = match nearest(field, known.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`? Known here: {list}"),
-            None => format!("remove it; known here: {list}"),
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known fields: {}", known.join(", ")),
         };
-        (format!("unknown field `{}`", self.path_of(field)), help)
+        (format!("unknown field `{field}`"), help)
     }
 
     fn missing(&self, field: &str) -> String {
@@ -174,5 +177,17 @@ impl Section {
 
     fn path_of(&self, field: &str) -> String {
         if self.path.is_empty() { field.to_owned() } else { format!("{}.{field}", self.path) }
+    }
+}
+
+/// An example of a value of the expected type.
+fn help(path: &str, expected: &str, found: &str) -> String {
+    let field = path.rsplit('.').next().unwrap_or(path);
+    match expected {
+        "text" => format!("put quotes around {found}"),
+        "a positive integer" | "a non-negative integer" | "an integer" => format!("e.g. `{field}: 32`"),
+        "a number" => format!("e.g. `{field}: 0.5`"),
+        "true or false" => format!("e.g. `{field}: true`"),
+        _ => format!("found {found}"),
     }
 }

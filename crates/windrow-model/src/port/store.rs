@@ -30,7 +30,7 @@ use crate::rule::priority::Priority;
 use crate::rule::rollout::Rollout;
 pub use crate::rule::selection::Selection;
 use crate::rule::why::RunDiagnosis;
-use crate::state::{ItemState, Mode, Outcome, RunEvent, RunState};
+use crate::state::{ItemState, JobState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::{DAY_MS, Time};
 
@@ -365,6 +365,15 @@ pub struct Retention {
 impl Default for Retention {
     fn default() -> Self {
         Self { completed_ms: 7 * DAY_MS, failed_ms: 30 * DAY_MS }
+    }
+}
+
+impl Retention {
+    /// Whether the job, whose latest run is given, has been kept long enough.
+    pub fn is_over(&self, job: &Job, latest: &Run, now: Time) -> bool {
+        let good = latest.state == RunState::Completed && latest.counters.failed == 0;
+        let kept_ms = if good { self.completed_ms } else { self.failed_ms };
+        job.state == JobState::Idle && latest.ended_at.is_some_and(|ended| ended + kept_ms <= now)
     }
 }
 

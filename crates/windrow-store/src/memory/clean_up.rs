@@ -1,4 +1,3 @@
-use windrow_model::state::{JobState, RunState};
 use windrow_model::store::Retention;
 use windrow_model::{ItemId, JobId, Time};
 
@@ -26,10 +25,7 @@ impl World {
 
     fn is_doomed(&self, job: JobId, retention: Retention, now: Time) -> bool {
         let job = &self.jobs[&job].job;
-        let run = &self.runs[&job.latest_run];
-        let good = run.state == RunState::Completed && run.counters.failed == 0;
-        let kept_ms = if good { retention.completed_ms } else { retention.failed_ms };
-        job.state == JobState::Idle && run.ended_at.is_some_and(|ended| ended + kept_ms <= now)
+        retention.is_over(job, &self.runs[&job.latest_run], now)
     }
 
     pub(super) fn delete_item(&mut self, item: ItemId) {

@@ -3,7 +3,7 @@
 
 use windrow_model::record::{Job, Run, RunLimits, Schedule};
 use windrow_model::state::{RUN, RunEvent, RunState};
-use windrow_model::store::{Extent, Retention};
+use windrow_model::store::{Extent, JobFilter, Retention};
 use windrow_model::{RunId, cron};
 use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume};
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
@@ -175,11 +175,31 @@ pub async fn clean_up(app: &App, change: &Change, wish: CleanUp) -> Result<Delet
         completed_ms: days("completed_days", wish.completed_days)?.unwrap_or(usual.completed_ms),
         failed_ms: days("failed_days", wish.failed_days)?.unwrap_or(usual.failed_ms),
     };
+    if wish.dry_run {
+        return would_delete(app, retention).await;
+    }
     let before = app.store.stats(Extent::All).await?;
     while app.store.clean_up(retention, PAGE, app.now()).await? > 0 {}
     sweep(app).await?;
     let after = app.store.stats(Extent::All).await?;
-    Ok(Deleted { jobs: before.jobs - after.jobs, items: before.items - after.items })
+    Ok(Deleted { jobs: before.jobs - after.jobs, items: before.items - after.items, names: Vec::new() })
+}
+
+async fn would_delete(app: &App, retention: Retention) -> Result<Deleted> {
+    let mut found = Deleted { jobs: 0, items: 0, names: Vec::new() };
+    let mut filter = JobFilter { limit: PAGE, ..JobFilter::default() };
+    loop {
+        let page = app.store.jobs(filter.clone()).await?;
+        for (job, _) in page.iter().filter(|(job, run)| retention.is_over(job, run, app.now())) {
+            found.jobs += 1;
+            found.items += app.store.stats(Extent::Job(job.id)).await?.items;
+            found.names.push(job.name.clone());
+        }
+        filter.before = page.last().filter(|_| page.len() == PAGE).map(|(job, _)| job.id);
+        if filter.before.is_none() {
+            return Ok(found);
+        }
+    }
 }
 
 fn days(field: &str, days: Option<i64>) -> Result<Option<i64>> {

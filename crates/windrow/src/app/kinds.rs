@@ -60,10 +60,10 @@ mod tests {
                 Ok(loaded) => assert!(loaded.rows > 0),
                 // An operation asks the system it is about for its targets, which is not there.
                 Err(report) if is_operation(&file) => {
-                    let said = report.plain();
-                    assert!(said.contains("has a problem;") && said.contains("Connection refused"), "{said}");
+                    let said = report.render();
+                    assert!(said.contains("has 1 error.") && said.contains("Connection refused"), "{said}");
                 }
-                Err(report) => panic!("{}:\n{}", file.display(), report.plain()),
+                Err(report) => panic!("{}:\n{}", file.display(), report.render()),
             }
         }
     }

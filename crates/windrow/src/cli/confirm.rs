@@ -12,6 +12,35 @@ pub struct Confirmation {
     pub yes: bool,
 }
 
+/// Of commands that delete or restore something.
+#[derive(Debug, Clone, Copy, Default, clap::Args)]
+pub struct Precautions {
+    #[command(flatten)]
+    confirmation: Confirmation,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+impl Precautions {
+    /// Asks whether to do `what`, e.g. `delete job "a"`. False: it is a dry run and ends here.
+    pub fn ask(self, what: &str, consequence: &str, to: &str) -> Result<bool> {
+        if self.dry_run {
+            would(what);
+            return Ok(false);
+        }
+        let mut letters = what.chars();
+        let capital = letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters);
+        self.confirmation.ask(&format!("{}? {consequence}", capital.collect::<String>()), to)?;
+        Ok(true)
+    }
+}
+
+/// The end of a dry run.
+pub fn would(what: &str) {
+    output::print(&format!("Would {what}.\nDry run: nothing was changed."));
+}
+
 impl Confirmation {
     /// Asks on a terminal, fails elsewhere; `to` completes "pass --yes to …".
     pub fn ask(self, question: &str, to: &str) -> Result<()> {

@@ -1,6 +1,11 @@
 //! Examples of every command, for its help and for `docs/cli.md`.
 
 const EXAMPLES: &[(&str, &[&str])] = &[
+    ("init", &["windrow init", "windrow init orders --kind ingest"]),
+    (
+        "completions",
+        &["windrow completions bash > ~/.local/share/bash-completion/completions/windrow", "windrow completions zsh"],
+    ),
     ("check", &["windrow check capitals.yaml", "windrow check capitals.yaml --json"]),
     (
         "run",

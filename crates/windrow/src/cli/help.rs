@@ -10,11 +10,11 @@ use crate::text::style;
 
 /// Heading, commands with their summary, commands by name only.
 const GROUPS: &[(&str, &[&str], &[&str])] = &[
-    ("Run work", &["check", "run", "plan"], &[]),
+    ("Run work", &["init", "check", "run", "plan"], &[]),
     ("Inspect results", &["results", "compare", "gates", "report"], &[]),
     ("Manage", &["jobs", "datasets", "ingest", "secrets"], &[]),
     ("Server", &["serve", "worker"], &["nodes", "keys", "webhooks", "audit"]),
-    ("Maintenance", &["doctor"], &["config", "backup", "restore", "migrate-store", "mock"]),
+    ("Maintenance", &["doctor"], &["config", "backup", "restore", "migrate-store", "completions", "mock"]),
 ];
 const FOOTER: &str = "\
 Get started:  windrow run capitals.yaml

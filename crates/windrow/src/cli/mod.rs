@@ -3,11 +3,13 @@
 
 pub mod admin;
 mod check;
+mod completions;
 mod confirm;
 pub mod datasets;
 mod examples;
 mod help;
 mod ingest;
+mod init;
 pub mod jobs;
 pub mod mock;
 pub mod operations;
@@ -53,6 +55,7 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Check(check::Args),
     Run(run::Args),
     Plan(operations::plan::Args),
@@ -86,6 +89,7 @@ enum Command {
     Webhooks(admin::webhooks::Webhooks),
     Audit(admin::audit::Args),
     Doctor(admin::doctor::Args),
+    Completions(completions::Args),
     /// Show the effective settings
     #[command(subcommand, arg_required_else_help = true)]
     Config(Config),
@@ -216,6 +220,8 @@ pub async fn perform(started: Started) -> Result<Exit> {
             mock::connect::perform(args).await
         }
         Command::Help(args) => help::perform(args),
+        Command::Init(args) => init::perform(args),
+        Command::Completions(args) => completions::perform(args),
         Command::Results(args) => jobs::items::perform(&context.api().await?, args).await,
         Command::Plan(args) => operations::plan::perform(&context, args).await,
         Command::Config(Config::Show(args)) => admin::config_show::perform(args),
@@ -230,10 +236,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Serve(args) => Box::pin(serve::perform(&context.local_only("serve")?, args)).await,
         Command::Secrets(command) => perform_on_secrets(context, command).await,
         Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
-        Command::Nodes(Nodes::Drain(args)) => {
-            let api = context.api().await?;
-            admin::nodes::drain(&api, args).await
-        }
+        Command::Nodes(Nodes::Drain(args)) => admin::nodes::drain(&context.api().await?, args).await,
         Command::Keys(command) => perform_on_keys(context, command).await,
         Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
         Command::Compare(args) => results::compare::perform(&context.api().await?, args).await,
@@ -260,22 +263,13 @@ async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
         Jobs::Unschedule(args) => jobs::unschedule::perform(api, args).await,
         Jobs::Cancel(args) => jobs::cancel::perform(api, args).await,
         Jobs::Retry(args) => jobs::retry::perform(api, args).await,
-        Jobs::Rollback(args) => {
-            operations::rollback::confirm(&args)?;
-            operations::rollback::perform(api, args).await
-        }
+        Jobs::Rollback(args) => operations::rollback::perform(api, args).await,
         Jobs::Approve(args) => operations::approve::perform(api, args).await,
         Jobs::Targets(args) => operations::targets::perform(api, args).await,
         Jobs::Stats(args) => jobs::stats::perform(api, args).await,
         Jobs::Why(args) => jobs::why::perform(api, args).await,
-        Jobs::Delete(args) => {
-            jobs::delete::confirm(api, &args).await?;
-            jobs::delete::perform(api, args).await
-        }
-        Jobs::Prune(args) => {
-            jobs::prune::confirm(&args)?;
-            jobs::prune::perform(api, args).await
-        }
+        Jobs::Delete(args) => jobs::delete::perform(api, args).await,
+        Jobs::Prune(args) => jobs::prune::perform(api, args).await,
     }
 }
 
@@ -283,10 +277,7 @@ async fn perform_on_keys(context: Context, command: Keys) -> Result<Exit> {
     match command {
         Keys::Create(args) => admin::keys_create::perform(context, args).await,
         Keys::List(args) => admin::keys_list::perform(&context.api().await?, args).await,
-        Keys::Revoke(args) => {
-            let api = context.api().await?;
-            admin::keys_revoke::perform(&api, args).await
-        }
+        Keys::Revoke(args) => admin::keys_revoke::perform(&context.api().await?, args).await,
     }
 }
 
@@ -297,11 +288,7 @@ async fn perform_on_datasets(context: Context, command: Datasets) -> Result<Exit
         Datasets::Show(args) => datasets::show::perform(&context.api().await?, args).await,
         Datasets::Diff(args) => datasets::diff::perform(&context.api().await?, args).await,
         Datasets::Export(args) => datasets::export::perform(&context.api().await?, args).await,
-        Datasets::Delete(args) => {
-            let api = context.api().await?;
-            datasets::delete::confirm(&args)?;
-            datasets::delete::perform(&api, args).await
-        }
+        Datasets::Delete(args) => datasets::delete::perform(&context.api().await?, args).await,
     }
 }
 
@@ -309,11 +296,7 @@ async fn perform_on_secrets(context: Context, command: Secrets) -> Result<Exit> 
     match command {
         Secrets::Set(args) => admin::secrets_set::perform(context, args).await,
         Secrets::List(args) => admin::secrets_list::perform(&context.api().await?, args).await,
-        Secrets::Delete(args) => {
-            let api = context.api().await?;
-            admin::secrets_delete::confirm(&args)?;
-            admin::secrets_delete::perform(&api, args).await
-        }
+        Secrets::Delete(args) => admin::secrets_delete::perform(&context.api().await?, args).await,
         Secrets::Rekey(args) => {
             let app = App::open(&context.local_only("secrets rekey")?).await?;
             admin::secrets_rekey::perform(&app, args).await

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::FromArgMatches;
 
 use super::{Cli, Command, help};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::node::config::{self, ConfigFile};
 use crate::node::observe::LogFormat;
 
@@ -24,8 +24,13 @@ impl Started {
             Ok(file) => (file, None),
             Err(error) => (None, Some(error)),
         };
-        let matches = config::settled(command, file.as_ref()).get_matches_from(arguments);
-        let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+        let json = arguments.iter().any(|argument| argument == "--json");
+        let parsed = config::settled(command, file.as_ref()).try_get_matches_from(arguments);
+        let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+            Ok(cli) => cli,
+            Err(error) if json && error.use_stderr() => return Err(usage(&error)),
+            Err(error) => error.exit(),
+        };
         cli.color.apply();
         match config_trouble {
             Some(error) if !matches!(cli.command, Command::Doctor(_)) => Err(error),
@@ -38,4 +43,12 @@ impl Started {
         let usual = if matches!(self.cli.command, Command::Serve(_)) { "info" } else { "error" };
         (self.cli.options.log_format, self.cli.options.log_filter.as_deref().unwrap_or(usual))
     }
+}
+
+/// As clap writes it: the error, then tips and the usage.
+fn usage(error: &clap::Error) -> Error {
+    let text = error.render().to_string();
+    let (what, help) = text.trim().split_once("\n\n").unwrap_or((text.trim(), ""));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    Error::new(what.trim_start_matches("error: "), help).coded(Code::BadRequest)
 }

@@ -7,7 +7,7 @@ use windrow_jobfile::Report;
 use windrow_model::store::StoreError;
 use windrow_wire::{PlacedProblem, Problem};
 
-use crate::error::{Code, Error};
+use crate::error::{Code, Error, placed};
 
 /// Where the API docs explain each code; relative to the server, as RFC 9457 allows.
 const DOCS: &str = "/api/docs#";
@@ -103,20 +103,6 @@ fn broken_file(report: &Report) -> ApiError {
 pub fn broken_rows(report: &Report) -> ApiError {
     let remedy = "correct what is listed under `problems` and send all rows again";
     ApiError::new(Code::BrokenRows, report.to_string(), remedy).listing(placed(report))
-}
-
-fn placed(report: &Report) -> Vec<PlacedProblem> {
-    let problems = report.problems.iter().map(|problem| {
-        let place = problem.location.as_ref();
-        PlacedProblem {
-            file: place.map(|place| place.excerpt.name.clone()),
-            line: place.map(|place| place.excerpt.line_of(place.span.start)),
-            text: place.map(|place| place.excerpt.line_text(place.span.start).to_owned()),
-            message: problem.message.clone(),
-            remedy: problem.help.clone(),
-        }
-    });
-    problems.collect()
 }
 
 pub async fn no_such_route(uri: Uri) -> ApiError {

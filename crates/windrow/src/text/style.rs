@@ -74,9 +74,16 @@ pub fn status(word: &str) -> String {
     }
 }
 
-/// Paints `error:`, `warning:`, `note:`, `help:` and `next:` where they start a line.
+/// Paints `error:`, `warning:`, `note:`, `help:` and `next:` where they start a line, and the gutter and carets of a
+/// line of a file.
 pub fn labels(text: &str) -> String {
     let line = |line: &str| {
+        let number = line.find(" |").map(|end| end + 2).filter(|end| line[..end - 2].chars().all(|c| c == ' ' || c.is_ascii_digit()));
+        if let Some(gutter) = number {
+            let (gutter, rest) = line.split_at(gutter);
+            let marked = rest.trim_start().starts_with('^');
+            return format!("{}{}", dim(gutter), if marked { cyan(rest) } else { rest.to_owned() });
+        }
         let start = line.len() - line.trim_start().len();
         let (indent, rest) = line.split_at(start);
         let Some((label, after)) = rest.split_once(':') else { return line.to_owned() };

@@ -57,7 +57,7 @@ fn an_invalid_file_is_rejected_with_its_line_and_a_suggestion() {
     let place = Place::empty();
     place.write("windrow.toml", "[serve]\ngrase = \"7s\"\njobs = 0\n");
     let said = place.windrow(&["serve"]).ended_with(2);
-    for part in ["windrow.toml:2", "did you mean `grace`", "windrow.toml:3", "must be at least 1", "2 problems"] {
+    for part in ["windrow.toml:2", "did you mean `grace`", "windrow.toml:3", "must be at least 1", "2 errors"] {
         assert!(said.stderr.contains(part), "{part}: {}", said.stderr);
     }
     assert!(!place.data().exists(), "nothing was started");

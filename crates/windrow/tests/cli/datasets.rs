@@ -100,10 +100,13 @@ fn the_schema_applies_to_every_later_version() {
     says(
         &said,
         &[
-            "the dataset has 3 problems; nothing was stored",
-            "rows.jsonl:4: the schema does not allow this row: \"q\" is a required property",
-            "rows.jsonl:5: the schema does not allow this row at /q: 4 is not of type \"string\"",
-            "rows.jsonl:6: this row is not JSON",
+            "has 3 errors. Nothing was stored.",
+            "rows.jsonl:4:1",
+            "the schema does not allow this row: \"q\" is a required property",
+            "rows.jsonl:5:1",
+            "the schema does not allow this row at /q: 4 is not of type \"string\"",
+            "rows.jsonl:6:",
+            "this row is not JSON",
         ],
     );
     assert!(!place.data().exists(), "something was stored");
@@ -111,7 +114,7 @@ fn the_schema_applies_to_every_later_version() {
     place.windrow(&["datasets", "import", "rows.jsonl", "--schema", "schema.json"]).ended_with(0);
     place.write("rows.jsonl", "{\"q\": 7}\n");
     let said = place.windrow(&["datasets", "import", "rows.jsonl"]).ended_with(2);
-    says(&said, &["rows.jsonl:1: the schema does not allow this row at /q"]);
+    says(&said, &["rows.jsonl:1:1", "the schema does not allow this row at /q"]);
     place.write("open.json", "true");
     place.windrow(&["datasets", "import", "rows.jsonl", "--schema", "open.json"]).ended_with(0);
     let show = place.windrow(&["datasets", "show", "rows", "--json"]).json();

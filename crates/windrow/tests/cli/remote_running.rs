@@ -190,7 +190,7 @@ fn a_file_whose_rows_are_at_the_server_is_checked_there() {
     assert!(said.stderr.contains("datasets export"), "{}", said.stderr);
     place.edit("job.yaml", "{ name: kept }", "{ name: kapt }");
     let said = place.windrow_at(&server, &["check", "job.yaml"]).ended_with(2);
-    assert!(said.stderr.contains("job.yaml:3: ") && said.stderr.contains("did you mean `kept`?"), "{}", said.stderr);
+    assert!(said.stderr.contains("job.yaml:3:") && said.stderr.contains("did you mean `kept`?"), "{}", said.stderr);
     place.edit("job.yaml", "{ name: kapt }", "{ name: kept }");
     place.windrow_at(&server, &["run", "job.yaml", "-q"]).ended_with(0);
 }

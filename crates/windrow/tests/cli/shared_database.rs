@@ -93,6 +93,8 @@ fn the_history_of_a_laptop_moves_to_a_server(url: String) {
     run.kill();
     place.windrow(&["jobs", "list"]).ended_with(0);
     let before = all_of(&place, &[]);
+    let said = place.windrow(&["migrate-store", "--to", &url, "--dry-run"]).ended_with(0);
+    assert!(said.stdout.ends_with("Dry run: nothing was changed.\n"), "{}", said.stdout);
     let said = place.windrow(&["migrate-store", "--to", &url, "--json"]).ended_with(0);
     assert_eq!(said.json()["verified"], true);
     let node = [(URL, url.as_str())];

@@ -27,6 +27,9 @@ pub struct Args {
     /// Destination: postgres://…, mysql://… or mariadb://…
     #[arg(long, value_name = "URL", env = "WINDROW_MIGRATE_TO", hide_env_values = true)]
     to: String,
+    /// Count the rows and connect to the destination, and copy nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
@@ -53,11 +56,14 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     }
     refuse_at_work(options, &from).await?;
     let to = args.to;
-    let moving = tokio::task::spawn_blocking(move || windrow_store::transfer(&from, &to, &mut say_now_and_then()));
-    let moved = moving.await.map_err(|panic| Error::new(format!("it failed: {panic}"), "please report this"))??;
+    let moving = tokio::task::spawn_blocking(move || match args.dry_run {
+        true => windrow_store::survey(&from, &to),
+        false => windrow_store::transfer(&from, &to, &mut say_now_and_then()),
+    });
+    let moved = moving.await.map_err(|panic| Error::new(format!("it failed: {panic}"), "run it again; if it fails again, report it as a bug"))??;
     let rows = moved.iter().map(|moved| moved.rows).sum();
     let tables = moved.into_iter().map(|Moved { table, rows }| TableMoved { table, rows }).collect();
-    output::show(&Answer { tables, rows, verified: true }, args.json);
+    output::show(&Answer { tables, rows, verified: !args.dry_run }, args.json);
     Ok(Exit::Passed)
 }
 
@@ -96,6 +102,10 @@ impl Show for Answer {
             &["TABLE", ">ROWS"],
             rows.map(|table| vec![table.table.clone(), table.rows.to_string()]).collect(),
         );
-        format!("{table}\nCopied and verified {} rows.", self.rows)
+        let rows = crate::text::plural(self.rows as i64, "row");
+        match self.verified {
+            true => format!("{table}\nCopied and verified {rows}."),
+            false => format!("{table}\nWould copy and verify {rows}.\nDry run: nothing was changed."),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::confirm::Confirmation;
+use crate::cli::confirm::Precautions;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -18,7 +18,7 @@ pub struct Args {
     #[arg(long)]
     workspace: Option<String>,
     #[command(flatten)]
-    confirmation: Confirmation,
+    precautions: Precautions,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
@@ -29,14 +29,12 @@ struct Deleted {
     name: String,
 }
 
-pub fn confirm(args: &Args) -> Result<()> {
-    let question = format!("Delete secret {:?}? Runs that need it will fail. This cannot be undone.", args.name);
-    args.confirmation.ask(&question, "delete")
-}
-
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    api.delete_secret(args.workspace.as_deref(), &args.name).await?;
-    output::show(&Deleted { name: args.name }, args.json);
+    let lost = "Runs that need it will fail. This cannot be undone.";
+    if args.precautions.ask(&format!("delete secret {:?}", args.name), lost, "delete")? {
+        api.delete_secret(args.workspace.as_deref(), &args.name).await?;
+        output::show(&Deleted { name: args.name }, args.json);
+    }
     Ok(Exit::Passed)
 }
 

@@ -53,7 +53,7 @@ fn the_config_file_we_ship_is_in_order() {
 
 fn read(text: &str) -> std::result::Result<Vec<(String, Vec<String>, usize)>, String> {
     let found = entries("windrow.toml", text, &Cli::command());
-    let found = found.map_err(|report| report.plain())?;
+    let found = found.map_err(|report| report.render())?;
     Ok(found.into_iter().map(|entry| (entry.path, entry.values, entry.line)).collect())
 }
 

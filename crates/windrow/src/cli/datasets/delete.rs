@@ -3,7 +3,7 @@
 use windrow_wire::DatasetDeleted;
 
 use crate::app::lookup::DatasetName;
-use crate::cli::confirm::Confirmation;
+use crate::cli::confirm::Precautions;
 use crate::cli::view::counting;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
@@ -21,22 +21,25 @@ pub struct Args {
     #[arg(long)]
     workspace: Option<String>,
     #[command(flatten)]
-    confirmation: Confirmation,
+    precautions: Precautions,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-pub fn confirm(args: &Args) -> Result<()> {
+fn confirm(args: &Args) -> Result<bool> {
     let DatasetName { name, version } = &args.dataset;
     let what = match version {
         Some(version) => format!("version {version} of dataset {name:?}"),
         None => format!("dataset {name:?} with all its versions"),
     };
-    args.confirmation.ask(&format!("Delete {what}? This cannot be undone."), "delete")
+    args.precautions.ask(&format!("delete {what}"), "This cannot be undone.", "delete")
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    if !confirm(&args)? {
+        return Ok(Exit::Passed);
+    }
     let deleting = api.delete_dataset(args.workspace.as_deref(), &args.dataset);
     let deleted = counting::while_counting(args.json, || "deleting".to_owned(), deleting).await?;
     output::show(&deleted, args.json);

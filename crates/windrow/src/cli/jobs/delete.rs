@@ -1,6 +1,6 @@
 //! `windrow jobs delete`
 
-use crate::cli::confirm::Confirmation;
+use crate::cli::confirm::Precautions;
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -15,21 +15,17 @@ pub struct Args {
     /// Job name or id
     pub job: String,
     #[command(flatten)]
-    confirmation: Confirmation,
+    precautions: Precautions,
 }
 
-pub async fn confirm(api: &Api, args: &Args) -> Result<()> {
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let detail = api.job(&args.job).await?;
     let (name, runs) = (&detail.job.name, text::plural(detail.runs.len() as i64, "run"));
     let items = text::plural(detail.runs.iter().map(|run| run.items.total).max().unwrap_or(0), "item");
     let lost = style::bold(format!("{runs}, {items} and all results"));
-    let question = format!("Delete job {name:?} with {lost}? This cannot be undone.");
-    args.confirmation.ask(&question, "delete")
-}
-
-pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let name = api.name_of(&args.job).await?;
-    api.delete(&args.job).await?;
-    output::print(&format!("Deleted {name}."));
+    if args.precautions.ask(&format!("delete job {name:?} with {lost}"), "This cannot be undone.", "delete")? {
+        api.delete(&args.job).await?;
+        output::print(&format!("Deleted {name}."));
+    }
     Ok(Exit::Passed)
 }

@@ -1,6 +1,8 @@
 //! `windrow jobs prune`
 
-use crate::cli::confirm::Confirmation;
+use windrow_wire::request::CleanUp;
+
+use crate::cli::confirm::{self, Precautions};
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -18,33 +20,34 @@ pub struct Args {
     #[arg(long, value_name = "DAYS", default_value_t = 30, value_parser = clap::value_parser!(i64).range(0..))]
     failed: i64,
     #[command(flatten)]
-    confirmation: Confirmation,
+    precautions: Precautions,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
-pub fn confirm(args: &Args) -> Result<()> {
-    let question = format!(
-        "Delete all jobs that finished more than {} ago ({} if items failed), with their results? This cannot be undone.",
-        text::plural(args.completed, "day"),
-        text::plural(args.failed, "day")
-    );
-    args.confirmation.ask(&question, "delete")
-}
-
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let deleted = api.clean_up(args.completed, args.failed).await?;
-    match (args.json, deleted.jobs) {
-        (true, _) => output::print_json(&deleted),
-        (false, 0) => {
-            let days = text::plural(args.completed.min(args.failed), "day");
-            output::print(&format!("Nothing to delete: no job finished more than {days} ago"));
-        }
-        (false, jobs) => {
-            let (jobs, items) = (text::plural(jobs, "job"), text::plural(deleted.items, "item"));
-            output::print(&format!("Deleted {jobs} with {items}."));
-        }
+    let dry_run = args.precautions.dry_run;
+    if !dry_run {
+        let what = format!(
+            "delete all jobs that finished more than {} ago ({} if items failed), with their results",
+            text::plural(args.completed, "day"),
+            text::plural(args.failed, "day")
+        );
+        args.precautions.ask(&what, "This cannot be undone.", "delete")?;
+    }
+    let wish = CleanUp { completed_days: Some(args.completed), failed_days: Some(args.failed), dry_run };
+    let deleted = api.clean_up(wish).await?;
+    let what = format!("{} with {}", text::plural(deleted.jobs, "job"), text::plural(deleted.items, "item"));
+    if args.json {
+        output::print_json(&deleted);
+    } else if deleted.jobs == 0 {
+        let days = text::plural(args.completed.min(args.failed), "day");
+        output::print(&format!("Nothing to delete: no job finished more than {days} ago"));
+    } else if dry_run {
+        confirm::would(&format!("delete {what}: {}", deleted.names.join(", ")));
+    } else {
+        output::print(&format!("Deleted {what}."));
     }
     Ok(Exit::Passed)
 }

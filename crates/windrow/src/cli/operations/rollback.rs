@@ -1,14 +1,22 @@
 //! `windrow jobs rollback`
 
+use windrow_model::ItemId;
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::JobRow;
+use windrow_wire::{JobRow, TargetView};
 use windrow_wire::request::Rollback;
 
-use crate::cli::confirm::Confirmation;
+use crate::app::operations::TargetFilter;
+use crate::cli::confirm::{self, Confirmation};
 use crate::cli::run::follow;
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Code, Error, Exit, Result};
+use crate::text;
+use crate::text::style;
+
+const PAGE: usize = 200;
+/// Targets listed by a dry run.
+const SHOWN: i64 = 20;
 
 /// Roll back an operation: restore each target's previous state
 ///
@@ -30,11 +38,14 @@ pub struct Args {
     force: bool,
     #[command(flatten)]
     confirmation: Confirmation,
+    /// List the targets that would be restored, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     #[command(flatten)]
     shown: follow::Shown,
 }
 
-pub fn confirm(args: &Args) -> Result<()> {
+fn confirm(args: &Args) -> Result<()> {
     if !args.force {
         return Ok(());
     }
@@ -46,6 +57,10 @@ pub fn confirm(args: &Args) -> Result<()> {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    if args.dry_run {
+        return preview(api, &args).await;
+    }
+    confirm(&args)?;
     let job = api.job(&args.job).await?.job;
     if !job.latest_run.state.is_final() {
         return unfinished(api, &job, args.shown).await;
@@ -53,6 +68,33 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let wish = Rollback { items: args.item, wave: args.wave, force: args.force };
     let run = api.rollback(&job.id, wish).await?;
     follow::to_end(api, &job.name, &run, false, args.shown).await
+}
+
+async fn preview(api: &Api, args: &Args) -> Result<Exit> {
+    let chosen = |target: &TargetView| {
+        !target.changes.is_empty()
+            && args.wave.is_none_or(|wave| wave == target.wave)
+            && (args.item.is_empty() || args.item.iter().any(|item| item.to_string() == target.item))
+    };
+    let (mut wanted, mut restored) = (TargetFilter { status: None, after: None, limit: PAGE }, 0);
+    loop {
+        let page = api.targets(&args.job, wanted).await?;
+        for target in page.targets.iter().filter(|target| chosen(target)) {
+            restored += 1;
+            if restored <= SHOWN {
+                output::print(&format!("  {} {}  {}", style::yellow("~"), target.target, target.changes.join("; ")));
+            }
+        }
+        wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
+        if wanted.after.is_none() {
+            break;
+        }
+    }
+    if restored > SHOWN {
+        output::print(&format!("  … {} more", text::count(restored - SHOWN)));
+    }
+    confirm::would(&format!("restore {}", text::plural(restored, "target")));
+    Ok(Exit::Passed)
 }
 
 /// An interrupted rollback is resumed; any other unfinished run has to end first.

@@ -48,9 +48,9 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
     let mark = style::yellow(style::WARNING);
     match (exit, &run.reason, api) {
         (Exit::BudgetSpent, _, _) => {
-            let (paused, budget) = (style::yellow("Paused"), budget_of(run));
+            let (paused, (budget, higher)) = (style::yellow("Paused"), budget_of(run));
             output::say(&format!("{mark} {paused}: {budget} reached after {done}. Results so far are saved."));
-            output::next(&[format!("{again} {}", higher_budget(run))]);
+            output::next(&[format!("{again} {higher}")]);
         }
         (Exit::ItemsFailed, Some(reason), _) => {
             let name = api.job(&run.job).await?.job.name;
@@ -71,26 +71,25 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
             output::next(std::slice::from_ref(again));
         }
         (_, _, Api::Remote(_)) => {
+            let name = api.job(&run.job).await?.job.name;
             output::say(&format!("{mark} Stopped following: {done} done. The server continues the run."));
-            output::next(&[again.clone(), api.command(&format!("jobs cancel {}", run.job))]);
+            output::next(&[again.clone(), api.command(&format!("jobs cancel {name}"))]);
         }
     }
     Ok(exit)
 }
 
-fn budget_of(run: &RunDetail) -> String {
+/// The budget that was reached, and twice as much as an option that works when pasted.
+fn budget_of(run: &RunDetail) -> (String, String) {
     match (run.budget.cost_nanos.filter(|max| run.spent.cost_nanos >= *max), run.budget.tokens) {
-        (Some(cost), _) => format!("budget of {}", text::dollars(cost)),
-        (None, Some(tokens)) => format!("budget of {} tokens", text::count(tokens)),
-        (None, None) => "budget".to_owned(),
-    }
-}
-
-/// Twice as much, as an option that works when pasted.
-fn higher_budget(run: &RunDetail) -> String {
-    match (run.budget.cost_nanos.filter(|max| run.spent.cost_nanos >= *max), run.budget.tokens) {
-        (None, Some(tokens)) => format!("--budget-tokens {}", tokens.saturating_mul(2)),
-        (cost, _) => format!("--budget {}", cost.unwrap_or_default() as f64 * 2.0 / 1e9),
+        (None, Some(tokens)) => (
+            format!("budget of {} tokens", text::count(tokens)),
+            format!("--budget-tokens {}", tokens.saturating_mul(2)),
+        ),
+        (cost, _) => {
+            let cost = cost.unwrap_or_default();
+            (format!("budget of {}", text::dollars(cost)), format!("--budget {}", cost as f64 * 2.0 / 1e9))
+        }
     }
 }
 

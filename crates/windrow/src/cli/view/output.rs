@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
+use crate::error::{Error, Exit};
 use crate::text::style;
 
 pub use crate::text::table::{facts, fitted, table};
@@ -34,6 +35,17 @@ pub fn print(text: &str) {
 /// To stderr.
 pub fn say(text: &str) {
     write(&mut anstream::stderr().lock(), &signs(&style::labels(text)));
+}
+
+/// To stderr: for a person, or with `--json` for a program.
+pub fn fail(error: &Error) -> Exit {
+    if std::env::args_os().any(|arg| arg == "--json") {
+        let line = serde_json::to_string(error).expect("errors serialise to JSON");
+        write(&mut std::io::stderr().lock(), &line);
+    } else {
+        say(&error.render());
+    }
+    error.exit()
 }
 
 /// At most two commands that work when pasted.

@@ -99,9 +99,8 @@ impl Api {
         }
     }
 
-    /// Deletes jobs that finished longer ago than this many days.
-    pub async fn clean_up(&self, completed: i64, failed: i64) -> Result<Deleted> {
-        let wish = CleanUp { completed_days: Some(completed), failed_days: Some(failed) };
+    /// Deletes jobs that finished longer ago than their retention period.
+    pub async fn clean_up(&self, wish: CleanUp) -> Result<Deleted> {
         match self {
             Api::Local(app, actor) => {
                 let clean_up = |change| async move { control::clean_up(app, &change, wish).await };
