@@ -1,4 +1,4 @@
-//! Errors of the database. A module of its own, because every port to the database returns them.
+//! Errors of the database. A separate module, because every port to the database returns them.
 
 use crate::ids::{ItemId, RunId};
 use crate::machine::Forbidden;

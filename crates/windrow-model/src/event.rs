@@ -1,4 +1,4 @@
-//! What the events of the outbox say: their bodies, the same from every adapter. Somebody who draws a live
+//! What the events of the outbox say: their bodies, the same from every adapter. A reader who draws a live
 //! table from them needs nothing else: each item comes with its result, each event of a run with its counters.
 
 use serde::Serialize;
@@ -16,12 +16,12 @@ pub const RUN_PLANNED: &str = "run_planned";
 pub const ITEMS_ARCHIVED: &str = "items_archived";
 pub const ITEMS_PARTIAL: &str = "items_partial";
 
-/// Items in one event, at most: who reads events holds a few of them in memory.
+/// Items in one event, at most: a reader holds a few of them in memory.
 pub const ITEMS: usize = 100;
 /// Characters of an error's message; all of it is with the item.
 const MESSAGE: usize = 300;
 
-/// An item that was settled, with what came of it.
+/// An item that was settled, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ArchivedItem {
     pub id: ItemId,
@@ -72,7 +72,7 @@ impl ScoreNote {
     }
 }
 
-/// An item that is still at work, with what it has shown so far (E22).
+/// An item that is still running, with what it has shown so far (E22).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PartialItem {
     pub id: ItemId,

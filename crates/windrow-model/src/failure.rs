@@ -1,5 +1,5 @@
 //! Errors of the work itself, classified. The class decides what happens next; the message is kept
-//! verbatim (with secrets redacted by whoever made it).
+//! verbatim (with secrets redacted by the code that made it).
 
 use crate::json::Json;
 
@@ -39,7 +39,7 @@ pub struct Failure {
     /// What the server asked for, in milliseconds from when the failure was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<i64>,
-    /// The raw answer, redacted, for the person who has to find out.
+    /// The raw answer, redacted, for diagnosis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Json>,
 }

@@ -101,9 +101,9 @@ born_id!(/// A named dataset.
     DatasetId, "ds", "a dataset");
 born_id!(/// One version of a dataset, also while it is being imported.
     DatasetVersionId, "dsv", "a dataset version");
-born_id!(/// What lets somebody in.
+born_id!(/// An API key.
     KeyId, "key", "a key's");
-born_id!(/// Somebody who is told of events over HTTP.
+born_id!(/// A webhook.
     HookId, "hook", "a webhook");
 
 const TRY_BITS: u32 = 10;

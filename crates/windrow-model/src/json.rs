@@ -1,4 +1,4 @@
-//! JSON as text. Stores and engine carry payloads without parsing them; who needs the content
+//! JSON as text. Stores and engine carry payloads without parsing them; code that needs the content
 //! parses it once.
 
 use serde::de::DeserializeOwned;

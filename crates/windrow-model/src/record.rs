@@ -11,7 +11,7 @@ use crate::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunState, S
 use crate::step::{ContentKey, OnUnknown, Score, Usage};
 use crate::time::Time;
 
-/// Who a job belongs to and where it may run (B10).
+/// The owner of a job and where it may run (B10).
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Labels {
@@ -40,7 +40,7 @@ pub struct Job {
     pub updated_at: Time,
 }
 
-/// When a job starts by itself (E10).
+/// When a job starts on a schedule (E10).
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Schedule {
     pub cron: String,
@@ -69,7 +69,7 @@ pub struct Run {
     pub fresh: bool,
     /// Which of the job's items it executes, where that was specified.
     pub selection: Option<Selection>,
-    /// Usage of its own calls, without reused results.
+    /// Usage of the calls of this run, without reused results.
     pub spent: Usage,
     /// Position in the source; only the workload can read it.
     pub cursor: Option<Json>,
@@ -172,10 +172,14 @@ pub fn nanos(dollars: f64) -> i64 {
     (dollars * 1e9).round() as i64
 }
 
-/// Billionths of a dollar as text: two digits, or six for an amount below one dollar.
+/// Billionths of a dollar as text: four digits below a dollar, two from there on.
 pub fn dollars(nanos: i64) -> String {
-    let digits = if nanos == 0 || nanos.abs() >= 1_000_000_000 { 2 } else { 6 };
-    format!("${:.digits$}", nanos as f64 / 1e9)
+    match nanos.abs() {
+        0 => "$0.00".to_owned(),
+        1..50_000 => "<$0.0001".to_owned(),
+        50_000..1_000_000_000 => format!("${:.4}", nanos as f64 / 1e9),
+        _ => format!("${:.2}", nanos as f64 / 1e9),
+    }
 }
 
 /// The snapshot layer: the latest state of one item.
@@ -292,7 +296,7 @@ crate::vocabulary! {
     }
 }
 
-/// One line of a job's log (T7): what happened, and who did it.
+/// One line of a job's log (T7): the event and its actor.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct LogEntry {
     pub id: i64,
@@ -358,7 +362,7 @@ pub struct ServingNode {
     pub roles: Vec<NodeRole>,
     /// Where it listens.
     pub address: String,
-    /// Somebody asked it to finish what it has and leave.
+    /// It was asked to drain.
     #[serde(default)]
     pub draining: bool,
 }

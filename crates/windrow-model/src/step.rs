@@ -81,7 +81,7 @@ pub struct StepIntent {
     pub shared: bool,
 }
 
-/// What came of it.
+/// Its result.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StepResult {
     Done { output: Json, usage: Usage },
@@ -93,7 +93,7 @@ pub enum StepResult {
 pub enum Recalled {
     /// It was done: use its output.
     Done { from: StepId, output: Json, usage: Usage },
-    /// Somebody else's was done: use its output, and write it down.
+    /// Another item made the same call: use its output, and record it.
     Shared { from: StepId, output: Json, usage: Usage },
     /// It may have been done: the policy recorded with it says what to do.
     Unknown { from: StepId, on_unknown: OnUnknown },
@@ -122,13 +122,13 @@ pub struct Score {
     pub version: String,
     pub turn: u32,
     pub verdict: Verdict,
-    /// `None` where there is nothing to average (error, skipped).
+    /// `None` if nothing can be averaged (error, skipped).
     pub value: Option<f64>,
     pub reason: String,
 }
 
 impl Score {
-    /// Whether it is of an evaluator of the run itself. A column kept from an earlier version, beside
+    /// Whether it is of an evaluator of the run itself. A column kept from an earlier version, next to
     /// the new one, is called `name@version`; no evaluator's own name has an `@`.
     pub fn is_own(&self) -> bool {
         is_own_column(&self.name)

@@ -1,7 +1,7 @@
 //! One way to write a closed list of words: an enum whose every value has a stable text (stored
 //! and shown), a sentence of documentation (printed into the docs), and a place in `ALL`.
 
-/// For the macro, which is also used where `utoipa` is no dependency.
+/// For the macro, which is also used where `utoipa` is not a dependency.
 #[doc(hidden)]
 pub use utoipa;
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::spec::{Spec, invalid_request, prepare_blocking};
 use windrow_model::priority::Priority;
-use windrow_model::retry::RetryPolicy;
+use windrow_model::retry::{Backoff, RetryPolicy};
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Done, Halt, Journal, Program, RunsOn, SourcePage, StepNo, WorkItem};
@@ -26,7 +26,7 @@ use super::target::Target;
 use super::target_source::TargetSource;
 
 /// How soon a target is looked at again, at first and at most.
-const LOOK_MS: (u64, u64) = (50, 1_000);
+const LOOK: Backoff = Backoff { first_ms: 50, max_ms: 1_000 };
 /// How often a look is taken that fails in passing.
 const LOOKS: usize = 5;
 /// A call nobody has answered may still take effect within this time.
@@ -144,7 +144,7 @@ impl Operation {
 
     /// Looking does no harm, so a look that fails in passing is taken again.
     async fn look(&self, target: &Target) -> Result<Option<Value>, Failure> {
-        let mut pause = Look::new();
+        let mut pause = Look::default();
         for _ in 1..LOOKS {
             match self.handler.read(target).await {
                 Err(failure) if failure.class.is_transient() => pause.wait().await,
@@ -155,7 +155,7 @@ impl Operation {
     }
 
     async fn validate(&self, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
-        let mut pause = Look::new();
+        let mut pause = Look::default();
         for _ in 1..LOOKS {
             match self.handler.validate(target, &change.after).await {
                 Err(failure) if failure.class.is_transient() => pause.wait().await,
@@ -186,7 +186,7 @@ impl Operation {
         change: &mut ChangeRecord,
         journal: &dyn Journal,
     ) -> Result<Value, Halt> {
-        let mut look = Look::new();
+        let mut look = Look::default();
         let mut acknowledged: Vec<Call> = Vec::new();
         // What an earlier process has left open may still be on its way.
         let mut unknown = change
@@ -236,7 +236,7 @@ impl Operation {
                         .as_ref()
                         .is_some_and(|unknown| unknown.open.as_ref().is_some_and(|open| open.call != call));
                     resolve(&mut unknown, journal, happened);
-                    look = Look::new();
+                    look = Look::default();
                     let key = ContentKey::of(&[
                         &target.key().0,
                         way.as_str().as_bytes(),
@@ -294,16 +294,13 @@ fn resolve(unknown: &mut Option<UnknownOutcome>, journal: &dyn Journal, happened
 }
 
 /// Ever longer pauses between two looks.
-struct Look(u64);
+#[derive(Default)]
+struct Look(u32);
 
 impl Look {
-    fn new() -> Self {
-        Self(LOOK_MS.0)
-    }
-
     async fn wait(&mut self) {
-        tokio::time::sleep(Duration::from_millis(self.0)).await;
-        self.0 = (self.0 * 2).min(LOOK_MS.1);
+        tokio::time::sleep(LOOK.after(self.0)).await;
+        self.0 += 1;
     }
 }
 

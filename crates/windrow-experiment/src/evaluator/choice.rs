@@ -25,7 +25,7 @@ pub fn chosen(mut entry: Section, problems: &mut Problems) -> Option<(&'static E
             Some(meant) => format!("did you mean `{meant}`? Known evaluators: {list}"),
             None => format!("known evaluators: {list}"),
         };
-        problems.add(entry.span, format!("there is no evaluator `{name}`"), help);
+        problems.add(entry.span, format!("unknown evaluator `{name}`"), help);
         return None;
     };
     let config = entry.take(name).unwrap_or_else(|| {

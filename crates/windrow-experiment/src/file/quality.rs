@@ -7,7 +7,8 @@ use serde::Deserialize;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::Content;
-use windrow_model::gate::{Baseline, Gate, GateError, Quality};
+use windrow_model::SyntaxError;
+use windrow_model::gate::{Baseline, Gate, Quality};
 
 pub struct Sections {
     gates: Option<Section>,
@@ -54,7 +55,7 @@ fn gate(entry: Section, evaluators: &[&str], trials: u32, problems: &mut Problem
     }
 }
 
-fn report(entry: &Section, text: &str, error: GateError, problems: &mut Problems) {
+fn report(entry: &Section, text: &str, error: SyntaxError, problems: &mut Problems) {
     let span = place_of(entry.node.span.clone(), text, error.at, problems.text());
     problems.add(span, format!("`{}`: {}", entry.path, error.message), error.help);
 }

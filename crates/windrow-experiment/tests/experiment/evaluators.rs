@@ -72,7 +72,7 @@ fn a_schema_must_be_one_and_its_file_must_be_there() {
 fn an_evaluator_inside_another_is_checked_like_one_of_its_own() {
     let inside = "job.yaml:6: `evaluators[0].not.exact.expect` uses unknown field `capitol`";
     assert_refused("not: { exact: { expect: '{{ capitol }}' } }", &[inside, "did you mean `capital`?"]);
-    assert_refused("not: { exakt: { expect: x } }", &["there is no evaluator `exakt`", "did you mean `exact`?"]);
+    assert_refused("not: { exakt: { expect: x } }", &["unknown evaluator `exakt`", "did you mean `exact`?"]);
     assert_refused("not: { exact: { expect: x }, refusal: }", &["`evaluators[0].not` must name one evaluator"]);
     assert_refused("not", &["must name one evaluator"]);
     let of = "`evaluators[0].weighted.of[0].regex.pattern`: this is not a regular expression";

@@ -132,7 +132,7 @@ fn all_problems_come_in_one_report() {
             "job.yaml:10: `evaluators[0].exact.ignore_case` must be true or false",
             "job.yaml:10: the field `evaluators[0].exact.expect` is missing",
             "job.yaml:11: `evaluators[1].regex.pattern`: this is not a regular expression: unclosed group",
-            "job.yaml:12: there is no evaluator `exakt`",
+            "job.yaml:12: unknown evaluator `exakt`",
             "did you mean `exact`?",
             "job.yaml:13: unknown field `foo`",
         ],
@@ -229,11 +229,7 @@ fn a_variable_that_no_row_has_is_an_error_in_the_job_file() {
     let report = folder(&job(LOCAL, "").replace("{{ country }}", "{{ contry }}")).report();
     assert_says(
         &report,
-        &[
-            "job.yaml:6: `target.prompt` uses unknown field `contry`",
-            "did you mean `country`?",
-            "`capital`, `country`",
-        ],
+        &["job.yaml:6: `target.prompt` uses unknown field `contry`", "did you mean `country`?", "`capital`, `country`"],
     );
 }
 

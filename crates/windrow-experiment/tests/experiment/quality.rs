@@ -80,7 +80,7 @@ fn what_is_wrong_with_gates_is_reported_together() {
     let report = folder(more).report();
     for part in [
         "job.yaml:9: `trials` is 0, but must be 1 to 100",
-        "job.yaml:11: `gates[0]`: there is no evaluator `exakt`",
+        "job.yaml:11: `gates[0]`: unknown evaluator `exakt`",
         "did you mean `exact`?",
         "job.yaml:12: `gates[1]`: this needs 3 trials",
         "add `trials: 3`",

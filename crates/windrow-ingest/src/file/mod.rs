@@ -33,8 +33,6 @@ pub fn load(
     _library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
-    let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
-    let is_given = |field: &str| given.iter().any(|name| name == field);
     let header = Header::take(&mut root, base.workspace, problems);
     let source = root.require("source", "source: { rest: { url: … } }", problems);
     let destination = root.require("destination", "destination: { sqlite: { path: data.db } }", problems);
@@ -73,7 +71,7 @@ pub fn load(
     let spec = IngestSpec { plan, origin, source, slicing, destination, rules, retry };
     let mut limits = header.limits();
     limits.max_losses = MAX_LOSSES;
-    if !is_given("concurrency") {
+    if !header.is_given("concurrency") {
         limits.concurrency = CONCURRENCY;
     }
     Some(LoadedJob { limits, worker: None, ..header.into_job(KIND, spec.freeze(), rows) })

@@ -39,7 +39,8 @@ impl Excerpt {
         let span = self.clamp(span);
         let line = self.line_at(span.start);
         let no = self.line_of(span.start).to_string();
-        let (before, rest) = self.text[line.clone()].trim_end().split_at_checked(span.start - line.start).unwrap_or_default();
+        let (before, rest) =
+            self.text[line.clone()].trim_end().split_at_checked(span.start - line.start).unwrap_or_default();
         let marked = &rest[..rest.len().min(span.len())];
         let column = before.chars().count() + 1;
         let indent: String =

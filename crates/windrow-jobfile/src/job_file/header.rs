@@ -62,6 +62,9 @@ pub struct Header {
     budget: Budget,
     #[serde(default)]
     retry: Retry,
+    /// Fields that the file has.
+    #[serde(skip)]
+    given: Vec<String>,
 }
 
 /// A cron pattern, or that with a time zone and what becomes of missed starts.
@@ -131,7 +134,8 @@ impl Header {
             mine.retain(|(key, _)| key.name != "kind");
         }
         let mut header: Header = own.read(&["kind"], problems)?;
-        if !own.field_names().contains(&"workspace") {
+        header.given = own.field_names().into_iter().map(str::to_owned).collect();
+        if !header.is_given("workspace") {
             header.workspace = workspace.to_owned();
         }
         header.check(&own, problems);
@@ -178,6 +182,11 @@ impl Header {
         if self.timeout.ms == 0 {
             problems.add(own.span_of("timeout"), "`timeout` must not be zero", "write a length of time like 120s");
         }
+    }
+
+    /// Whether the file has this field.
+    pub fn is_given(&self, field: &str) -> bool {
+        self.given.iter().any(|name| name == field)
     }
 
     /// The job of this file, with what a kind does not decide itself.

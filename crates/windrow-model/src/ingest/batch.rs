@@ -31,6 +31,6 @@ pub struct BatchRecord {
     /// Number of the ledger entry it made.
     pub version: i64,
     pub stats: Stats,
-    /// Of all batches of the attempt so far, so that nobody has to add them up.
+    /// Of all batches of the attempt so far.
     pub total: Stats,
 }

@@ -1,4 +1,4 @@
-//! Where a pass over a slice stands (I3). A pass is one reading of the slice from its start to its end,
+//! The position of a pass over a slice (I3). A pass is one reading of the slice from its start to its end,
 //! however many attempts and runs that takes; the next pass of an incremental source begins where the
 //! highest value of the last one was.
 
@@ -24,7 +24,7 @@ pub struct Checkpoint {
     /// Batches committed in the pass.
     #[serde(default)]
     pub batches: i64,
-    /// Version of the change by hand that it goes back to: behind it pages may be committed once more.
+    /// Version of the change by hand that it goes back to: pages after it may be committed again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub era: i64,
     /// The end was reached.

@@ -1,5 +1,5 @@
-//! The ledger a destination keeps beside the data: one entry per committed batch, in the same
-//! transaction. The newest entry of a scope is its checkpoint, so there is nothing that could disagree
+//! The ledger a destination keeps with the data: one entry per committed batch, in the same
+//! transaction. The newest entry of a scope is its checkpoint, so nothing can disagree
 //! with the data; all of them together are the history of checkpoints.
 
 use super::checkpoint::Checkpoint;

@@ -1,4 +1,4 @@
-//! The nouns of ingest beside the kernel's: what a slice is, where a pass over it stands, and what one
+//! The nouns of ingest, in addition to the kernel's: what a slice is, the position of a pass over it, and what one
 //! batch did. A plan is a job, a slice and its task an item, a task run an attempt, a batch a step; the
 //! five machines (I1) are views over those ([`crate::view::ingest`]).
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::time::Time;
 
-/// What stands on every level of the lineage: where data is from, what is done, and the hash of the
+/// Recorded on every level of the lineage: where data is from, what is done, and the hash of the
 /// expression that says how.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -1,4 +1,4 @@
-//! Where a list of items goes on: behind an item, and in an order of its own with the value that item was
+//! Where a list of items continues: after an item, and in a custom order with the value that item was
 //! sorted by, so that a page follows the one before even when the item has changed meanwhile.
 
 use std::fmt;

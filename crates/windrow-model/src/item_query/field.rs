@@ -1,5 +1,5 @@
 //! What can be asked about an item and sorted by. Every field is a number: a word of a closed list
-//! stands for its place in that list, a time for its milliseconds.
+//! is its position in that list, a time for its milliseconds.
 
 use crate::failure::ErrorClass;
 use crate::state::ItemState;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::query_error::QueryError;
+use crate::syntax_error::SyntaxError;
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Token {
@@ -21,7 +21,7 @@ pub struct Placed {
 
 const SIGNS: &[&str] = &["!=", "<>", "<=", ">=", "==", "&&", "||", "=", "<", ">", "~", "(", ")", ",", "!"];
 
-pub fn lex(text: &str) -> Result<Vec<Placed>, QueryError> {
+pub fn lex(text: &str) -> Result<Vec<Placed>, SyntaxError> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -43,7 +43,7 @@ pub fn lex(text: &str) -> Result<Vec<Placed>, QueryError> {
 }
 
 /// A backslash before a quote or a backslash takes its meaning away.
-fn quoted(text: &str, start: usize, quote: char) -> Result<(Token, usize), QueryError> {
+fn quoted(text: &str, start: usize, quote: char) -> Result<(Token, usize), SyntaxError> {
     let mut content = String::new();
     let mut chars = text[start + 1..].char_indices();
     while let Some((i, c)) = chars.next() {
@@ -56,11 +56,11 @@ fn quoted(text: &str, start: usize, quote: char) -> Result<(Token, usize), Query
             c => content.push(c),
         }
     }
-    Err(QueryError::new(start..text.len(), "this quote is not closed", "close it with another one"))
+    Err(SyntaxError::new(start..text.len(), "this quote is not closed", "close it with another one"))
 }
 
 /// A name may have quoted parts: `score."my judge"`.
-fn word(text: &str, start: usize) -> Result<(Token, usize), QueryError> {
+fn word(text: &str, start: usize) -> Result<(Token, usize), SyntaxError> {
     let belongs = |c: char| c.is_alphanumeric() || "._-+:@".contains(c);
     let mut content = String::new();
     let mut at = start;
@@ -80,7 +80,7 @@ fn word(text: &str, start: usize) -> Result<(Token, usize), QueryError> {
     }
     if content.is_empty() {
         let end = start + text[start..].chars().next().map_or(0, char::len_utf8);
-        return Err(QueryError::new(start..end, "this has no meaning here", "put texts in quotes"));
+        return Err(SyntaxError::new(start..end, "this has no meaning here", "put texts in quotes"));
     }
     Ok((Token::Word(content), at))
 }

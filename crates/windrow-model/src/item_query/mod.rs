@@ -1,5 +1,5 @@
 //! Asking for items: a condition with AND, OR and NOT over their fields and scores, an order by any of
-//! them, and a place to go on from. Pure: every store turns the same question into its own terms, and
+//! them, and a place to continue from. Pure: every store turns the same question into its own terms, and
 //! [`Condition::holds`] says what the answer must be.
 //!
 //! What is not there (no score yet, no error) is neither zero nor false: it answers only to `is null`,
@@ -10,12 +10,10 @@ mod facts;
 mod field;
 mod lex;
 mod parse;
-mod query_error;
 
 pub use cursor::Cursor;
 pub use facts::Facts;
 pub use field::{Field, Sort, place};
-pub use query_error::QueryError;
 
 use crate::ids::{ItemId, JobId, RunId};
 use crate::number::gate::Comparison;
@@ -73,7 +71,7 @@ impl Condition {
 }
 
 impl Condition {
-    /// Whether it holds for no item that is queued or succeeded, so that those need not be looked at.
+    /// Whether it holds for no item that is queued or succeeded, so that those need not be read.
     pub fn spares_good(&self) -> bool {
         let good = field::place(ItemState::Succeeded);
         match self {
@@ -96,17 +94,17 @@ pub struct ItemQuery {
     pub sort: Option<Sort>,
     pub after: Option<Cursor>,
     pub limit: usize,
-    /// In the order of the items, a page ends when so many were looked at, full or not.
+    /// In the order of the items, a page ends after this many were read, full or not.
     pub scan: usize,
 }
 
 impl ItemQuery {
-    /// Whether only items that failed, were cancelled or skipped are looked at.
+    /// Whether only items that failed, were cancelled or skipped are read.
     pub fn spares_good(&self) -> bool {
         self.condition.as_ref().is_some_and(Condition::spares_good)
     }
 
-    /// Where the order of the items goes on.
+    /// Where the order of the items continues.
     pub fn behind(&self) -> ItemId {
         match self.after {
             Some(Cursor::Item(item) | Cursor::Sorted { item, .. }) if self.sort.is_none() => item,

@@ -1,4 +1,4 @@
-//! From text to a condition or an order. What is wrong is said with its place and what to write instead.
+//! From text to a condition or an order. Errors name the place and what to write instead.
 //!
 //! ```text
 //! or    := and { ("or" | "||") and }        and  := not { ("and" | "&&") not }
@@ -12,9 +12,9 @@ use std::ops::Range;
 use super::Condition;
 use super::field::{Field, MESSAGE, SCORE, Sort, VERDICT};
 use super::lex::{Placed, Token, lex};
-use super::query_error::QueryError;
 use crate::number::gate::Comparison;
 use crate::step::Verdict;
+use crate::syntax_error::SyntaxError;
 
 /// Enough for any question a person asks; a bound for those a program makes.
 const MAX_LENGTH: usize = 4_000;
@@ -22,17 +22,17 @@ const MAX_DEPTH: usize = 50;
 const EXAMPLE: &str = "for example: state = failed and (latency_ms > 1000 or score.exact < 0.5)";
 
 impl Condition {
-    pub fn parse(text: &str) -> Result<Condition, QueryError> {
+    pub fn parse(text: &str) -> Result<Condition, SyntaxError> {
         if text.len() > MAX_LENGTH {
             let message = format!("the condition has {} bytes, and at most {MAX_LENGTH} are taken", text.len());
-            return Err(QueryError::new(0..0, message, "ask for less at a time"));
+            return Err(SyntaxError::new(0..0, message, "ask for less at a time"));
         }
         let mut parser = Parser { tokens: lex(text)?, at: 0, end: text.len(), depth: 0 };
         let condition = parser.or()?;
         match parser.tokens.get(parser.at) {
             None => Ok(condition),
             Some(more) => {
-                Err(QueryError::new(more.at.clone(), "nothing is expected here", "join conditions with and, or"))
+                Err(SyntaxError::new(more.at.clone(), "nothing is expected here", "join conditions with and, or"))
             }
         }
     }
@@ -40,24 +40,24 @@ impl Condition {
 
 impl Sort {
     /// `latency_ms`, or `-score.exact` for the highest first.
-    pub fn parse(text: &str) -> Result<Sort, QueryError> {
+    pub fn parse(text: &str) -> Result<Sort, SyntaxError> {
         let trimmed = text.trim();
         let (name, descending) = match trimmed.strip_prefix('-') {
             Some(name) => (name, true),
             None => (trimmed.strip_prefix('+').unwrap_or(trimmed), false),
         };
         let at = 0..text.len();
-        let tokens = lex(name).map_err(|error| QueryError { at: at.clone(), ..error })?;
+        let tokens = lex(name).map_err(|error| SyntaxError { at: at.clone(), ..error })?;
         match tokens.as_slice() {
             [Placed { token: Token::Word(name), .. }] => match subject(name, &at)? {
                 Subject::Number(field) => Ok(Sort { field, descending }),
-                Subject::Verdict(_) | Subject::Message => Err(QueryError::new(
+                Subject::Verdict(_) | Subject::Message => Err(SyntaxError::new(
                     at,
                     format!("items cannot be sorted by {name}"),
                     "sort by score.NAME or a field",
                 )),
             },
-            _ => Err(QueryError::new(at, "an order is one field", "for example: -score.exact or latency_ms")),
+            _ => Err(SyntaxError::new(at, "an order is one field", "for example: -score.exact or latency_ms")),
         }
     }
 }
@@ -68,7 +68,7 @@ enum Subject {
     Message,
 }
 
-fn subject(name: &str, at: &Range<usize>) -> Result<Subject, QueryError> {
+fn subject(name: &str, at: &Range<usize>) -> Result<Subject, SyntaxError> {
     if let Some((head, evaluator)) = name.split_once('.')
         && !evaluator.is_empty()
     {
@@ -84,8 +84,8 @@ fn subject(name: &str, at: &Range<usize>) -> Result<Subject, QueryError> {
     match Field::named(name) {
         Some(field) => Ok(Subject::Number(field)),
         None => {
-            let message = format!("there is no field `{name}`");
-            Err(QueryError::new(at.clone(), message, format!("the fields are: {}", Field::list())))
+            let message = format!("unknown field `{name}`");
+            Err(SyntaxError::new(at.clone(), message, format!("the fields are: {}", Field::list())))
         }
     }
 }
@@ -98,7 +98,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn or(&mut self) -> Result<Condition, QueryError> {
+    fn or(&mut self) -> Result<Condition, SyntaxError> {
         let mut condition = self.and()?;
         while self.keyword("or") || self.sign("||") {
             condition = Condition::Or(Box::new(condition), Box::new(self.and()?));
@@ -106,7 +106,7 @@ impl Parser {
         Ok(condition)
     }
 
-    fn and(&mut self) -> Result<Condition, QueryError> {
+    fn and(&mut self) -> Result<Condition, SyntaxError> {
         let mut condition = self.not()?;
         while self.keyword("and") || self.sign("&&") {
             condition = condition.and(self.not()?);
@@ -114,7 +114,7 @@ impl Parser {
         Ok(condition)
     }
 
-    fn not(&mut self) -> Result<Condition, QueryError> {
+    fn not(&mut self) -> Result<Condition, SyntaxError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.expected("less: this is nested too deeply", EXAMPLE));
@@ -134,7 +134,7 @@ impl Parser {
         Ok(condition)
     }
 
-    fn test(&mut self) -> Result<Condition, QueryError> {
+    fn test(&mut self) -> Result<Condition, SyntaxError> {
         let Some(Placed { token: Token::Word(name), at }) = self.tokens.get(self.at).cloned() else {
             return Err(self.expected("a field", &format!("{EXAMPLE}; the fields are: {}", Field::list())));
         };
@@ -154,7 +154,7 @@ impl Parser {
         self.comparison(&subject)
     }
 
-    fn null(&mut self, subject: Subject) -> Result<Condition, QueryError> {
+    fn null(&mut self, subject: Subject) -> Result<Condition, SyntaxError> {
         let negated = self.keyword("not");
         if !self.keyword("null") {
             return Err(self.expected("`null` or `not null`", "write: FIELD is null"));
@@ -163,7 +163,7 @@ impl Parser {
         Ok(if negated { is_known } else { Condition::Not(Box::new(is_known)) })
     }
 
-    fn one_of(&mut self, subject: &Subject) -> Result<Condition, QueryError> {
+    fn one_of(&mut self, subject: &Subject) -> Result<Condition, SyntaxError> {
         if !self.sign("(") {
             return Err(self.expected("a list in brackets", "write: FIELD in (A, B)"));
         }
@@ -190,7 +190,7 @@ impl Parser {
         })
     }
 
-    fn comparison(&mut self, subject: &Subject) -> Result<Condition, QueryError> {
+    fn comparison(&mut self, subject: &Subject) -> Result<Condition, SyntaxError> {
         let sign = match self.tokens.get(self.at).map(|placed| &placed.token) {
             Some(Token::Sign(sign)) => *sign,
             _ => return Err(self.expected("a comparison", "one of = != < <= > >=, `in (…)`, `is null`")),
@@ -231,7 +231,7 @@ impl Parser {
     }
 
     /// As the subject needs it.
-    fn value(&mut self, subject: &Subject) -> Result<Value, QueryError> {
+    fn value(&mut self, subject: &Subject) -> Result<Value, SyntaxError> {
         let text = match self.tokens.get(self.at).map(|placed| &placed.token) {
             Some(Token::Word(text) | Token::Text(text)) => text.clone(),
             _ => return Err(self.expected("a value", "texts with spaces go in quotes")),
@@ -251,7 +251,7 @@ impl Parser {
         Ok(value)
     }
 
-    fn number(&self, field: &Field, text: &str) -> Result<f64, QueryError> {
+    fn number(&self, field: &Field, text: &str) -> Result<f64, SyntaxError> {
         if let Some(words) = field.words() {
             let place = words.iter().position(|word| word.eq_ignore_ascii_case(text));
             return place.map(|place| place as f64).ok_or_else(|| {
@@ -283,9 +283,9 @@ impl Parser {
         found
     }
 
-    fn expected(&self, what: &str, help: &str) -> QueryError {
+    fn expected(&self, what: &str, help: &str) -> SyntaxError {
         let at = self.tokens.get(self.at).map_or(self.end..self.end, |placed| placed.at.clone());
-        QueryError::new(at, format!("expected {what}"), help)
+        SyntaxError::new(at, format!("expected {what}"), help)
     }
 }
 
@@ -372,7 +372,7 @@ mod tests {
     fn what_is_wrong_is_named_with_its_place() {
         let cases = [
             ("", 0, "expected a field"),
-            ("colour = red", 0, "there is no field `colour`"),
+            ("colour = red", 0, "unknown field `colour`"),
             ("state = failing", 8, "expected a word it can be, not `failing`"),
             ("latency_ms > fast", 13, "expected a number"),
             ("state < failed", 6, "expected another comparison"),

@@ -1,4 +1,4 @@
-//! Who may do what: workspaces, roles, and the keys that give somebody a role in one workspace or in all.
+//! Who may do what: workspaces, roles, and the API keys that grant a role in one workspace or in all.
 //!
 //! Rules every adapter keeps, and a suite checks:
 //! - of the keys that are not revoked, no two have the same name;
@@ -17,7 +17,7 @@ crate::vocabulary! {
     pub enum Role {
         #[doc = "Reads everything of its workspace."]
         Viewer = "viewer",
-        #[doc = "Also starts and steers jobs, sends rows, imports datasets and runs workers."]
+        #[doc = "Also starts and controls jobs, sends rows, imports datasets and runs workers."]
         Operator = "operator",
         #[doc = "Also keeps keys, secrets and webhooks, deletes what is over, and reads the audit log."]
         Admin = "admin",
@@ -38,7 +38,7 @@ pub struct KeyDigest(pub [u8; 32]);
 #[derive(Debug, Clone)]
 pub struct ApiKey {
     pub id: KeyId,
-    /// Who acts with it, in every log.
+    /// The actor that logs name.
     pub name: String,
     pub role: Role,
     /// `None`: all.
@@ -78,10 +78,10 @@ pub trait AccessStore: Send + Sync {
     async fn add_key(&self, key: ApiKey) -> store::Result<()>;
     /// Whether there is or was any.
     async fn has_keys(&self) -> store::Result<bool>;
-    /// All, oldest first, also those that let nobody in any more.
+    /// All, oldest first, also expired and revoked ones.
     async fn keys(&self) -> store::Result<Vec<ApiKey>>;
     async fn key(&self, id: KeyId) -> store::Result<Option<ApiKey>>;
-    /// From now on it lets nobody in; one that was revoked before stays as it is.
+    /// It is invalid from now on; one that was revoked before stays as it is.
     async fn revoke_key(&self, id: KeyId, now: Time) -> store::Result<ApiKey>;
     async fn note_key_use(&self, id: KeyId, at: Time) -> store::Result<()>;
 }

@@ -1,4 +1,4 @@
-//! Alerts (T12) as they are kept: raised once, cleared once. When and why is decided by whoever watches.
+//! Alerts (T12) as they are stored: raised once, cleared once. The node that watches decides when.
 
 use async_trait::async_trait;
 
@@ -9,9 +9,9 @@ use crate::time::Time;
 crate::vocabulary! {
     /// How much it matters.
     pub enum Severity {
-        #[doc = "Somebody should look at it today."]
+        #[doc = "Needs attention today."]
         Warning = "warning",
-        #[doc = "Work stands still, or soon will."]
+        #[doc = "Work has stopped, or soon will."]
         Critical = "critical",
     }
 }

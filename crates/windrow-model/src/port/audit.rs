@@ -1,4 +1,4 @@
-//! The audit log: who changed what, when, from where, and what became of it (T7).
+//! The audit log: who changed what, when, from where, and the outcome (T7).
 //!
 //! An entry is begun before its change and ended after it, so that no change is without an entry whenever
 //! the process dies; one that was never ended says that its outcome is unknown. Entries are never changed
@@ -25,7 +25,7 @@ pub struct NewAudit {
     pub actor: String,
     /// `http`, `cli` …
     pub via: String,
-    /// Where somebody acted who was confined to it; `None`: anywhere.
+    /// The workspace that the actor was confined to; `None`: all.
     pub workspace: Option<String>,
     pub operation: String,
     pub resource: String,
@@ -40,7 +40,7 @@ pub struct AuditEntry {
     pub what: NewAudit,
     /// `None`: unknown, because the process ended before the change did.
     pub verdict: Option<Verdict>,
-    /// A status, or what came of it.
+    /// A status, or the outcome.
     pub detail: String,
 }
 

@@ -15,7 +15,7 @@ use crate::json::Json;
 use crate::step::ContentKey;
 use crate::time::Time;
 
-/// The content of a version, whatever the order of its rows: their keys, added up.
+/// The content of a version, independent of the order of its rows: their keys, added up.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Digest(pub [u8; 16]);
 
@@ -126,7 +126,7 @@ pub trait DatasetStore: Send + Sync {
     // deletion
     /// Drops a version, or an import under way. The dataset goes with its last version.
     async fn drop_version(&self, version: DatasetVersionId) -> Result<()>;
-    /// Deletes what was dropped, at most so many rows. Returns how many; 0 when nothing is left.
+    /// Deletes what was dropped, at most this many rows. Returns how many; 0 when nothing is left.
     async fn sweep_datasets(&self, limit: usize) -> Result<i64>;
 
     // reads

@@ -1,4 +1,4 @@
-//! Secrets and the port that keeps them. A store sees them sealed only: what opens them is never in
+//! Secrets and the port that keeps them. A store sees them encrypted only: the master key is never in
 //! the database. Names are unique per workspace.
 //!
 //! Rules every adapter keeps, and its suite checks: setting a secret again replaces it whole; a secret
@@ -17,11 +17,11 @@ pub const MAX_BYTES: usize = 64 * 1024;
 pub struct SealedSecret {
     pub workspace: String,
     pub name: String,
-    /// Which master key sealed it.
+    /// The master key that encrypted it.
     pub key_id: String,
     pub nonce: Vec<u8>,
     pub sealed: Vec<u8>,
-    /// Who set it last.
+    /// The actor that set it last.
     pub actor: String,
     pub set_at: Time,
 }
@@ -52,7 +52,7 @@ pub trait SecretStore: Send + Sync {
     /// By name.
     async fn secrets(&self, workspace: &str) -> Result<Vec<SecretListing>>;
     async fn delete_secret(&self, workspace: &str, name: &str) -> Result<()>;
-    /// How many secrets each master key has sealed, over all workspaces.
+    /// How many secrets each master key has encrypted, over all workspaces.
     async fn secret_keys(&self) -> Result<Vec<(String, i64)>>;
     /// Of all workspaces, for a change of the master key.
     async fn sealed_secrets(&self) -> Result<Vec<SealedSecret>>;
@@ -60,7 +60,7 @@ pub trait SecretStore: Send + Sync {
     async fn reseal_secrets(&self, resealed: Vec<Resealed>) -> Result<bool>;
 }
 
-/// Names can stand in a reference and in an address without being quoted.
+/// Names can be used in a reference and in an address without being quoted.
 pub fn is_name(name: &str) -> bool {
     let first = name.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     first && name.len() <= MAX_NAME && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))

@@ -390,7 +390,7 @@ pub trait Queue: Send + Sync {
     async fn expire_session(&self, session: SessionId, now: Time) -> Result<()>;
     /// What running items of this session wait for; replaces its earlier note, and is deleted with the session.
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()>;
-    /// Runs with queued items that other nodes coordinate, by rank. Runs of a process that is no node are excluded: they
+    /// Runs with queued items that other nodes coordinate, by rank. Runs of a process that is not a node are excluded: they
     /// may need files that only it has.
     async fn runs_elsewhere(&self, session: SessionId, scope: Scope, now: Time) -> Result<Vec<Run>>;
     /// Sessions that have not ended.

@@ -93,7 +93,7 @@ pub struct Span {
     pub id: SpanId,
     pub parent: Option<SpanId>,
     pub name: String,
-    /// It called somebody else.
+    /// It called another service.
     pub is_call: bool,
     pub started_at: Time,
     pub took: Duration,
@@ -101,7 +101,7 @@ pub struct Span {
     pub failed: bool,
 }
 
-/// Who is told of spans. Called where items are at work: it must not wait.
+/// Receives spans. Called while items run: it must not block.
 pub trait Tracer: Send + Sync {
     fn samples(&self, trace: TraceId) -> bool;
     /// Whether inputs and outputs may be in a span's attributes.
@@ -109,7 +109,7 @@ pub trait Tracer: Send + Sync {
     fn ended(&self, span: Span);
 }
 
-/// The span of a call under way, for whoever makes it.
+/// The span of a call under way, for the caller.
 pub trait CallSpan: Send + Sync {
     fn traceparent(&self) -> String;
     /// Says something of the call; never its content, never a secret.

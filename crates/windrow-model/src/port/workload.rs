@@ -119,7 +119,7 @@ pub struct WorkItem {
 /// Records the steps of an executing item.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// All steps of earlier attempts at this item, in whatever run, oldest first.
+    /// All steps of earlier attempts at this item, in any run, oldest first.
     fn history(&self) -> &[Step] {
         &[]
     }

@@ -1,5 +1,5 @@
-//! Times at which a job starts by itself, as one text: a cron pattern, before it the time zone it is meant in
-//! (UTC unless said) and what becomes of starts that were missed, like `tz=Europe/Berlin catch_up=all 0 6 * * *`.
+//! Times of scheduled starts, as one text: a cron pattern, before it the time zone it is meant in
+//! (default UTC) and how to treat missed starts, e.g. `tz=Europe/Berlin catch_up=all 0 6 * * *`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +11,7 @@ use jiff::tz::TimeZone;
 use crate::time::Time;
 
 crate::vocabulary! {
-    /// What becomes of starts that were missed: nobody was there, or the run before took too long.
+    /// How to treat missed starts: no scheduler was running, or the previous run took too long.
     pub enum CatchUp {
         #[doc = "One start makes up for all of them."]
         Latest = "latest",
@@ -39,7 +39,7 @@ impl FromStr for Timetable {
         while let Some((word, behind)) = rest.split_once(char::is_whitespace) {
             let Some((name, value)) = word.split_once('=') else { break };
             match name {
-                "tz" => zone = TimeZone::get(value).map_err(|_| format!("there is no time zone {value:?}"))?,
+                "tz" => zone = TimeZone::get(value).map_err(|_| format!("unknown time zone {value:?}"))?,
                 "catch_up" => {
                     catch_up = value.parse().map_err(|_| format!("catch_up is {}, not {value:?}", choices()))?
                 }
@@ -99,7 +99,7 @@ impl fmt::Display for Written<'_> {
     }
 }
 
-/// The first time after `now` that the text names; an error says what is wrong with it.
+/// The first time after `now` that the text names; an error explains why the text is invalid.
 pub fn next_after(text: &str, now: Time) -> Result<Time, String> {
     text.parse::<Timetable>()?.next_after(now)
 }
@@ -121,7 +121,7 @@ mod tests {
         assert_eq!(next_after("*/5 * * * *", NOON + 1), Ok(NOON + 300_000));
         assert_eq!(next_after("@daily", NOON), Ok(NOON + 12 * HOUR));
         assert!(next_after("every day", NOON).is_err());
-        assert!(next_after("0 0 31 2 *", NOON).is_err(), "there is no such day");
+        assert!(next_after("0 0 31 2 *", NOON).is_err(), "no such day");
     }
 
     #[test]

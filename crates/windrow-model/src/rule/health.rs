@@ -1,4 +1,4 @@
-//! Health (I10): what must not go on for long while work is under way. A store reads the vital signs at
+//! Health (I10): conditions that must not last while work is under way. A store reads the vital signs at
 //! one moment; what is a finding among them is decided here, so that all stores agree.
 
 use crate::counters::Counters;
@@ -9,11 +9,11 @@ use crate::time::Time;
 crate::vocabulary! {
     /// One thing that is looked for.
     pub enum Check {
-        #[doc = "Attempts whose lease ran out and that nobody has put back into the queue."]
+        #[doc = "Attempts whose lease has expired and that were not requeued."]
         TaskZombie = "task.zombie",
         #[doc = "Steps (batches) begun by a living worker that do not come to an end."]
         BatchStall = "batch.stall",
-        #[doc = "Runs at work in which nothing moves although items are open."]
+        #[doc = "Active runs without progress although items are open."]
         RunStall = "run.stall",
         #[doc = "Items ready to start that are not started although the run has free places."]
         SlicePending = "slice.pending.timeout",
@@ -23,7 +23,7 @@ crate::vocabulary! {
 }
 
 impl Check {
-    /// How long it may go on before it is a finding, unless told otherwise.
+    /// Default time until the condition is reported.
     pub const fn default_ms(self) -> i64 {
         match self {
             Check::TaskZombie => 60_000,
@@ -41,7 +41,7 @@ impl Check {
                 "no engine is putting lost items back: see that a `windrow serve` runs on this data, and its log"
             }
             Check::BatchStall => {
-                "a call does not return: look at the item (`windrow jobs item`), the endpoint and the job's timeout"
+                "a call does not return: check the item (`windrow jobs item`), the endpoint and the job's timeout"
             }
             Check::RunStall => "ask `windrow jobs why NAME`",
             Check::SlicePending => "ask `windrow jobs why NAME`; if all workers are busy, raise --workers",
@@ -168,7 +168,7 @@ pub struct HealthSnapshot {
     /// Attempts handed in and not yet archived, and since when the oldest one waits.
     pub logged: i64,
     pub oldest_logged_at: Option<Time>,
-    /// The id of the newest event in the outbox; 0 where there is none.
+    /// The id of the newest event in the outbox; 0 if the outbox is empty.
     pub newest_event: i64,
     /// The longest commit since this was last asked, also of one still under way.
     pub slowest_commit_ms: i64,

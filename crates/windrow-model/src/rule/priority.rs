@@ -1,7 +1,7 @@
 //! Priority with aging (T5). Work is ordered by a rank that is fixed at its birth:
 //! `born + priority · AGING_MS`, the smaller the sooner. A step of priority is worth `AGING_MS` of
 //! waiting, so low priority is overtaken only by work born at most `STARVATION_BOUND_MS` later:
-//! whatever arrives after that queues behind it.
+//! later arrivals queue after it.
 
 use crate::time::Time;
 

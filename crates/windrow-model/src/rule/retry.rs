@@ -11,7 +11,7 @@ crate::vocabulary! {
     pub enum Reaction {
         #[doc = "Try again after the next delay, while retries are left."]
         Retry = "retry",
-        #[doc = "Fail the item and go on with the others."]
+        #[doc = "Fail the item and continue with the others."]
         Fail = "fail",
         #[doc = "Fail the item and stop the whole run: every other item would fail the same way."]
         StopRun = "stop_run",

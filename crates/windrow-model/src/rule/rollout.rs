@@ -6,11 +6,11 @@ use crate::counters::Counters;
 use crate::time::Time;
 
 crate::vocabulary! {
-    /// What becomes of a run whose cap is reached, or whose health check fails.
+    /// What happens to a run whose failure cap is reached, or whose health check fails.
     pub enum OnFailure {
-        #[doc = "The run fails; what has not started is cancelled, what was done stays."]
+        #[doc = "The run fails; items that have not started are cancelled, changes stay."]
         Stop = "stop",
-        #[doc = "The run pauses until somebody decides."]
+        #[doc = "The run pauses until it is resumed or cancelled."]
         Pause = "pause",
         #[doc = "The run fails, and a run that takes everything back follows at once."]
         Rollback = "rollback",
@@ -18,7 +18,7 @@ crate::vocabulary! {
 }
 
 crate::vocabulary! {
-    /// Which waves somebody has to approve before they open.
+    /// Which waves need approval before they start.
     pub enum Approval {
         #[doc = "None."]
         Never = "never",
@@ -81,7 +81,7 @@ impl Rollout {
         self.waves[..named].iter().sum::<i64>() + beyond * last
     }
 
-    /// How many waves so many items make.
+    /// The number of waves of this many items.
     pub fn waves_of(&self, items: i64) -> i64 {
         if items <= 0 { 0 } else { self.wave_of(items - 1) + 1 }
     }

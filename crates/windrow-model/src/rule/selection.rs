@@ -10,7 +10,7 @@ use crate::time::Time;
 #[serde(default, deny_unknown_fields)]
 pub struct Selection {
     pub states: Vec<ItemState>,
-    /// Only items whose last error is of one of these classes; empty: whatever the error.
+    /// Only items whose last error is of one of these classes; empty: any error.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ErrorClass>,
     /// Only items in whose snapshot one of these evaluators reads `error`; empty: any evaluator.

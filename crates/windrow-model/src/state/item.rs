@@ -1,4 +1,4 @@
-//! The snapshot of an item: where it stands, not how it got there. "Processing" is not stored here:
+//! The snapshot of an item: its current state, not its history. "Processing" is not stored here:
 //! an item is processing while its current attempt is running, and the attempt says so.
 
 use super::Outcome;

@@ -22,7 +22,7 @@ impl Mode {
         matches!(self, Mode::Submit | Mode::Append)
     }
 
-    /// How a job of this kind starts by itself: rows that are new join an experiment, while a plan reads its
+    /// How the schedule starts a job of this kind: rows that are new join an experiment, while a plan reads its
     /// slices again, each from its own checkpoint.
     pub fn scheduled(kind: &str) -> Self {
         match kind {
@@ -31,7 +31,7 @@ impl Mode {
         }
     }
 
-    /// Whether scores of earlier runs stay beside the ones that are computed now.
+    /// Whether scores of earlier runs are kept in addition to the new ones.
     pub fn keeps_columns(self) -> bool {
         matches!(self, Mode::Rescore | Mode::FailRetry)
     }

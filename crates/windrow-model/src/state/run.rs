@@ -1,5 +1,5 @@
 //! Intents are states: pausing, cancelling or terminating a run is one guarded update, made by
-//! whoever asks; the run's coordinator (or the next one, after a crash) carries it out.
+//! the caller; the run's coordinator (or the next one, after a crash) carries it out.
 
 use crate::machine::Machine;
 
@@ -11,7 +11,7 @@ crate::vocabulary! {
         Running = "running",
         #[doc = "Intake is closed; what is in is finished."]
         Draining = "draining",
-        #[doc = "No item starts until somebody resumes; what was running finishes."]
+        #[doc = "No item starts until the run is resumed; running items finish."]
         Paused = "paused",
         #[doc = "No item starts; what runs finishes; the rest is cancelled."]
         Cancelling = "cancelling",
@@ -19,11 +19,11 @@ crate::vocabulary! {
         Terminating = "terminating",
         #[doc = "As terminating, asked for by the system (a limit, a policy)."]
         SystemTerminating = "system_terminating",
-        #[doc = "The run cannot go on; what runs finishes; the rest is cancelled."]
+        #[doc = "The run cannot continue; running items finish, the rest is cancelled."]
         Failing = "failing",
         #[doc = "Every item is settled."]
         Completed = "completed",
-        #[doc = "The run could not go on; the reason is kept."]
+        #[doc = "The run could not continue; the reason is stored."]
         Failed = "failed",
         #[doc = "Cancelled by a person."]
         Cancelled = "cancelled",
@@ -38,19 +38,19 @@ crate::vocabulary! {
     pub enum RunEvent {
         #[doc = "A coordinator takes the run on."]
         Admit = "admit",
-        #[doc = "Somebody pauses it."]
+        #[doc = "A user pauses it."]
         Pause = "pause",
-        #[doc = "Somebody resumes it."]
+        #[doc = "A user resumes it."]
         Resume = "resume",
-        #[doc = "The intake of an online run closes; one that waits or is paused will drain when it goes on."]
+        #[doc = "The intake of an online run closes; a pending or paused one drains when it continues."]
         Drain = "drain",
-        #[doc = "Somebody cancels it."]
+        #[doc = "A user cancels it."]
         Cancel = "cancel",
-        #[doc = "Somebody terminates it."]
+        #[doc = "A user terminates it."]
         Terminate = "terminate",
         #[doc = "The system terminates it."]
         SystemTerminate = "system_terminate",
-        #[doc = "It cannot go on."]
+        #[doc = "It cannot continue."]
         Fail = "fail",
         #[doc = "Every item is settled."]
         Close = "close",

@@ -13,7 +13,7 @@ crate::vocabulary! {
         Failed = "failed",
         #[doc = "Its worker disappeared between intent and result."]
         Unknown = "unknown",
-        #[doc = "Not made: the result of an earlier identical step stands."]
+        #[doc = "Not made: the result of an earlier identical step is reused."]
         Reused = "reused",
     }
 }

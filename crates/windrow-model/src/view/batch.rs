@@ -7,7 +7,7 @@ crate::vocabulary! {
     pub enum BatchStatus {
         #[doc = "Waits to be taken up."]
         Pending = "pending",
-        #[doc = "At work."]
+        #[doc = "Running."]
         Running = "running",
         #[doc = "All done."]
         Success = "success",
@@ -17,7 +17,7 @@ crate::vocabulary! {
         PartialFail = "partial_fail",
         #[doc = "Rollback waits to be taken up."]
         RollbackPending = "rollback_pending",
-        #[doc = "Rollback at work."]
+        #[doc = "Rollback running."]
         RollbackRunning = "rollback_running",
         #[doc = "Rolled back."]
         RollbackSuccess = "rollback_success",

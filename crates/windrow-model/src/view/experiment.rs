@@ -5,13 +5,13 @@ use crate::state::{AttemptState, ItemState, RunState};
 
 crate::vocabulary! {
     pub enum ExperimentStatus {
-        #[doc = "Awaits execution, or somebody paused it."]
+        #[doc = "Awaits execution, or is paused."]
         Pending = "pending",
         #[doc = "In progress."]
         Processing = "processing",
         #[doc = "Over; some items may have failed, not all."]
         Success = "success",
-        #[doc = "Over, and every item failed, or the run could not go on."]
+        #[doc = "Over, and every item failed, or the run could not continue."]
         Failed = "failed",
         #[doc = "A person ended it."]
         Terminated = "terminated",
@@ -46,7 +46,7 @@ crate::vocabulary! {
     pub enum ItemStatus {
         #[doc = "Waits for its turn."]
         Queueing = "queueing",
-        #[doc = "At work, or handed in and not archived."]
+        #[doc = "Running, or reported and not archived."]
         Processing = "processing",
         #[doc = "Done."]
         Success = "success",

@@ -132,7 +132,7 @@ impl PlanStatus {
     }
 }
 
-/// `begun`: somebody has worked on it. A task between two tries, or one that was given back, has not ended, and
+/// `begun`: a worker has started it. A task between two tries, or one that was given back, has not ended, and
 /// what has begun never waits again.
 impl SliceStatus {
     pub fn of(item: &ItemView, begun: bool) -> Self {
@@ -233,7 +233,7 @@ mod tests {
         assert!(seen.contains(&to), "{}: {from:?} reads {to:?} later", machine.entity);
     }
 
-    /// Whatever the kernel does, and the store guards no other transitions, reads as the tables allow.
+    /// Every transition that the store allows reads as the tables allow.
     #[test]
     fn nothing_that_the_kernel_does_reads_as_a_forbidden_transition() {
         for &(from, _, to) in state::STEP.table {
@@ -284,7 +284,7 @@ mod tests {
             for (planned, started, total) in
                 [(false, false, 0), (false, true, 0), (false, true, 2), (true, true, 2), (true, true, 0)]
             {
-                // Nobody works on a run that nobody has begun.
+                // A run without a coordinator has not begun.
                 if !started && matches!(from, RunState::Running | RunState::Draining | RunState::Failing) {
                     continue;
                 }

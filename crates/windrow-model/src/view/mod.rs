@@ -16,7 +16,7 @@ pub struct RunView {
     pub state: RunState,
     pub mode: Mode,
     pub planned: bool,
-    /// Somebody has coordinated it before.
+    /// It has had a coordinator before.
     pub started: bool,
     pub counters: Counters,
 }
@@ -58,7 +58,7 @@ impl ItemView {
         Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late }
     }
 
-    /// As far as it alone tells: somebody has worked on it.
+    /// As far as it alone tells: a worker has started it.
     pub fn has_begun(&self) -> bool {
         self.processing() || self.tried_before
     }

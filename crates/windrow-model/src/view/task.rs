@@ -7,17 +7,17 @@ crate::vocabulary! {
     pub enum TaskStatus {
         #[doc = "Awaits execution."]
         Pending = "pending",
-        #[doc = "At work."]
+        #[doc = "Running."]
         Running = "running",
-        #[doc = "Somebody paused it."]
+        #[doc = "Paused by a user."]
         Paused = "paused",
         #[doc = "Over; some items may have failed, not all."]
         Completed = "completed",
-        #[doc = "Over, and every item failed, or it could not go on."]
+        #[doc = "Over, and every item failed, or it could not continue."]
         Failed = "failed",
-        #[doc = "Somebody ended it."]
+        #[doc = "Ended by a user."]
         Cancelled = "cancelled",
-        #[doc = "At work on what failed before."]
+        #[doc = "Running failed items again."]
         Retrying = "retrying",
     }
 }
@@ -42,7 +42,7 @@ crate::vocabulary! {
     pub enum TaskItemStatus {
         #[doc = "Awaits execution."]
         Pending = "pending",
-        #[doc = "At work."]
+        #[doc = "Running."]
         Running = "running",
         #[doc = "Done."]
         Completed = "completed",

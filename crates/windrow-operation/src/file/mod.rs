@@ -30,8 +30,6 @@ pub fn load(
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
     let root_span = root.span.clone();
-    let given: Vec<String> = root.field_names().into_iter().map(str::to_owned).collect();
-    let is_given = |field: &str| given.iter().any(|name| name == field);
     let header = Header::take(&mut root, base.workspace, problems);
     let targets = root.require("targets", "targets: { list: [orders, payments] }", problems);
     let action = root.require("action", "action: { http: { apply: { method: PUT, url: … } } }", problems);
@@ -64,17 +62,17 @@ pub fn load(
     let total = staged.list.rows as i64;
     let settled = strategy.over(total, problems)?;
     let policy = header.retry_policy();
-    let retry = match is_given("retry") {
+    let retry = match header.is_given("retry") {
         true => policy,
         false => RetryPolicy { max_retries: RETRIES, delays_ms: vec![0], ..policy },
     };
-    let timeout_ms = if is_given("timeout") { header.timeout.ms } else { handler.timeout_ms() };
+    let timeout_ms = if header.is_given("timeout") { header.timeout.ms } else { handler.timeout_ms() };
     let worker = header.worker.clone();
     let (action, health) = (action.component, strategy.health);
     let targets = Targets::Stored(staged.list.clone());
     let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
     let mut limits = header.limits();
-    if !is_given("concurrency") {
+    if !header.is_given("concurrency") {
         limits.concurrency = CONCURRENCY;
     }
     limits.max_failed = settled.max_failed;

@@ -5,8 +5,9 @@ use std::collections::btree_map::Entry;
 use std::ops::Range;
 
 use windrow_experiment::OnlineRows;
+use windrow_model::SyntaxError;
 use windrow_model::gate::Comparison;
-use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, QueryError, Sort, place};
+use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, Sort, place};
 use windrow_model::record::Run;
 use windrow_model::state::ItemState;
 use windrow_model::store::NewItem;
@@ -84,8 +85,8 @@ fn cursor(text: &str, sorted: bool) -> Result<Cursor> {
     }
 }
 
-fn misunderstood(field: &str, text: &str, error: QueryError) -> Error {
-    let QueryError { at: Range { start, end }, message, help } = error;
+fn misunderstood(field: &str, text: &str, error: SyntaxError) -> Error {
+    let SyntaxError { at: Range { start, end }, message, help } = error;
     let place = text.get(..start).map_or(0, |before| before.chars().count()) + 1;
     let near = match text.get(start..end).unwrap_or_default() {
         "" => String::new(),

@@ -67,10 +67,13 @@ pub fn perform(args: Args) -> Result<Exit> {
     let paths: Vec<PathBuf> = files.iter().map(|(name, _)| dir.join(name)).collect();
     if let Some(existing) = paths.iter().find(|path| path.exists()) {
         let what = format!("{} already exists", existing.display());
-        return Err(Error::new(what, "create the job in another directory with `windrow init DIR`").coded(Code::Conflict));
+        return Err(
+            Error::new(what, "create the job in another directory with `windrow init DIR`").coded(Code::Conflict)
+        );
     }
     let made = std::fs::create_dir_all(&dir);
-    let written = made.and_then(|()| paths.iter().zip(*files).try_for_each(|(path, (_, text))| std::fs::write(path, text)));
+    let written =
+        made.and_then(|()| paths.iter().zip(*files).try_for_each(|(path, (_, text))| std::fs::write(path, text)));
     written.map_err(|error| Error::new(format!("cannot write {}: {error}", paths[0].display()), ""))?;
     let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
     output::print(&format!("Created {}", shown.join(" and ")));

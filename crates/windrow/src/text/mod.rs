@@ -7,6 +7,7 @@ pub mod tables;
 use std::io::IsTerminal;
 
 use windrow_engine::SystemClock;
+pub use windrow_model::record::dollars;
 use windrow_model::{Clock, Time};
 use windrow_wire::Timestamp;
 
@@ -37,16 +38,6 @@ pub fn duration(ms: i64) -> String {
 
 pub fn rate(per_second: f64) -> String {
     if per_second >= 100.0 { format!("{}/s", count(per_second.round() as i64)) } else { format!("{per_second:.1}/s") }
-}
-
-/// Four digits below a dollar, two from there on.
-pub fn dollars(nanos: i64) -> String {
-    match nanos.abs() {
-        0 => "$0.00".to_owned(),
-        1..50_000 => "<$0.0001".to_owned(),
-        50_000..1_000_000_000 => format!("${:.4}", nanos as f64 / 1e9),
-        _ => format!("${:.2}", nanos as f64 / 1e9),
-    }
 }
 
 pub fn percent(share: f64) -> String {

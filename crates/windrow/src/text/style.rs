@@ -78,7 +78,10 @@ pub fn status(word: &str) -> String {
 /// line of a file.
 pub fn labels(text: &str) -> String {
     let line = |line: &str| {
-        let number = line.find(" |").map(|end| end + 2).filter(|end| line[..end - 2].chars().all(|c| c == ' ' || c.is_ascii_digit()));
+        let number = line
+            .find(" |")
+            .map(|end| end + 2)
+            .filter(|end| line[..end - 2].chars().all(|c| c == ' ' || c.is_ascii_digit()));
         if let Some(gutter) = number {
             let (gutter, rest) = line.split_at(gutter);
             let marked = rest.trim_start().starts_with('^');

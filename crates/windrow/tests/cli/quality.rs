@@ -36,7 +36,7 @@ fn every_gate_is_evaluated_and_a_failed_one_exits_with_3() {
     let result = run(&place).ended_with(3).json();
     assert_eq!(verdicts(&result), ["passed", "failed", "passed", "passed"]);
     assert_eq!((&result["gates"][1]["actual"], &result["gates"][1]["bound"]), (&0.9.into(), &0.95.into()));
-    assert_eq!(result["gates"][3]["note"], "there is no baseline yet");
+    assert_eq!(result["gates"][3]["note"], "no baseline yet");
     let again = place.windrow(&["gates", "counted", "--json"]).ended_with(3).json();
     assert_eq!(again, result["gates"], "stored results are judged alike");
     let table = place.windrow(&["gates", "counted"]).ended_with(3).stdout;

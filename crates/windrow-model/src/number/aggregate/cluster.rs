@@ -53,7 +53,7 @@ impl Clustered {
         self.open_size += 1;
     }
 
-    /// So many clusters of one value each, all alike.
+    /// This many equal clusters of one value each.
     pub fn add_alike(&mut self, value: f64, times: i64) {
         if self.n == 0 {
             self.origin = value;

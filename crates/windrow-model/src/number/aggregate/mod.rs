@@ -79,7 +79,7 @@ impl ScoreSummary {
         }
     }
 
-    /// Scores from 0 to 1 have a mean from 0 to 1, whatever Student's interval says of a few rows.
+    /// Scores from 0 to 1 have a mean from 0 to 1, even where Student's interval of a few rows is wider.
     pub fn mean_interval_at(&self, level: f64) -> Option<Interval> {
         let interval = share_interval(self.mean?, self.std_error?, self.rows, level)?;
         let bounded = self.min.is_some_and(|min| min >= 0.0) && self.max.is_some_and(|max| max <= 1.0);

@@ -168,7 +168,7 @@ impl EvaluatorTally {
 }
 
 /// How many independent findings would have this spread. Findings that repeat inside a row are worth
-/// less than their number; where there is no spread at all, a row counts once.
+/// less than their number; without any spread, a row counts once.
 fn effective_n(rate: f64, std_error: Option<f64>, n: i64, clusters: i64) -> f64 {
     if n == clusters {
         return n as f64;

@@ -193,7 +193,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the definition: look at every way to choose k of n trials.
+        /// Against the definition: try every way to choose k of n trials.
         #[test]
         fn pass_at_k_is_what_enumeration_says(n in 1u32..=9, c in 0u32..=9, k in 1u32..=9) {
             let (c, k) = (c.min(n), k.min(n));

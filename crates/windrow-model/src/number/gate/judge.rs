@@ -9,9 +9,9 @@ use crate::number::gate::quantity::Unit;
 use crate::number::gate::{Bound, Comparison, Gate, Quality};
 
 crate::vocabulary! {
-    /// What became of a gate.
+    /// The result of a gate.
     pub enum GateVerdict {
-        #[doc = "It holds, or there is nothing to compare with yet."]
+        #[doc = "The condition is met, or nothing to compare with exists yet."]
         Passed = "passed",
         #[doc = "It does not hold."]
         Failed = "failed",
@@ -119,7 +119,7 @@ impl Gate {
             Bound::Baseline { .. } => self.metric.dimension().unit(),
         };
         let Some(actual) = self.metric.value(&evidence.run, unit) else {
-            return Judged::undecided(&self.text, unit, "there is nothing to judge: no finding that counts");
+            return Judged::undecided(&self.text, unit, "no results to judge");
         };
         let mut judged = Judged { actual: Some(actual), ..Judged::undecided(&self.text, unit, "") };
         judged.note = None;
@@ -129,7 +129,7 @@ impl Gate {
                 match evidence.baseline.and_then(|baseline| self.metric.value(&baseline, unit)) {
                     Some(value) => value * factor + shift,
                     None => {
-                        let note = "there is no baseline yet".to_owned();
+                        let note = "no baseline yet".to_owned();
                         return Judged { verdict: GateVerdict::Passed, note: Some(note), ..judged };
                     }
                 }
@@ -299,7 +299,7 @@ mod tests {
     use crate::state::ItemState;
     use crate::step::{ContentKey, Usage, Verdict};
 
-    /// So many rows pass and so many fail `exact`.
+    /// This many rows pass and this many fail `exact`.
     fn aggregates(pass: usize, fail: usize) -> Aggregates {
         let mut tally = Tally::default();
         let usage = Usage { tokens_in: 10, tokens_out: 5, cost_nanos: 1_000_000_000 };
@@ -355,7 +355,7 @@ mod tests {
             let found = judge("exact.pass_rate >= 0.9 at 95%", &aggregates(pass, 100 - pass), &counters);
             assert_eq!(found.verdict, verdict, "{pass}: {found:?}");
         }
-        // Three of three is no proof of 90 %, though their spread is none.
+        // Three of three do not prove 90 %, though their spread is none.
         assert_eq!(judge("exact.mean >= 0.9 at 95%", &aggregates(3, 0), &counters).verdict, Undecided);
         assert_eq!(judge("exact.mean >= 0.9 at 95%", &aggregates(100, 0), &counters).verdict, Passed);
         assert_eq!(judge("exact.mean >= 0.9 at 95%", &aggregates(1, 0), &counters).verdict, Undecided);

@@ -1,5 +1,5 @@
 //! Quality gates: conditions on a run's numbers, written in the job file, parsed when it is loaded
-//! and judged when the run has ended. Pure: whoever asks brings the numbers.
+//! and judged when the run has ended. Pure: the caller brings the numbers.
 
 mod judge;
 mod measure;
@@ -8,7 +8,6 @@ mod quantity;
 
 pub use judge::{Evidence, GateVerdict, Judged, Numbers, overall};
 pub use measure::{Measure, Metric, RunMeasure};
-pub use parse::GateError;
 pub use quantity::{Dimension, Quantity, Unit};
 
 /// What the job file asks of a run. Gates are kept as they were written.

@@ -1,4 +1,4 @@
-//! From text to a gate: `METRIC COMPARISON BOUND [at LEVEL]`. What is wrong is said with its place
+//! From text to a gate: `METRIC COMPARISON BOUND [at LEVEL]`. Errors name the place
 //! in the text and what to write instead.
 
 use std::ops::Range;
@@ -7,22 +7,14 @@ use super::measure::{Measure, Metric, RunMeasure};
 use super::quantity::{Dimension, Quantity, Unit, split};
 use super::{Bound, Comparison, Gate};
 use crate::suggest::nearest;
-
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct GateError {
-    /// Bytes of the gate's text.
-    pub at: Range<usize>,
-    pub message: String,
-    pub help: String,
-}
+use crate::syntax_error::SyntaxError;
 
 const BASELINE: &str = "baseline";
 const EXAMPLE: &str = "for example: exact.mean >= 0.9";
 const LEVELS: Range<f64> = 0.5..0.9999;
 
 impl Gate {
-    pub fn parse(text: &str) -> Result<Gate, GateError> {
+    pub fn parse(text: &str) -> Result<Gate, SyntaxError> {
         let mut reader = Reader { text, at: 0 };
         let metric = reader.metric()?;
         let comparison = reader.comparison()?;
@@ -34,33 +26,30 @@ impl Gate {
     }
 
     /// Whether the experiment has what the gate asks about.
-    pub fn check(&self, evaluators: &[&str], trials: u32) -> Result<(), GateError> {
+    pub fn check(&self, evaluators: &[&str], trials: u32) -> Result<(), SyntaxError> {
         let Metric::Evaluator { name, measure } = &self.metric else { return Ok(()) };
         if !evaluators.contains(&name.as_str()) {
-            let message = format!("there is no evaluator `{name}`");
+            let message = format!("unknown evaluator `{name}`");
             let help = match (nearest(name, evaluators.iter().copied()), evaluators) {
                 (Some(meant), _) => format!("did you mean `{meant}`?"),
                 (None, []) => "the job file has no evaluators".to_owned(),
                 (None, known) => format!("the evaluators are: {}", known.join(", ")),
             };
-            return Err(GateError { at: 0..name.len(), message, help });
+            return Err(SyntaxError::new(0..name.len(), message, help));
         }
         if let Some(k) = measure.trials().filter(|k| *k > trials) {
             let message = format!("this needs {k} trials of every row, and there {} {trials}", are(trials));
             let at = name.len() + 1..self.text.find(char::is_whitespace).unwrap_or(self.text.len());
-            return Err(GateError { at, message, help: format!("add `trials: {k}` to the job file") });
+            return Err(SyntaxError::new(at, message, format!("add `trials: {k}` to the job file")));
         }
         Ok(())
     }
 
-    fn check_level(&self, text: &str) -> Result<(), GateError> {
+    fn check_level(&self, text: &str) -> Result<(), SyntaxError> {
         if self.level.is_none() {
             return Ok(());
         }
-        let whole = 0..text.len();
-        let refuse = |message: &str, help: &str| {
-            Err(GateError { at: whole.clone(), message: message.to_owned(), help: help.to_owned() })
-        };
+        let refuse = |message: &str, help: &str| Err(SyntaxError::new(0..text.len(), message, help));
         if matches!(self.comparison, Comparison::Equal | Comparison::Unequal) {
             return refuse("equality cannot be decided with confidence", "compare with >= or <=, or leave `at` out");
         }
@@ -102,17 +91,17 @@ impl<'a> Reader<'a> {
         self.text[self.at..].trim_end()
     }
 
-    fn refuse<T>(&self, length: usize, message: impl Into<String>, help: impl Into<String>) -> Result<T, GateError> {
+    fn refuse<T>(&self, length: usize, message: impl Into<String>, help: impl Into<String>) -> Result<T, SyntaxError> {
         let end = (self.at + length).min(self.text.len());
-        Err(GateError { at: self.at..end, message: message.into(), help: help.into() })
+        Err(SyntaxError::new(self.at..end, message, help))
     }
 
-    fn metric(&mut self) -> Result<Metric, GateError> {
+    fn metric(&mut self) -> Result<Metric, SyntaxError> {
         let rest = self.rest();
         let end = rest.find(|c: char| c.is_whitespace() || "<>=!".contains(c)).unwrap_or(rest.len());
         let word = &rest[..end];
         if word.is_empty() {
-            return self.refuse(rest.len(), "a gate begins with what it is about", EXAMPLE);
+            return self.refuse(rest.len(), "a gate begins with a metric", EXAMPLE);
         }
         let metric = match (RunMeasure::of(word), word.rsplit_once('.')) {
             (Some(measure), _) => Metric::Run(measure),
@@ -126,7 +115,7 @@ impl<'a> Reader<'a> {
         Ok(metric)
     }
 
-    fn unknown<T>(&self, word: &str, field: &str) -> Result<T, GateError> {
+    fn unknown<T>(&self, word: &str, field: &str) -> Result<T, SyntaxError> {
         let of_run = nearest(word, RunMeasure::names()).map(str::to_owned);
         let name = word.rsplit_once('.').map(|(name, _)| name);
         let of_evaluator = nearest(field, Measure::names()).zip(name).map(|(meant, name)| format!("{name}.{meant}"));
@@ -135,10 +124,10 @@ impl<'a> Reader<'a> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("known are {list}; {}", RunMeasure::names().collect::<Vec<_>>().join(", ")),
         };
-        self.refuse(word.len(), format!("`{word}` is nothing a gate can ask about"), help)
+        self.refuse(word.len(), format!("unknown metric `{word}`"), help)
     }
 
-    fn comparison(&mut self) -> Result<Comparison, GateError> {
+    fn comparison(&mut self) -> Result<Comparison, SyntaxError> {
         let rest = self.rest();
         match Comparison::ALL.iter().find(|(sign, _)| rest.starts_with(sign)) {
             Some((sign, comparison)) => {
@@ -149,7 +138,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn bound(&mut self, dimension: Dimension) -> Result<Bound, GateError> {
+    fn bound(&mut self, dimension: Dimension) -> Result<Bound, SyntaxError> {
         let rest = self.rest();
         let Some(after) = rest.strip_prefix(BASELINE).filter(|after| !after.starts_with(char::is_alphanumeric)) else {
             return self.quantity(dimension).map(Bound::Fixed);
@@ -166,14 +155,14 @@ impl<'a> Reader<'a> {
         }
         let (at, amount) = (self.at, self.quantity(dimension)?);
         if dimension == Dimension::Count && amount.unit == Unit::Share {
-            let message = "a count cannot be moved by a share".to_owned();
-            return Err(GateError { at: at..self.at, message, help: "write a count, or baseline * 1.1".to_owned() });
+            let message = "a count cannot be moved by a share";
+            return Err(SyntaxError::new(at..self.at, message, "write a count, or baseline * 1.1"));
         }
         let shift = if sign == '-' { -amount.value } else { amount.value };
         Ok(Bound::Baseline { factor: 1.0, shift })
     }
 
-    fn quantity(&mut self, dimension: Dimension) -> Result<Quantity, GateError> {
+    fn quantity(&mut self, dimension: Dimension) -> Result<Quantity, SyntaxError> {
         let rest = self.rest();
         let negative = rest.starts_with('-');
         let unsigned = rest.strip_prefix('-').unwrap_or(rest);
@@ -191,7 +180,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn level(&mut self) -> Result<Option<f64>, GateError> {
+    fn level(&mut self) -> Result<Option<f64>, SyntaxError> {
         let rest = self.rest();
         if rest.is_empty() {
             return Ok(None);

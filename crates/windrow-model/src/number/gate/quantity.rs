@@ -7,7 +7,7 @@ pub enum Dimension {
     Score,
     /// A number of things; a percentage asks for their share.
     Count,
-    /// A number of things of which there is no whole to have a share of.
+    /// A count without a whole to be a share of.
     Total,
     /// In milliseconds.
     Time,

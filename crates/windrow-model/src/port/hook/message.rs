@@ -92,7 +92,7 @@ pub fn messages(hook: &Hook, events: &[(OutboxEvent, String)]) -> Vec<Message> {
 
 /// Events up to this one were forgotten before they were read.
 pub fn gap(from: i64, to: i64) -> Message {
-    let remedy = "read the items anew; events were forgotten before this webhook took them";
+    let remedy = "read the items again; events were deleted before this webhook received them";
     let data = serde_json::json!({ "from": from, "to": to, "remedy": remedy });
     Message { topic: GAP.to_owned(), data: Json::of(&data) }
 }

@@ -1,10 +1,10 @@
-//! Webhooks: who is told what over HTTP, and the port that remembers what was told already.
+//! Webhooks: which events go where over HTTP, and the port that stores what was sent.
 //!
 //! Rules every adapter keeps, and the suite checks:
-//! - a webhook has a cursor of its own over the outbox. Events become deliveries and the cursor moves on in
+//! - each webhook has its own cursor over the outbox. Events become deliveries and the cursor moves on in
 //!   one transaction, so that a crash loses none and repeats none under another id;
 //! - a delivery keeps its id over all its tries; it is out at most once at a time, under a lease, and only
-//!   the holder of the latest try may say what came of it;
+//!   the holder of the latest try may report its result;
 //! - what waits is bounded: a webhook that falls behind stops reading the outbox, and the outbox waits
 //!   for it up to [`HELD`] events. Beyond that it is told of the gap.
 
@@ -35,16 +35,16 @@ pub trait HookStore: Send + Sync {
     /// With all its deliveries.
     async fn delete_hook(&self, hook: HookId) -> Result<()>;
 
-    /// Turns events of the outbox into deliveries, at most so many events per webhook. Returns whether there is
+    /// Turns events of the outbox into deliveries, at most this many events per webhook. Returns whether there is
     /// more to do.
     async fn fan_out(&self, limit: usize, now: Time) -> Result<bool>;
     /// Tells webhooks of something that is in no outbox, such as an alert. Returns to how many.
     async fn announce(&self, announcement: Announcement, now: Time) -> Result<usize>;
-    /// Takes what is to be sent now, at most one per webhook and so many in all.
+    /// Takes what is to be sent now, at most one per webhook and this many in all.
     async fn claim_deliveries(&self, limit: usize, now: Time) -> Result<Vec<(Hook, Delivery)>>;
-    /// What came of a try. Nothing happens when another try has begun since.
+    /// The result of an attempt. Ignored when another attempt has begun since.
     async fn settle_delivery(&self, claimed: &Delivery, tried: Try, decision: Decision, now: Time) -> Result<()>;
-    /// Sends it once more, under the same id.
+    /// Sends it again, with the same id.
     async fn redeliver(&self, delivery: i64, now: Time) -> Result<Delivery>;
     /// Forgets deliveries that are over, but for the newest [`LOGGED`] of each webhook.
     async fn sweep_deliveries(&self) -> Result<i64>;

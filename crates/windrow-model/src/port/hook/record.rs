@@ -7,7 +7,7 @@ use crate::time::Time;
 
 /// Deliveries of one webhook that may wait; then it reads no further.
 pub const MAX_PENDING: usize = 10_000;
-/// Deliveries that are over and kept per webhook, for whoever wants to look.
+/// Deliveries that are over and kept per webhook.
 pub const LOGGED: usize = 1_000;
 /// Events that the outbox keeps for a webhook that has not read them, beyond what it keeps anyway.
 pub const HELD: i64 = 90_000;
@@ -18,7 +18,7 @@ crate::vocabulary! {
     pub enum HookState {
         #[doc = "What it subscribes to is sent."]
         Active = "active",
-        #[doc = "Nothing is sent; what it subscribes to waits until somebody resumes it."]
+        #[doc = "Nothing is sent; events wait until it is resumed."]
         Paused = "paused",
         #[doc = "Nothing is sent and nothing waits: its endpoint said that it is gone (410)."]
         Disabled = "disabled",
@@ -55,7 +55,7 @@ pub struct Hook {
     pub secret: String,
     /// Name of the secret before, which signs too until then.
     pub former: Option<(String, Time)>,
-    /// The last event of the outbox that was looked at.
+    /// The last event of the outbox that was read.
     pub cursor: i64,
     /// Tries in a row that failed.
     pub failures: u32,
@@ -126,7 +126,7 @@ impl Delivery {
     }
 }
 
-/// What came of sending it once.
+/// The result of one attempt to send it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Try {
     pub at: Time,

@@ -23,9 +23,9 @@ const PAUSES_MS: [i64; 9] = [
 pub const LAST_TRY: u32 = PAUSES_MS.len() as u32 + 1;
 /// However long an endpoint asks us to wait.
 const LONGEST_MS: i64 = 24 * HOUR_MS;
-/// How long an endpoint is left alone after so many failures in a row, whatever waits for it.
+/// Pause of an endpoint after this many failures in a row, for all its deliveries.
 const RESTS_MS: [i64; 4] = [SECOND_MS, 5 * SECOND_MS, 20 * SECOND_MS, MINUTE_MS];
-/// From so many failures on it is the endpoint that is down, not one message that it does not like.
+/// From this many failures on the endpoint counts as down; fewer may be due to one message.
 pub const DOWN: u32 = 3;
 
 /// What an endpoint answered.

@@ -17,7 +17,7 @@ pub fn known_topics() -> Vec<(String, &'static str)> {
     topics.extend(RunState::ALL.iter().map(|state| (format!("run.{state}"), state.doc())));
     topics.extend([
         (ITEMS_ARCHIVED.to_owned(), "Results: items with their state, scores and error."),
-        ("items.partial".to_owned(), "Scores of items that are still at work."),
+        ("items.partial".to_owned(), "Scores of items that are still running."),
         ("alert.raised".to_owned(), "Something needs attention."),
         ("alert.cleared".to_owned(), "It no longer does."),
     ]);
@@ -29,7 +29,7 @@ pub fn known_topics() -> Vec<(String, &'static str)> {
 pub struct Topics(Vec<String>);
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no event {0:?}")]
+#[error("unknown event {0:?}")]
 pub struct BadTopic(pub String);
 
 impl Topics {
@@ -45,7 +45,7 @@ impl Topics {
     }
 
     pub fn include(&self, topic: &str) -> bool {
-        // Whoever is told of anything must know when something is missing.
+        // A receiver must know when something is missing.
         topic == GAP || self.0.iter().any(|word| matches(word, topic))
     }
 

@@ -1,5 +1,5 @@
 //! What all nodes together have used of one resource: a small state that is stored as a whole, and one function
-//! that decides over it. Whoever keeps the state (the database, Redis) runs this same function.
+//! that decides over it. The keeper of the state (the database, Redis) runs this same function.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::rule::limit::shared::{Answer, Ask};
 use crate::rule::limit::{Hold, Limits};
 use crate::time::Time;
 
-/// Who was told to wait is expected to ask again within this time after.
+/// A session that was told to wait must ask again within this time.
 const WAITS_MS: i64 = 1_000;
 /// When to ask again where it is another's turn.
 const TURN_MS: i64 = 20;
@@ -20,7 +20,7 @@ const ASTRAY_MS: i64 = 10_000;
 pub struct Account {
     /// Which account of the resource it is.
     epoch: i64,
-    /// Until then it only hears what is under way, and lets nobody go.
+    /// Until then it only hears what is under way, and grants no calls.
     since_ms: i64,
     /// The newest time it was told. Clocks differ a little; its own never goes back.
     at_ms: i64,
@@ -158,7 +158,7 @@ impl Account {
         !self.parties.values().any(|party| party.waits_for(false, now) && party.served_at < served_at)
     }
 
-    /// Whether a place is free, and nobody who waits with less than an equal part comes before. Where there are
+    /// Whether a place is free, and no waiting session with less than an equal share comes first. Where there are
     /// fewer places than sessions they take turns.
     fn has_place(&self, session: SessionId, limit: i64, now: i64) -> bool {
         let free = limit - self.parties.values().map(|party| party.under_way).sum::<i64>();
@@ -178,7 +178,7 @@ impl Account {
         match self.astray_since {
             _ if told >= self.at_ms - ASTRAY_MS => self.astray_since = None,
             None => self.astray_since = Some(told),
-            // For a minute nobody has confirmed the time it has: a wrong clock named it, and is gone.
+            // For a minute no session has confirmed its time: it came from a wrong clock.
             Some(since) if told - since > 60_000 => self.turn_back(told),
             Some(_) => {}
         }

@@ -53,7 +53,7 @@ fn play(course: &Course, seed: u64) -> Seen {
     };
     let mut nodes: Vec<Node> = (0..course.nodes).map(|id| node(id, &mut chance)).collect();
     let mut next_id = course.nodes;
-    // What dead nodes have called goes on at the endpoint.
+    // Calls of dead nodes continue at the endpoint.
     let mut orphans: Vec<i64> = Vec::new();
     let mut seen = Seen { calls: Vec::new(), most_at_once: 0, by_node: BTreeMap::new() };
     for now in (START..START + course.minutes * 60_000).step_by(STEP_MS) {

@@ -3,7 +3,7 @@
 
 /// How a minute's limit is spread.
 struct Spread {
-    /// Longer than the minute it stands for: calls take different times to arrive, and what was let go in
+    /// Longer than the minute it represents: calls take different times to arrive, and what was let go in
     /// one minute must not be counted in another at the endpoint.
     window_ms: f64,
     /// A full bucket holds this part of a minute's limit.
@@ -47,7 +47,7 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Full, whatever its rate will be.
+    /// Full, at any rate.
     pub fn full(now: i64) -> Self {
         Self { level: f64::INFINITY, at_ms: now }
     }

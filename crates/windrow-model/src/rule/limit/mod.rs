@@ -78,7 +78,7 @@ impl Response {
         match failure.class {
             ErrorClass::RateLimited => Response::RateLimited { retry_after_ms },
             class if class.is_transient() => Response::Troubled { retry_after_ms },
-            // A rejected request is no sign of a failing provider.
+            // A rejected request is not a sign of a failing provider.
             _ => Response::Ok { tokens: None },
         }
     }

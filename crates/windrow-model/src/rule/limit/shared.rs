@@ -1,5 +1,5 @@
 //! The port through which nodes share limits. Each node keeps its own limiter, and where its database is shared
-//! it also asks here before calls of a limited resource go. A question says everything anew (limits, calls
+//! it also asks here before calls of a limited resource go. A request repeats everything (limits, calls
 //! under way), so that one whose answer was lost can be followed by the next without counting twice.
 
 use async_trait::async_trait;
@@ -14,13 +14,13 @@ pub trait SharedLimits: Send + Sync {
     /// One answer per question, in order. A session asks one thing at a time.
     async fn ask(&self, session: SessionId, asks: Vec<Ask>, now: Time) -> Result<Vec<Answer>>;
 
-    /// What is not as it should be, though the work goes on.
+    /// A problem that does not stop the work.
     fn trouble(&self) -> Option<String> {
         None
     }
 }
 
-/// How one session stands to one resource, and what it would like.
+/// The state of one session at one resource, and its request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     pub resource: String,
@@ -48,16 +48,16 @@ pub struct Unused {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
-    /// Changes when the accounts were begun anew: what was taken before is not in them.
+    /// Changes when the accounts were reset: earlier calls are not in them.
     pub epoch: i64,
-    /// So many of the calls may go, from the first on.
+    /// This many of the calls may start, beginning with the first.
     pub passes: usize,
     /// What keeps the next one, and for how long where that is a matter of time.
     pub held: Option<(Hold, Option<i64>)>,
 }
 
 impl Answer {
-    /// Nobody goes yet; the accounts begin to fill after this long.
+    /// No call may start yet; the accounts begin to fill after this time.
     pub fn not_yet(epoch: i64, wait_ms: i64) -> Self {
         Self { epoch, passes: 0, held: Some((Hold::Recounting, Some(wait_ms))) }
     }

@@ -60,7 +60,9 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         true => windrow_store::survey(&from, &to),
         false => windrow_store::transfer(&from, &to, &mut say_now_and_then()),
     });
-    let moved = moving.await.map_err(|panic| Error::new(format!("it failed: {panic}"), "run it again; if it fails again, report it as a bug"))??;
+    let moved = moving.await.map_err(|panic| {
+        Error::new(format!("it failed: {panic}"), "run it again; if it fails again, report it as a bug")
+    })??;
     let rows = moved.iter().map(|moved| moved.rows).sum();
     let tables = moved.into_iter().map(|Moved { table, rows }| TableMoved { table, rows }).collect();
     output::show(&Answer { tables, rows, verified: !args.dry_run }, args.json);

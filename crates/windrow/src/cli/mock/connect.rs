@@ -1,13 +1,13 @@
 //! `windrow mock connect`: the bundled mock of the Kafka Connect API, until it is stopped.
 
-use std::io::Write;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use windrow_mock::connect::{self, Behaviour, Faults};
 
-use crate::cli::mock::model::{duration, share};
-use crate::error::{Error, Exit, Result};
+use crate::cli::mock::model::share;
+use crate::cli::mock::{listen, serve};
+use crate::cli::serve::duration;
+use crate::error::{Exit, Result};
 
 const DETAILS: &str = "\
 Each cluster has its own path: /east has the connectors orders-0000, orders-0001 …; any other, e.g. /west, is \
@@ -46,17 +46,8 @@ pub struct Args {
 }
 
 pub async fn perform(args: Args) -> Result<Exit> {
-    let listener = TcpListener::bind(("127.0.0.1", args.port)).await.map_err(|error| {
-        let what = format!("cannot listen on 127.0.0.1:{}: {error}", args.port);
-        Error::new(what, "choose another port with --port, or --port 0 for any free one")
-    })?;
-    let address =
-        listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
-    println!("http://{address}/east");
-    let _ = std::io::stdout().flush();
+    let listener = listen(args.port, "/east").await?;
     let Args { connectors, delay, hang, faults, broken, seed, .. } = args;
     let behaviour = Behaviour { connectors, delay, hang, faults, broken, seed };
-    let served = connect::serve(listener, behaviour).await;
-    served.map_err(|error| Error::new(format!("the mock server failed: {error}"), "start it again"))?;
-    Ok(Exit::Passed)
+    serve(connect::serve(listener, behaviour)).await
 }

@@ -1,12 +1,12 @@
 //! `windrow mock model`: the bundled model endpoint, until it is stopped.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use windrow_mock::model::{self, Behaviour, Faults, Log, Phases, Script};
 
+use crate::cli::mock::{listen, serve};
+use crate::cli::serve::duration;
 use crate::error::{Error, Exit, Result};
 
 const DETAILS: &str = "\
@@ -63,14 +63,7 @@ pub async fn perform(args: Args) -> Result<Exit> {
         Some(path) => Log::to(path).map_err(|error| unreadable(path, &error.to_string()))?,
         None => Log::default(),
     };
-    let listener = TcpListener::bind(("127.0.0.1", args.port)).await.map_err(|error| {
-        let what = format!("cannot listen on 127.0.0.1:{}: {error}", args.port);
-        Error::new(what, "choose another port with --port, or --port 0 for any free one")
-    })?;
-    let address =
-        listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
-    println!("http://{address}/v1");
-    let _ = std::io::stdout().flush();
+    let listener = listen(args.port, "/v1").await?;
     let behaviour = Behaviour {
         latency: args.latency,
         jitter: args.jitter,
@@ -80,13 +73,7 @@ pub async fn perform(args: Args) -> Result<Exit> {
         rpm: args.rpm,
         script,
     };
-    tokio::select! {
-        served = model::serve(listener, behaviour, log) => {
-            served.map_err(|error| Error::new(format!("the mock server failed: {error}"), "start it again"))?;
-        }
-        _ = tokio::signal::ctrl_c() => {}
-    }
-    Ok(Exit::Passed)
+    serve(model::serve(listener, behaviour, log)).await
 }
 
 fn read_script(path: &Path) -> Result<Script> {
@@ -99,10 +86,6 @@ fn read_script(path: &Path) -> Result<Script> {
 
 fn unreadable(path: &Path, error: &str) -> Error {
     Error::new(format!("{}: {error}", path.display()), "check the path and its permissions")
-}
-
-pub fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
 }
 
 /// `3%` or `0.03`

@@ -1,13 +1,13 @@
 //! `windrow mock source`: the bundled paginated API, until it is stopped.
 
-use std::io::Write;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use windrow_mock::model::{Behaviour, Faults};
 use windrow_mock::source::{self, Source};
 
-use crate::error::{Error, Exit, Result};
+use crate::cli::mock::{listen, serve};
+use crate::cli::serve::duration;
+use crate::error::{Exit, Result};
 
 const DETAILS: &str = "\
   GET  /records    token in the body: ?page_token=…, next token at $.next
@@ -55,25 +55,8 @@ pub struct Args {
 }
 
 pub async fn perform(args: Args) -> Result<Exit> {
-    let listener = TcpListener::bind(("127.0.0.1", args.port)).await.map_err(|error| {
-        let what = format!("cannot listen on 127.0.0.1:{}: {error}", args.port);
-        Error::new(what, "choose another port with --port, or --port 0 for any free one")
-    })?;
-    let address =
-        listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
-    println!("http://{address}");
-    let _ = std::io::stdout().flush();
+    let listener = listen(args.port, "").await?;
     let behaviour = Behaviour { seed: args.seed, faults: args.faults, rpm: args.rpm, ..Behaviour::default() };
     let source = Source::new(args.records, args.page_size, args.latency, args.bearer, behaviour);
-    tokio::select! {
-        served = source::serve(listener, source) => {
-            served.map_err(|error| Error::new(format!("the mock server failed: {error}"), "start it again"))?;
-        }
-        _ = tokio::signal::ctrl_c() => {}
-    }
-    Ok(Exit::Passed)
-}
-
-fn duration(text: &str) -> std::result::Result<Duration, String> {
-    text.parse::<windrow_jobfile::duration::Duration>().map(|duration| duration.to_std())
+    serve(source::serve(listener, source)).await
 }

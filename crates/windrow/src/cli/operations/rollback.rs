@@ -2,8 +2,8 @@
 
 use windrow_model::ItemId;
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::{JobRow, TargetView};
 use windrow_wire::request::Rollback;
+use windrow_wire::{JobRow, TargetView};
 
 use crate::app::operations::TargetFilter;
 use crate::cli::confirm::{self, Confirmation};

@@ -19,7 +19,7 @@ pub fn all() -> impl Iterator<Item = &'static Metric> {
 pub struct Exposition(PrometheusHandle);
 
 impl Exposition {
-    /// Before anything is measured: whoever asks for a handle earlier gets one that leads nowhere.
+    /// Before anything is measured: a handle taken earlier is not connected.
     pub fn install() -> Result<Self> {
         let broken = |error: &dyn std::fmt::Display| Error::new(format!("metrics cannot be gathered: {error}"), "");
         let mut builder = PrometheusBuilder::new();

@@ -1,5 +1,4 @@
-//! Gauges: what a reading says, as numbers. They are of the whole database, whichever process works on it,
-//! and of this process where they say so.
+//! Gauges: the numbers of a reading. They describe the whole database unless their text names this process.
 
 use windrow_model::health::Check;
 use windrow_model::metric::Metric;
@@ -8,38 +7,42 @@ use windrow_model::state::RunState;
 use crate::node::observe::alert::Rule;
 use crate::node::observe::reading::Reading;
 
-const BUILD: Metric =
-    Metric::gauge("windrow_build_info", &["version"], "Always 1; the label says which version this is.");
-const WORKERS: Metric =
-    Metric::gauge("windrow_workers", &[], "Items that this process can have at work at the same time.");
-const BUSY: Metric = Metric::gauge("windrow_workers_busy", &[], "Items at work in this process (B12: worker use).");
-const QUEUE: Metric =
-    Metric::gauge("windrow_queue_items", &[], "Claimed items that wait for a worker of this process (B12: queue use).");
-const QUEUE_SIZE: Metric = Metric::gauge("windrow_queue_capacity", &[], "Claimed items that may wait for a worker.");
-const RUNS: Metric = Metric::gauge("windrow_runs", &["state"], "Runs that are not over, by state.");
+const BUILD: Metric = Metric::gauge("windrow_build_info", &["version"], "Always 1; the label is the version.");
+const WORKERS: Metric = Metric::gauge("windrow_workers", &[], "Worker slots of this process.");
+const BUSY: Metric = Metric::gauge("windrow_workers_busy", &[], "Items running in this process (B12: worker use).");
+const QUEUE: Metric = Metric::gauge(
+    "windrow_queue_items",
+    &[],
+    "Claimed items that wait for a worker slot of this process (B12: queue use).",
+);
+const QUEUE_SIZE: Metric =
+    Metric::gauge("windrow_queue_capacity", &[], "Maximum number of claimed items that wait for a worker slot.");
+const RUNS: Metric = Metric::gauge("windrow_runs", &["state"], "Unfinished runs, by state.");
 const ITEMS: Metric = Metric::gauge(
     "windrow_items",
     &["state"],
-    "Items of runs that are not over: queued, or running (handed in but not yet archived included).",
+    "Items of unfinished runs: queued, or running (reported but not yet archived included).",
 );
-const LOGGED: Metric = Metric::gauge("windrow_items_logged", &[], "Items handed in that wait to be archived.");
+const LOGGED: Metric = Metric::gauge("windrow_items_logged", &[], "Reported items that wait to be archived.");
 const LAG: Metric =
-    Metric::gauge("windrow_archive_lag_seconds", &[], "How long the oldest item handed in has waited to be archived.");
+    Metric::gauge("windrow_archive_lag_seconds", &[], "Age of the oldest reported item that is not archived.");
 const BACKLOG: Metric =
     Metric::gauge("windrow_outbox_backlog_events", &[], "Events of the outbox that this process has not relayed yet.");
 const FINDINGS: Metric = Metric::gauge(
     "windrow_health_findings",
     &["check"],
-    "What the health checks of I10 count: task.zombie, batch.stall, run.stall, slice.pending.timeout, plan.slicing.timeout.",
+    "Findings of the health checks (I10): task.zombie, batch.stall, run.stall, slice.pending.timeout, plan.slicing.timeout.",
 );
-const ALERTS: Metric = Metric::gauge("windrow_alerts_active", &["rule"], "Alerts that are raised, by rule.");
-const UP: Metric = Metric::gauge("windrow_store_up", &[], "Whether the database answered when it was last asked.");
-const DISK_FREE: Metric = Metric::gauge("windrow_disk_free_bytes", &[], "Free space where the data lies.");
-const DISK_SIZE: Metric = Metric::gauge("windrow_disk_size_bytes", &[], "Size of the file system the data lies on.");
-const MEMORY: Metric = Metric::gauge("process_resident_memory_bytes", &[], "Memory of this process that is resident.");
+const ALERTS: Metric = Metric::gauge("windrow_alerts_active", &["rule"], "Active alerts, by rule.");
+const UP: Metric = Metric::gauge("windrow_store_up", &[], "1 if the database responded to the last check, else 0.");
+const DISK_FREE: Metric =
+    Metric::gauge("windrow_disk_free_bytes", &[], "Free space of the file system of the data directory.");
+const DISK_SIZE: Metric =
+    Metric::gauge("windrow_disk_size_bytes", &[], "Size of the file system of the data directory.");
+const MEMORY: Metric = Metric::gauge("process_resident_memory_bytes", &[], "Resident memory of this process.");
 const FDS: Metric = Metric::gauge("process_open_fds", &[], "Open file descriptors of this process.");
 const STARTED: Metric =
-    Metric::gauge("process_start_time_seconds", &[], "When this process started, in seconds since 1970.");
+    Metric::gauge("process_start_time_seconds", &[], "Start time of this process, in seconds since 1970.");
 
 pub const METRICS: &[Metric] = &[
     BUILD, WORKERS, BUSY, QUEUE, QUEUE_SIZE, RUNS, ITEMS, LOGGED, LAG, BACKLOG, FINDINGS, ALERTS, UP, DISK_FREE,
@@ -63,7 +66,7 @@ pub fn show(reading: &Reading) {
     ] {
         value.into_iter().for_each(|value| set(metric, None, value as f64));
     }
-    // What the database said last stands while it does not answer; `windrow_store_up` says so.
+    // The last values of the database remain while it does not respond; `windrow_store_up` is 0.
     let Ok(vitals) = &reading.vitals else { return };
     for state in RunState::ALL.iter().filter(|state| !state.is_final()) {
         let runs = vitals.runs.iter().filter(|run| run.state == *state).count();

@@ -18,7 +18,7 @@ const SECONDS: Metric = Metric::histogram(
     "windrow_http_request_seconds",
     &["method", "route"],
     CALL_SECONDS,
-    "Time until the answer to an HTTP request begins; streams go on after that.",
+    "Time to the first byte of an HTTP response.",
 );
 
 pub const METRICS: &[Metric] = &[REQUESTS, SECONDS];
@@ -54,7 +54,7 @@ fn method_of(request: &Request) -> &'static str {
     }
 }
 
-/// Inside the request's own span, which says who asked for what.
+/// Inside the request's own span, which names the caller and the route.
 fn log(route: &str, status: StatusCode, ms: f64) {
     let code = status.as_u16();
     match code {

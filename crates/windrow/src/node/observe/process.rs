@@ -1,9 +1,8 @@
-//! What the system says about this process and the disk it writes to. Where the system does not say, there
-//! is no number.
+//! Memory, open files and disk of this process, as the system reports them; `None` where it does not.
 
 use std::path::Path;
 
-/// Bytes in use, of so many.
+/// Bytes in use, and in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     pub used: u64,

@@ -4,7 +4,7 @@ use metrics::Gauge;
 use windrow_model::metric::Metric;
 
 const READERS: Metric =
-    Metric::gauge("windrow_stream_readers", &["kind"], "Clients that read live events now, by kind of stream.");
+    Metric::gauge("windrow_stream_readers", &["kind"], "Connected readers of live events, by kind of stream.");
 
 pub const METRICS: &[Metric] = &[READERS];
 
@@ -29,7 +29,7 @@ impl Drop for Counted {
     }
 }
 
-/// So that there is a number before there is a reader.
+/// Exports 0 before the first reader connects.
 pub fn announce() {
     KINDS.iter().for_each(|kind| readers(kind).set(0.0));
 }

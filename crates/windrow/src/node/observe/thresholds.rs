@@ -32,7 +32,7 @@ impl FromStr for Setting {
         let Ok(rule) = name.parse::<Rule>() else {
             let checks = Check::ALL.iter().map(|check| check.as_str());
             let names: Vec<&str> = checks.chain(Rule::ALL.iter().map(|rule| rule.as_str())).collect();
-            return Err(format!("there is no {name:?}, only {}", names.join(", ")));
+            return Err(format!("unknown threshold {name:?}; known: {}", names.join(", ")));
         };
         let value = match rule.measure() {
             Measure::Seconds => duration_ms(value)? as f64 / 1000.0,

@@ -31,7 +31,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Goes on with alerts that were raised before: they are not raised again, and cleared when it is time.
+    /// Continues with alerts that were raised before: they are not raised again, and cleared when their condition ends.
     pub fn resume(active: Vec<Alert>) -> Self {
         let known = active.into_iter().filter_map(|alert| {
             let rule: Rule = alert.rule.parse().ok()?;
@@ -181,7 +181,7 @@ mod tests {
         let mut machine = Machine::default();
         let rule = Rule::RunFailureRate;
         assert_eq!(play(&mut machine, rule, 0, &[0.3; 10]), [], "not yet");
-        assert_eq!(play(&mut machine, rule, 10, &[0.1; 5]), [], "it has passed by itself");
+        assert_eq!(play(&mut machine, rule, 10, &[0.1; 5]), [], "the condition has ended");
         assert_eq!(play(&mut machine, rule, 15, &[0.3; 20]), [(25, "raised")], "once, however long it lasts");
         assert_eq!(play(&mut machine, rule, 35, &[0.15; 60]), [], "below the threshold is not calm yet");
         assert_eq!(play(&mut machine, rule, 95, &[0.05; 40]), [(125, "cleared")]);

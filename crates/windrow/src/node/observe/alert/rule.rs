@@ -1,4 +1,4 @@
-//! The rules: what each one is about, when it raises an alert, and when it takes it back.
+//! Alert rules: what each one measures, when it raises an alert, and when it clears it.
 
 use windrow_model::alert::Severity;
 
@@ -8,7 +8,7 @@ windrow_model::vocabulary! {
         RunFailureRate = "run_failure_rate",
         #[doc = "Share of the items of all runs that failed in the last five minutes, once 20 are done."]
         FailureRate = "failure_rate",
-        #[doc = "Time since anything moved in a run that has open items."]
+        #[doc = "Time since the last progress of a run with open items."]
         SlowRun = "slow_run",
         #[doc = "How many times slower a run was in the last five minutes than before."]
         SlowPace = "slow_pace",
@@ -16,11 +16,11 @@ windrow_model::vocabulary! {
         DiskSpace = "disk_space",
         #[doc = "Share of the memory of the machine or container that this process uses."]
         Memory = "memory",
-        #[doc = "Share of the places for claimed items that wait for a worker."]
+        #[doc = "Share of the queue for claimed items that is in use."]
         QueueFull = "queue_full",
-        #[doc = "Time since the database last answered."]
+        #[doc = "Time since the last response of the database."]
         DatabaseDown = "database_down",
-        #[doc = "The slowest commit since the last look."]
+        #[doc = "The slowest commit since the last check."]
         DatabaseSlow = "database_slow",
     }
 }
@@ -37,9 +37,9 @@ struct Terms {
     measure: Measure,
     severity: Severity,
     threshold: f64,
-    /// It is taken back below this part of the threshold.
+    /// The alert is cleared below this share of the threshold.
     calm: f64,
-    /// For how long it must be so, either way.
+    /// How long the condition must last before the alert is raised or cleared.
     raise_after_ms: i64,
     clear_after_ms: i64,
 }
@@ -75,7 +75,7 @@ impl Rule {
         self.terms().threshold
     }
 
-    /// The value below which it is calm again, where this is the threshold.
+    /// The value below which an alert with this threshold is cleared.
     pub fn calm_below(self, threshold: f64) -> f64 {
         threshold * self.terms().calm
     }

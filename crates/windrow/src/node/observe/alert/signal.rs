@@ -136,7 +136,7 @@ fn pace_of(run: &LiveRun, now: Time, pace: &Pace) -> Option<f64> {
         return None;
     }
     let usual = before as f64 / (age_ms - window_ms) as f64;
-    // One item more than there was, so that a standstill has a pace too.
+    // One item more than there was, so that a stalled run has a pace too.
     Some(usual * window_ms as f64 / (recent as f64).max(1.0))
 }
 

@@ -1,5 +1,5 @@
 //! Traces over OTLP. Spans wait in a bounded queue and are sent in batches; when the collector is down or too
-//! slow they are dropped and counted, the work goes on, and that is said once (T14).
+//! slow they are dropped and counted, work continues, and one log line reports it (T14).
 
 mod shipping;
 
