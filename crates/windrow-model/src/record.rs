@@ -36,6 +36,8 @@ pub struct Job {
     pub labels: Labels,
     pub latest_run: RunId,
     pub schedule: Option<Schedule>,
+    /// Since when retention keeps it for good (T19).
+    pub pinned_at: Option<Time>,
     pub created_at: Time,
     pub updated_at: Time,
 }

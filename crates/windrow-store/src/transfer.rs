@@ -125,7 +125,7 @@ fn make_room(target: &Connection, tables: &[Table]) -> failure::Result<()> {
         let rows: i64 = target.query_row(&sql, (), |row| row.get(0))?;
         if rows > 0 {
             return Err(StoreError::Unavailable(format!(
-                "its table {name} has {rows} row(s) already; give a database or schema that nobody has used"
+                "its table {name} has {rows} rows already; use an empty database or schema"
             ))
             .into());
         }

@@ -21,6 +21,9 @@ pub struct JobRow {
     pub latest_run: RunDetail,
     /// The schedule, if the job has one.
     pub schedule: Option<ScheduleView>,
+    /// Since when retention keeps the job for good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pinned_at: Option<Timestamp>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
 }
@@ -37,6 +40,7 @@ impl JobRow {
             labels: job.labels.clone(),
             latest_run: RunDetail::of(&job.kind, latest),
             schedule: job.schedule.as_ref().map(Into::into),
+            pinned_at: job.pinned_at.map(Into::into),
             created_at: job.created_at.into(),
             updated_at: job.updated_at.into(),
         }

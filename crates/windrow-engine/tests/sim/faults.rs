@@ -344,6 +344,10 @@ impl Queue for FaultyStore {
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         pass_on!(self, self.inner.forget_outbox(up_to))
     }
+    async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.pin(job, pinned, actor, now))
+    }
+
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         pass_on!(self, self.inner.clean_up(retention, limit, now))
     }

@@ -369,11 +369,12 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Whether the job, whose latest run is given, has been kept long enough.
+    /// Whether the job, whose latest run is given, has been kept long enough. Pinned and scheduled jobs stay.
     pub fn is_over(&self, job: &Job, latest: &Run, now: Time) -> bool {
         let good = latest.state == RunState::Completed && latest.counters.failed == 0;
         let kept_ms = if good { self.completed_ms } else { self.failed_ms };
-        job.state == JobState::Idle && latest.ended_at.is_some_and(|ended| ended + kept_ms <= now)
+        let stays = job.pinned_at.is_some() || job.schedule.is_some() || job.state != JobState::Idle;
+        !stays && latest.ended_at.is_some_and(|ended| ended + kept_ms <= now)
     }
 }
 
@@ -455,8 +456,11 @@ pub trait Queue: Send + Sync {
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping
-    /// Deletes at most `limit` jobs whose latest run ended longer ago than the retention period. Returns how many.
+    /// Deletes at most `limit` items and jobs whose latest run ended longer ago than the retention period; pinned and
+    /// scheduled jobs stay. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
+    /// Excludes a job from retention, or includes it again (T19).
+    async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()>;
     /// Removes a job and its runs from all lists; rejected while a run is active. `sweep_jobs` deletes the rest.
     async fn delete_job(&self, job: JobId) -> Result<()>;
     /// Deletes at most `limit` rows of items, log and events of deleted jobs. Returns how many; 0 when none is left.

@@ -180,6 +180,10 @@ impl Queue for MemoryStore {
         self.world().forget_outbox(up_to);
         Ok(())
     }
+    async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
+        self.world().pin(job, pinned, actor, now)
+    }
+
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         Ok(self.world().clean_up(retention, limit, now))
     }

@@ -26,8 +26,20 @@ impl World {
             None => ("unscheduled", String::new()),
         };
         row.job.schedule = schedule;
-        let (level, event) = (LogLevel::Info, event.to_owned());
-        self.log(NewLog { job: id, run: None, item: None, level, event, actor: actor.into(), message }, now);
+        self.note(id, event, actor, message, now);
         Ok(())
+    }
+
+    pub fn pin(&mut self, id: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
+        if self.job(id)?.pinned_at.is_some() != pinned {
+            self.jobs.get_mut(&id).expect("job exists").job.pinned_at = pinned.then_some(now);
+            self.note(id, if pinned { "pinned" } else { "unpinned" }, actor, String::new(), now);
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, job: JobId, event: &str, actor: &str, message: String, now: Time) {
+        let (level, event) = (LogLevel::Info, event.to_owned());
+        self.log(NewLog { job, run: None, item: None, level, event, actor: actor.into(), message }, now);
     }
 }

@@ -107,6 +107,7 @@ fn new_job(s: &Submission, now: Time) -> Job {
         labels: s.labels.clone(),
         latest_run: s.run,
         schedule: None,
+        pinned_at: None,
         created_at: now,
         updated_at: now,
     }

@@ -405,6 +405,11 @@ impl Queue for SqlStore {
         self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
     }
 
+    async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
+        let actor = actor.to_owned();
+        self.write("pin", move |tx| schedules::pin(tx, job, pinned, actor.clone(), now)).await
+    }
+
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
         self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
     }

@@ -50,6 +50,7 @@ cases![
     an_expired_session_loses_its_leases_at_once,
     a_session_lists_its_capabilities_and_running_items,
     retention_deletes_finished_jobs_only,
+    retention_keeps_scheduled_and_pinned_jobs,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     trials_of_a_row_share_its_ordinal_and_are_grouped,
@@ -637,6 +638,29 @@ async fn retention_deletes_finished_jobs_only(store: &dyn Store) {
     assert_eq!(left.iter().map(|(job, _)| job.name.as_str()).collect::<Vec<_>>(), ["live"]);
     assert!(store.spec("hash100").await.is_err(), "its definition went with it");
     assert!(store.spec("hash300").await.is_ok());
+}
+
+/// T19.
+async fn retention_keeps_scheduled_and_pinned_jobs(store: &dyn Store) {
+    let hourly = Submission { schedule: Some("0 * * * *".into()), ..submission(100, "hourly") };
+    let ticket = planned_as(store, hourly, vec![new_item(1)]).await;
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    let ticket = planned_as(store, submission(200, "key"), vec![new_item(1)]).await;
+    finish_all(store, ticket, Outcome::Failed).await;
+    let find = async |name| store.find_job("w", name).await.unwrap();
+    let (hourly, key) = (find("hourly").await.unwrap(), find("key").await.unwrap());
+    store.pin(key.id, true, "ann", T0 + 1).await.unwrap();
+    store.pin(key.id, true, "bob", T0 + 2).await.unwrap();
+    assert_eq!(find("key").await.unwrap().pinned_at, Some(T0 + 1));
+    let at_once = Retention { completed_ms: 0, failed_ms: 0 };
+    assert_eq!(store.clean_up(at_once, 10, T0 + 9_999).await.unwrap(), 0);
+    let log = store.logs(key.id, 0, 100).await.unwrap();
+    assert_eq!(log.iter().filter(|entry| entry.event == "pinned").count(), 1, "its log is there: {log:?}");
+    store.schedule(hourly.id, None, "ann", T0 + 3).await.unwrap();
+    store.pin(key.id, false, "ann", T0 + 3).await.unwrap();
+    while store.clean_up(at_once, 10, T0 + 9_999).await.unwrap() > 0 {}
+    assert_eq!((find("hourly").await, find("key").await), (None, None));
+    assert!(store.pin(key.id, true, "ann", T0 + 4).await.is_err());
 }
 
 /// Design rule 10.

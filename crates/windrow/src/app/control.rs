@@ -148,6 +148,12 @@ pub async fn unschedule(app: &App, change: &Change, job: &str) -> Result<()> {
     Ok(())
 }
 
+/// Excludes a job from retention, or includes it again (T19).
+pub async fn pin(app: &App, change: &Change, job: &str, pinned: bool) -> Result<()> {
+    let (job, _) = lookup::job(app, &change.actor, job).await?;
+    Ok(app.store.pin(job.id, pinned, &change.actor.name, app.now()).await?)
+}
+
 /// The job disappears at once; its items are deleted afterwards, a few at a time.
 pub async fn delete(app: &App, change: &Change, job: &str) -> Result<()> {
     let (job, _) = lookup::job(app, &change.actor, job).await?;

@@ -120,7 +120,15 @@ impl App {
 
     /// On a data directory that is created if need be: for commands that start something.
     pub async fn create(options: &GlobalOptions) -> Result<Self> {
-        Self::on(options, DataDir::create(&options.data)?).await
+        let is_new = DataDir::is_new(&options.data);
+        if options.database.is_none() {
+            DataDir::at(&options.data).refuse_moved()?;
+        }
+        let app = Self::on(options, DataDir::create(&options.data)?).await?;
+        if is_new {
+            anstream::eprintln!("Created the data directory {}", options.data.display());
+        }
+        Ok(app)
     }
 
     async fn on(options: &GlobalOptions, data: DataDir) -> Result<Self> {

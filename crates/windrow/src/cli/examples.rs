@@ -69,6 +69,8 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("jobs unschedule", &["windrow jobs unschedule capitals"]),
+    ("jobs pin", &["windrow jobs pin capitals"]),
+    ("jobs unpin", &["windrow jobs unpin capitals"]),
     ("jobs delete", &["windrow jobs delete capitals", "windrow jobs delete capitals --yes"]),
     ("jobs prune", &["windrow jobs prune", "windrow jobs prune --completed 1 --failed 14 --yes"]),
     (

@@ -170,6 +170,8 @@ enum Jobs {
     Clone(jobs::clone::Args),
     Schedule(jobs::schedule::Args),
     Unschedule(jobs::unschedule::Args),
+    Pin(jobs::pin::PinArgs),
+    Unpin(jobs::pin::UnpinArgs),
     Delete(jobs::delete::Args),
     #[command(alias = "clean-up")]
     Prune(jobs::prune::Args),
@@ -261,6 +263,8 @@ async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
         Jobs::Clone(args) => jobs::clone::perform(api, args).await,
         Jobs::Schedule(args) => jobs::schedule::perform(api, args).await,
         Jobs::Unschedule(args) => jobs::unschedule::perform(api, args).await,
+        Jobs::Pin(args) => jobs::pin::pin(api, args).await,
+        Jobs::Unpin(args) => jobs::pin::unpin(api, args).await,
         Jobs::Cancel(args) => jobs::cancel::perform(api, args).await,
         Jobs::Retry(args) => jobs::retry::perform(api, args).await,
         Jobs::Rollback(args) => operations::rollback::perform(api, args).await,

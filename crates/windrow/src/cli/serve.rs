@@ -76,10 +76,10 @@ pub struct Args {
     /// Rate limit per API key, or per address for requests without a key
     #[arg(long, value_name = "RATE", env = "WINDROW_RATE_LIMIT", default_value = "20000/s")]
     rate_limit: Rate,
-    /// Delete jobs without failed items this many days after they finished [default: never]
+    /// Delete jobs without failed items this many days after they finished [default: never, or 7 with --keep-failed]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_completed: Option<i64>,
-    /// Delete jobs with failed items this many days after they finished [default: never]
+    /// Delete jobs with failed items this many days after they finished [default: never, or 30 with --keep-completed]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
     #[command(flatten)]
@@ -95,11 +95,14 @@ pub struct Args {
 }
 
 impl Args {
-    /// What was not said is kept for good.
+    /// Without either option nothing is deleted; with one, the other has its default.
     fn retention(&self) -> Option<Retention> {
-        let ms = |days: Option<i64>| days.map_or(i64::MAX / 2, |days| days.saturating_mul(DAY_MS));
-        (self.keep_completed.is_some() || self.keep_failed.is_some())
-            .then(|| Retention { completed_ms: ms(self.keep_completed), failed_ms: ms(self.keep_failed) })
+        let usual = Retention::default();
+        let ms = |days: Option<i64>, usual: i64| days.map_or(usual, |days| days.saturating_mul(DAY_MS));
+        (self.keep_completed.is_some() || self.keep_failed.is_some()).then(|| Retention {
+            completed_ms: ms(self.keep_completed, usual.completed_ms),
+            failed_ms: ms(self.keep_failed, usual.failed_ms),
+        })
     }
 }
 
@@ -137,7 +140,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let running = app.engine_of_all(load).await?;
     let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, auth, watch).await?;
-    output::say(&banner(options, workers, &server).await);
+    output::say(&banner(options, workers, retention, &server).await);
     output::print(&style::bold(format!("{scheme}://{address}")));
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
@@ -160,7 +163,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     exit
 }
 
-async fn banner(options: &GlobalOptions, workers: usize, server: &Server) -> String {
+async fn banner(options: &GlobalOptions, workers: usize, retention: Option<Retention>, server: &Server) -> String {
     let access = match server.app.access.has_keys().await {
         Ok(false) => "no API keys: local access only",
         _ => "API keys required",
@@ -170,8 +173,13 @@ async fn banner(options: &GlobalOptions, workers: usize, server: &Server) -> Str
         Some(_) => "shared database".to_owned(),
         None => format!("data {}", options.data.display()),
     };
+    let days = |ms: i64| text::plural(ms / DAY_MS, "day");
+    let kept = retention.map_or("Finished jobs are kept".to_owned(), |kept| {
+        let (completed, failed) = (days(kept.completed_ms), days(kept.failed_ms));
+        format!("Finished jobs are deleted after {completed}, after {failed} if items failed; pinned and scheduled jobs are kept")
+    });
     format!(
-        "Windrow {version} · {data} · {slots} · {access}\nListening (web UI, API docs at /api/docs). Press Ctrl-C to stop."
+        "Windrow {version} · {data} · {slots} · {access}\n{kept}\nListening (web UI, API docs at /api/docs). Press Ctrl-C to stop."
     )
 }
 

@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 
 use clap::FromArgMatches;
+use clap::parser::ValueSource;
 
 use super::{Cli, Command, help};
 use crate::error::{Code, Error, Result};
 use crate::node::config::{self, ConfigFile};
+use crate::node::data_dir::{self, DataDir};
 use crate::node::observe::LogFormat;
 
 pub struct Started {
@@ -26,8 +28,12 @@ impl Started {
         };
         let json = arguments.iter().any(|argument| argument == "--json");
         let parsed = config::settled(command, file.as_ref()).try_get_matches_from(arguments);
-        let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
-            Ok(cli) => cli,
+        let cli = match parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, is_default(&matches)))) {
+            Ok((mut cli, true)) => {
+                cli.options.data = std::env::current_dir().map_or(cli.options.data, |here| DataDir::find(&here));
+                cli
+            }
+            Ok((cli, false)) => cli,
             Err(error) if json && error.use_stderr() => return Err(usage(&error)),
             Err(error) => error.exit(),
         };
@@ -43,6 +49,12 @@ impl Started {
         let usual = if matches!(self.cli.command, Command::Serve(_)) { "info" } else { "error" };
         (self.cli.options.log_format, self.cli.options.log_filter.as_deref().unwrap_or(usual))
     }
+}
+
+/// Neither an option nor a variable nor the config file names the data directory.
+fn is_default(matches: &clap::ArgMatches) -> bool {
+    let given = matches.get_raw("data").and_then(|mut values| values.next());
+    matches.value_source("data") == Some(ValueSource::DefaultValue) && given == Some(data_dir::DEFAULT.as_ref())
 }
 
 /// As clap writes it: the error, then tips and the usage.

@@ -99,6 +99,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::operations::targets))
         .routes(routes!(routes::schedules::set, routes::schedules::unset))
         .routes(routes!(routes::schedules::list))
+        .routes(routes!(routes::schedules::pin, routes::schedules::unpin))
         .routes(routes!(routes::prune::clean_up))
         .routes(routes!(routes::runs::list))
         .routes(routes!(routes::runs::show))

@@ -29,6 +29,8 @@ const GUARDED: &[&str] = &[
     "delete_job",
     "schedule_job",
     "unschedule_job",
+    "pin_job",
+    "unpin_job",
     "delete_dataset",
 ];
 

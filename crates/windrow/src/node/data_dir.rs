@@ -2,6 +2,7 @@
 //! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads.
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -10,6 +11,9 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 use crate::error::{Error, Result};
 
 pub const DEFAULT: &str = ".windrow";
+const DATABASE: &str = "windrow.db";
+/// The database after `migrate-store`.
+const MOVED: &str = "windrow.db.moved";
 /// An upload that has not grown for so long was abandoned.
 const FORSAKEN: Duration = Duration::from_secs(86_400);
 
@@ -24,9 +28,23 @@ impl DataDir {
         Self { path: path.to_owned() }
     }
 
+    /// The directory of the current one or of the nearest parent that has one, as `git` does; otherwise `.windrow` here.
+    /// Directories of other users are ignored.
+    pub fn find(from: &Path) -> PathBuf {
+        let own =
+            |dir: &Path| std::fs::metadata(dir).is_ok_and(|found| found.uid() == rustix::process::getuid().as_raw());
+        let holds = |dir: &Path| (dir.join(DATABASE).is_file() || dir.join(MOVED).is_file()) && own(dir);
+        let found = from.ancestors().skip(1).map(|folder| folder.join(DEFAULT)).find(|dir| holds(dir));
+        match found {
+            Some(dir) if !from.join(DEFAULT).join(DATABASE).is_file() => dir,
+            _ => PathBuf::from(DEFAULT),
+        }
+    }
+
     /// An existing directory; commands that read never create one.
     pub fn existing(path: &Path) -> Result<Self> {
         let dir = Self { path: path.to_owned() };
+        dir.refuse_moved()?;
         if dir.database().is_file() {
             return Ok(dir);
         }
@@ -34,6 +52,22 @@ impl DataDir {
             format!("no data directory at {}", path.display()),
             "run a job first (`windrow run FILE`) or pass `--data DIR`",
         ))
+    }
+
+    /// Whether `create` would lay out a new directory.
+    pub fn is_new(path: &Path) -> bool {
+        !Self::at(path).sessions().is_dir()
+    }
+
+    /// `migrate-store` renames the database, so that no job continues on the old copy.
+    pub fn refuse_moved(&self) -> Result<()> {
+        let moved = self.path.join(MOVED);
+        if !moved.is_file() || self.database().is_file() {
+            return Ok(());
+        }
+        let what = format!("the data of {} was moved to a shared database", self.path.display());
+        let remedy = format!("pass its URL with `--database URL`, or rename {} to {DATABASE}", moved.display());
+        Err(Error::new(what, remedy))
     }
 
     pub fn create(path: &Path) -> Result<Self> {
@@ -57,7 +91,7 @@ impl DataDir {
     }
 
     pub fn database(&self) -> PathBuf {
-        self.path.join("windrow.db")
+        self.path.join(DATABASE)
     }
 
     pub fn sessions(&self) -> PathBuf {
@@ -124,6 +158,20 @@ mod tests {
         forsaken.set_modified(now - 2 * FORSAKEN).unwrap();
         assert_eq!(dir.clear_uploads(now).unwrap(), 1);
         assert!(dir.uploads().join("arriving").exists() && !dir.uploads().join("forsaken").exists());
+    }
+
+    #[test]
+    fn the_nearest_parent_with_data_is_used() {
+        let root = tempfile::tempdir().unwrap();
+        let deep = root.path().join("a/b");
+        std::fs::create_dir_all(&deep).unwrap();
+        assert_eq!(DataDir::find(&deep), Path::new(DEFAULT));
+        let data = root.path().join(DEFAULT);
+        std::fs::create_dir(&data).unwrap();
+        assert_eq!(DataDir::find(&deep), Path::new(DEFAULT), "an empty directory holds no data");
+        std::fs::write(data.join(DATABASE), "").unwrap();
+        assert_eq!(DataDir::find(&deep), data);
+        assert_eq!(DataDir::find(root.path()), Path::new(DEFAULT));
     }
 
     #[test]

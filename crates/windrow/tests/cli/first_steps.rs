@@ -89,3 +89,32 @@ fn a_dry_rollback_lists_targets_and_restores_none() {
     assert!(one.contains("Would restore 1 target."), "{one}");
     assert_eq!(connect.connectors(), after);
 }
+
+#[test]
+fn commands_find_the_data_directory_of_a_parent() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 2, 2);
+    let first = place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    assert!(first.stderr.contains("Created the data directory .windrow"), "{}", first.stderr);
+    std::fs::create_dir_all(place.path("deep/er")).unwrap();
+    let inside = Place::at(place.path("deep/er"));
+    let shown = inside.windrow(&["jobs", "list", "--json"]).ended_with(0).json();
+    assert_eq!(shown["jobs"][0]["name"], "counted", "{shown}");
+    let again = inside.windrow(&["run", "../../job.yaml", "--quiet"]).ended_with(0);
+    assert!(!again.stderr.contains("Created"), "{}", again.stderr);
+    assert!(!inside.data().exists());
+    inside.windrow(&["jobs", "list", "--data", ".windrow"]).ended_with(1);
+}
+
+#[test]
+fn pinned_jobs_are_not_pruned() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 2, 2);
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    place.windrow(&["jobs", "pin", "counted"]).ended_with(0);
+    let prune = ["jobs", "prune", "--completed", "0", "--yes"];
+    assert!(place.windrow(&prune).ended_with(0).stdout.starts_with("Nothing to delete"));
+    assert!(place.windrow(&["jobs", "logs", "counted"]).ended_with(0).stdout.contains("pinned"));
+    place.windrow(&["jobs", "unpin", "counted"]).ended_with(0);
+    assert_eq!(place.windrow(&prune).ended_with(0).stdout, "Deleted 1 job with 2 items.\n");
+}

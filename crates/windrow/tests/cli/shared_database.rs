@@ -116,6 +116,11 @@ fn what_is_in_use_is_not_moved_and_nothing_is_moved_over_it(url: String) {
     endpoint.open_gate();
     run.finish().ended_with(0);
     place.windrow(&["migrate-store", "--to", &url]).ended_with(0);
+    let said = place.windrow(&["jobs", "list"]).ended_with(1);
+    assert!(said.stderr.contains("was moved to a shared database"), "{}", said.stderr);
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(1);
+    assert!(said.stderr.contains("--database URL"), "{}", said.stderr);
+    std::fs::rename(place.data().join("windrow.db.moved"), place.database()).unwrap();
     let said = place.windrow(&["migrate-store", "--to", &url]).ended_with(1);
-    assert!(said.stderr.contains("row(s) already"), "{}", said.stderr);
+    assert!(said.stderr.contains("rows already"), "{}", said.stderr);
 }

@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_tables.sql"),
     include_str!("migrations/0002_limits.sql"),
     include_str!("migrations/0003_staged_events.sql"),
+    include_str!("migrations/0004_pins.sql"),
 ];
 
 /// One installation per database. The name of a lock is short and of the whole server.

@@ -14,7 +14,8 @@ use crate::sql::lock;
 pub(crate) static DOOMED: Sql = Sql::new(|d| {
     format!(
         "SELECT j.id FROM jobs j {}
-         WHERE j.state = '{}' AND r.ended_at + CASE WHEN r.state = '{}' AND r.failed = 0 THEN {} ELSE {} END <= ?3
+         WHERE j.state = '{}' AND j.schedule IS NULL AND NOT EXISTS (SELECT 1 FROM pins p WHERE p.job_id = j.id)
+           AND r.ended_at + CASE WHEN r.state = '{}' AND r.failed = 0 THEN {} ELSE {} END <= ?3
          ORDER BY j.id",
         d.each_by_key("runs", "r", "r.id = j.latest_run"),
         JobState::Idle,
@@ -38,6 +39,7 @@ pub(crate) static LOG: Change = Change::delete("log", "job_id = ?1");
 pub(crate) static OUTBOX: Change = Change::delete("outbox", "job_id = ?1");
 pub(crate) static RUNS: Change = Change::delete("runs", "job_id = ?1");
 pub(crate) static JOBS: Change = Change::delete("jobs", "id = ?1");
+pub(crate) static PINS: Change = Change::delete("pins", "job_id = ?1");
 pub(crate) static UNUSED_SPECS: Change =
     Change::delete("specs", "hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)");
 
@@ -108,7 +110,7 @@ pub(crate) fn delete_rows(tx: &Connection, jobs: &[JobId]) -> Result<()> {
         specs.insert(row.get(0)?);
         Ok(())
     })?;
-    for change in [&RUNS, &JOBS] {
+    for change in [&RUNS, &JOBS, &PINS] {
         tx.execute_many(change, &jobs)?;
     }
     tx.execute_many(&UNUSED_SPECS, &specs.iter().map(|hash| [Cell::Text(hash)]).collect::<Vec<_>>())?;

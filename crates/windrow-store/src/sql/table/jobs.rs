@@ -10,7 +10,7 @@ use crate::sql::cells::Cells;
 use crate::sql::table::runs;
 
 pub(crate) const COLUMNS: &str = "j.id, j.workspace, j.name, j.kind, j.state, j.labels, j.latest_run, j.schedule, \
-     j.next_at, j.created_at, j.updated_at";
+     j.next_at, (SELECT p.pinned_at FROM pins p WHERE p.job_id = j.id), j.created_at, j.updated_at";
 
 pub(crate) static BY_ID: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM jobs j WHERE j.id = ?1"));
 pub(crate) static BY_NAME: Sql =
@@ -41,6 +41,7 @@ pub(crate) fn from_cells(c: &mut Cells) -> backend::Result<Job> {
         labels: c.parsed(Json::parse)?,
         latest_run: RunId(c.get()?),
         schedule: schedule(c)?,
+        pinned_at: c.maybe_time()?,
         created_at: c.time()?,
         updated_at: c.time()?,
     })

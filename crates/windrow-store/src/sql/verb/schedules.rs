@@ -1,4 +1,4 @@
-//! Jobs that start by themselves: when, and which are due.
+//! Schedules of jobs: when, and which are due; and jobs that are pinned.
 
 use windrow_model::record::{Job, LogLevel, Schedule};
 use windrow_model::state::JobState;
@@ -36,6 +36,29 @@ pub(crate) fn schedule(tx: &Connection, id: JobId, schedule: Option<Schedule>, a
         Some(cron) => ("scheduled", cron),
         None => ("unscheduled", String::new()),
     };
+    log(tx, id, event, actor, message, now)
+}
+
+/// A job that is pinned already keeps its time.
+pub(crate) fn pin(tx: &Connection, id: JobId, pinned: bool, actor: String, now: Time) -> Result<()> {
+    tx.lock("jobs", [id.0])?;
+    let job = jobs::job(tx, id)?;
+    let event = match (job.pinned_at, pinned) {
+        (None, true) => {
+            let values = params![id.0, now.0];
+            tx.prepare_cached("INSERT INTO pins (job_id, pinned_at) VALUES (?1, ?2)")?.execute(values)?;
+            "pinned"
+        }
+        (Some(_), false) => {
+            tx.prepare_cached("DELETE FROM pins WHERE job_id = ?1")?.execute([id.0])?;
+            "unpinned"
+        }
+        _ => return Ok(()),
+    };
+    log(tx, id, event, actor, String::new(), now)
+}
+
+fn log(tx: &Connection, job: JobId, event: &str, actor: String, message: String, now: Time) -> Result<()> {
     let (level, event) = (LogLevel::Info, event.to_owned());
-    journal::log(tx, &NewLog { job: id, run: None, item: None, level, event, actor, message }, now)
+    journal::log(tx, &NewLog { job, run: None, item: None, level, event, actor, message }, now)
 }

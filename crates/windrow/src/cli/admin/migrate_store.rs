@@ -1,6 +1,6 @@
 //! `windrow migrate-store`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
@@ -13,9 +13,9 @@ use crate::node::options::GlobalOptions;
 
 /// Copy the embedded database to PostgreSQL, MySQL or MariaDB, and verify it
 ///
-/// Copies all data with the same ids into an empty database, then reads and compares both sides. The source is only
-/// read. No node can use the new database until it is verified. After an interruption, run the command again; it
-/// restarts from the beginning.
+/// Copies all data with the same ids into an empty database, then reads and compares both sides. No node can use the new
+/// database until it is verified. Then the source is renamed to `windrow.db.moved`, so that no job continues on it. After
+/// an interruption, run the command again; it restarts from the beginning.
 ///
 /// Stop all processes that use the source first. Copy the directory `files/` and the master key to the nodes
 /// separately.
@@ -55,7 +55,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         return Err(Error::new(what, "pass the file with --from, or its directory with --data"));
     }
     refuse_at_work(options, &from).await?;
-    let to = args.to;
+    let (to, old) = (args.to, from.clone());
     let moving = tokio::task::spawn_blocking(move || match args.dry_run {
         true => windrow_store::survey(&from, &to),
         false => windrow_store::transfer(&from, &to, &mut say_now_and_then()),
@@ -63,10 +63,29 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let moved = moving.await.map_err(|panic| {
         Error::new(format!("it failed: {panic}"), "run it again; if it fails again, report it as a bug")
     })??;
+    if !args.dry_run {
+        close(&old)?;
+    }
     let rows = moved.iter().map(|moved| moved.rows).sum();
     let tables = moved.into_iter().map(|Moved { table, rows }| TableMoved { table, rows }).collect();
     output::show(&Answer { tables, rows, verified: !args.dry_run }, args.json);
     Ok(Exit::Passed)
+}
+
+/// Renames the old database and its log, so that no job continues on it.
+fn close(old: &Path) -> Result<()> {
+    for suffix in ["", "-wal", "-shm"] {
+        let file = PathBuf::from(format!("{}{suffix}", old.display()));
+        let moved = PathBuf::from(format!("{}.moved{suffix}", old.display()));
+        if file.exists() {
+            std::fs::rename(&file, &moved).map_err(|error| {
+                let what = format!("copied and verified, but cannot rename {}: {error}", file.display());
+                Error::new(what, format!("rename it to {}", moved.display()))
+            })?;
+        }
+    }
+    output::say(&format!("Renamed {} to {}.moved", old.display(), old.display()));
+    Ok(())
 }
 
 fn file(options: &GlobalOptions, given: Option<&str>) -> PathBuf {

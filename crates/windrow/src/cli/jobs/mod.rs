@@ -6,6 +6,7 @@ pub mod items;
 pub mod list;
 pub mod logs;
 pub mod pause;
+pub mod pin;
 pub mod prune;
 pub mod resume;
 pub mod retry;

@@ -10,7 +10,7 @@ use crate::text;
 
 /// Delete finished jobs older than the retention period
 ///
-/// Deletes their items, results and logs. Jobs with an active run are never deleted.
+/// Deletes their items, results and logs. Jobs that are active, scheduled or pinned are never deleted.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Days to keep finished jobs without failed items

@@ -67,6 +67,9 @@ fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
         let next = schedule.next_at.as_ref().map(|at| format!(", next at {at}")).unwrap_or_default();
         facts.push(("schedule", format!("{}{next}", schedule.cron)));
     }
+    if let Some(at) = job.pinned_at {
+        facts.push(("pinned", text::moment(at)));
+    }
     if let Some(tokens) = run.budget.tokens {
         let spent = run.spent.tokens_in + run.spent.tokens_out;
         facts.push(("budget", format!("{} of {} tokens spent", text::count(spent), text::count(tokens))));

@@ -89,6 +89,19 @@ impl Api {
         }
     }
 
+    /// Excludes a job from retention, or includes it again.
+    pub async fn pin(&self, job: &str, pinned: bool) -> Result<()> {
+        match self {
+            Api::Local(app, actor) => {
+                let operation = if pinned { "jobs pin" } else { "jobs unpin" };
+                let pin = |change| async move { control::pin(app, &change, job, pinned).await };
+                app.act(actor, operation, job, pin).await
+            }
+            Api::Remote(remote) if pinned => remote.put_silently(&["jobs", job, "pin"]).await,
+            Api::Remote(remote) => remote.delete_silently(&["jobs", job, "pin"], NOTHING).await,
+        }
+    }
+
     pub async fn delete(&self, job: &str) -> Result<()> {
         match self {
             Api::Local(app, actor) => {

@@ -88,6 +88,10 @@ impl Remote {
     }
 
     /// Without a response body.
+    pub async fn put_silently(&self, path: &[&str]) -> Result<()> {
+        self.send(self.request(Method::PUT, path, NOTHING).timeout(TIMEOUT)).await.map(drop)
+    }
+
     pub async fn delete_silently(&self, path: &[&str], query: &(impl Serialize + ?Sized)) -> Result<()> {
         self.send(self.request(Method::DELETE, path, query).timeout(TIMEOUT)).await.map(drop)
     }

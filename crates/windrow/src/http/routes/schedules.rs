@@ -1,4 +1,5 @@
-//! `/schedules` and `/jobs/{job}/schedule`: jobs with a cron schedule (E10).
+//! `/schedules` and `/jobs/{job}/schedule`: jobs with a cron schedule (E10); `/jobs/{job}/pin`: jobs that retention
+//! keeps (T19).
 
 use axum::Json;
 use axum::extract::State;
@@ -74,5 +75,21 @@ pub async fn unset(
 ) -> Result<StatusCode, ApiError> {
     tag.check_job(&server, &change.actor, &job).await?;
     control::unschedule(&server.app, &change, &job).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Exclude a job from retention: its results and log are kept
+#[utoipa::path(put, operation_id = "pin_job", path = "/jobs/{job}/pin", tag = "jobs",
+    params(JobPath), responses((status = 204, description = "The job is pinned")))]
+pub async fn pin(State(server): Shared, change: Change, PathParam(job): PathParam) -> Result<StatusCode, ApiError> {
+    control::pin(&server.app, &change, &job, true).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Include a job in retention again
+#[utoipa::path(delete, operation_id = "unpin_job", path = "/jobs/{job}/pin", tag = "jobs",
+    params(JobPath), responses((status = 204, description = "The job is not pinned")))]
+pub async fn unpin(State(server): Shared, change: Change, PathParam(job): PathParam) -> Result<StatusCode, ApiError> {
+    control::pin(&server.app, &change, &job, false).await?;
     Ok(StatusCode::NO_CONTENT)
 }
