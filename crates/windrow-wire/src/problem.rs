@@ -31,6 +31,12 @@ pub struct PlacedProblem {
     pub file: Option<String>,
     /// From 1.
     pub line: Option<usize>,
+    /// Where in the line it begins, from 1.
+    #[serde(default)]
+    pub column: Option<usize>,
+    /// Characters from there on.
+    #[serde(default)]
+    pub length: Option<usize>,
     /// The text of that line.
     pub text: Option<String>,
     pub message: String,

@@ -222,7 +222,10 @@ impl Serialize for Error {
 pub fn placed(report: &Report) -> Vec<PlacedProblem> {
     let problems = report.problems.iter().map(|problem| {
         let place = problem.location.as_ref();
+        let columns = place.map(|place| place.excerpt.columns_of(place.span.clone()));
         PlacedProblem {
+            column: columns.map(|(column, _)| column),
+            length: columns.map(|(_, length)| length),
             file: place.map(|place| place.excerpt.name.clone()),
             line: place.map(|place| place.excerpt.line_of(place.span.start)),
             text: place.map(|place| place.excerpt.line_text(place.span.start).to_owned()),

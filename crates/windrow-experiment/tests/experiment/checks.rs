@@ -35,7 +35,7 @@ fn all_that_is_wrong_is_in_one_report_with_its_place() {
     let folder = Folder::new(&[("job.yaml", ALL_WRONG), ("rows.jsonl", ROWS)]);
     let report = folder.report();
     for (place, what) in [
-        ("job.yaml:3:", "`budget` must be more than nothing"),
+        ("job.yaml:3:", "`budget.cost` and `budget.tokens` must be greater than 0"),
         ("job.yaml:7:", "the environment variable NO_KEY is not set"),
         ("job.yaml:8:", "\"Classified\" is a forbidden word"),
         ("job.yaml:9:", "`target.prompt` uses unknown field `contry`"),
@@ -46,7 +46,7 @@ fn all_that_is_wrong_is_in_one_report_with_its_place() {
         ("job.yaml:15:", "the environment variable NO_TOKEN is not set"),
         ("job.yaml:17:", "`gates[0]`"),
         ("job.yaml:18:", "`gates[1]`"),
-        ("job.yaml:19:", "`concurrency` is 0"),
+        ("job.yaml:19:", "`concurrency` must be a positive integer"),
         ("job.yaml:20:", "`timeout` must not be zero"),
         ("rows.jsonl:2:", "\"CLASSIFIED\" is a forbidden word"),
         ("rows.jsonl:3:", ""),
@@ -64,8 +64,13 @@ fn a_missing_name_or_dataset_hides_nothing_else() {
     let yaml = ALL_WRONG.replace("name: wrong", "labels: {}");
     let folder = Folder::new(&[("job.yaml", &yaml)]);
     let report = folder.report();
-    for what in ["the field `name` is missing", "rows.jsonl does not exist", "`budget` must be", "NO_KEY", "`gates[1]`"]
-    {
+    for what in [
+        "the field `name` is missing",
+        "rows.jsonl does not exist",
+        "`budget.cost` and `budget.tokens` must be",
+        "NO_KEY",
+        "`gates[1]`",
+    ] {
         assert!(report.contains(what), "no {what:?} in:\n{report}");
     }
     folder.write("rows.jsonl", "");

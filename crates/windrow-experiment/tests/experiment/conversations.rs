@@ -100,12 +100,13 @@ async fn what_is_wrong_with_a_conversation_is_said_with_its_place() {
         Folder::new(&[("job.yaml", &yaml), ("capitals.jsonl", TURNS)]).report()
     };
     assert!(
-        wrong("conversation: { forced: { reply: answer } }\n").contains("`conversation.forced.reply` uses `answer`")
+        wrong("conversation: { forced: { reply: answer } }\n")
+            .contains("`conversation.forced.reply` uses unknown field `answer`")
     );
     let simulated =
         "conversation: { simulated: { user: { recorded: { field: x } }, goal: '{{ nothing }}', max_turns: 0 } }\n";
     let report = wrong(simulated);
-    for part in ["cannot be asked with messages", "max_turns` must be 1", "uses `nothing`"] {
+    for part in ["cannot be asked with messages", "max_turns` must be 1", "uses unknown field `nothing`"] {
         assert!(report.contains(part), "{part} in {report}");
     }
     assert!(wrong("conversation: improvised\n").contains("must be one of scripted, forced and simulated"));

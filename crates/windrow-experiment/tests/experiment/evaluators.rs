@@ -50,7 +50,7 @@ fn what_is_wrong_with_labels_calls_and_limits_is_said() {
     assert_refused("label: { labels: [a], aliases: { b: [c] }, expect: a }", &["`b` is none of the labels"]);
     assert_refused("tool_calls: { expect: [{ nam: x }] }", &["tool_calls.expect`: this is no list of calls"]);
     let argument = "tool_calls: { expect: [{ name: x, arguments: { city: '{{ capitol }}' } }] }";
-    assert_refused(argument, &["tool_calls.expect` uses `capitol`", "did you mean `capital`?"]);
+    assert_refused(argument, &["tool_calls.expect` uses unknown field `capitol`", "did you mean `capital`?"]);
     assert_refused("latency: { max: 2 }", &["latency.max`", "a length of time with its unit"]);
     assert_refused("cost: { max: 0 }", &["cost.max`: must be more than 0"]);
 }

@@ -321,5 +321,5 @@ fn a_judge_that_cannot_work_is_refused() {
         "embedding: { model: { anthropic: { model: m, base_url: 'http://127.0.0.1:1' } }, expect: x }",
         "makes no embeddings",
     );
-    refused("judge: { model: { openai: { modl: m } }, rubric: x }", "evaluators[0].judge.model.openai.modl");
+    refused("judge: { model: { openai: { modl: m } }, rubric: x }", "unknown field `modl`");
 }

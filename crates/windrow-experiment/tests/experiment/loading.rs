@@ -143,7 +143,7 @@ fn all_problems_come_in_one_report() {
 fn an_unknown_kind_is_told_which_there_are() {
     assert_says(
         &folder("kind: experimnt\n").report(),
-        &["there is no kind \"experimnt\"", "did you mean `experiment`?", "The kinds are: experiment"],
+        &["unknown kind \"experimnt\"", "did you mean `experiment`?", "The kinds are: experiment"],
     );
     assert_says(&folder("name: x\n").report(), &["job.yaml:1: the field `kind` is missing"]);
     assert_says(&folder("- a\n").report(), &["job.yaml:1: a job file is a map of fields, found a list"]);
@@ -188,7 +188,6 @@ fn a_row_that_is_not_json_is_shown_with_its_line() {
         &report,
         &[
             &format!("{rows}:4: this row is not JSON: "),
-            "{\"country\": \"Peru\",",
             &format!("{rows}:5: this row is JSON, but not an object"),
             "help: write each row as",
         ],
@@ -229,7 +228,7 @@ fn a_variable_that_no_row_has_is_an_error_in_the_job_file() {
     let report = folder(&job(LOCAL, "").replace("{{ country }}", "{{ contry }}")).report();
     assert_says(
         &report,
-        &["job.yaml:6: `target.prompt` uses unknown field `contry`", "did you mean `country`?", "`capital`, `country`"],
+        &["job.yaml:6: `target.prompt` uses unknown field `contry`", "did you mean `country`?", "capital, country"],
     );
 }
 

@@ -34,15 +34,23 @@ impl Excerpt {
         start..end
     }
 
+    /// Where in its line a span begins, from 1, and how many characters it has.
+    pub fn columns_of(&self, span: Range<usize>) -> (usize, usize) {
+        let span = self.clamp(span);
+        let line = self.line_at(span.start);
+        let marked = &self.text[span.start..span.end.min(line.end)];
+        (self.text[line.start..span.start].chars().count() + 1, marked.chars().count())
+    }
+
     /// The place, the line, and carets under the span with `help` after them.
     pub fn render(&self, span: Range<usize>, help: &str) -> String {
         let span = self.clamp(span);
         let line = self.line_at(span.start);
         let no = self.line_of(span.start).to_string();
-        let (before, rest) =
-            self.text[line.clone()].trim_end().split_at_checked(span.start - line.start).unwrap_or_default();
+        let text = self.text[line.clone()].trim_end();
+        let (before, rest) = text.split_at_checked(span.start - line.start).unwrap_or((text, ""));
         let marked = &rest[..rest.len().min(span.len())];
-        let column = before.chars().count() + 1;
+        let (column, _) = self.columns_of(span);
         let indent: String =
             before.chars().map(|c| if c == '\t' { c.into() } else { " ".repeat(c.to_string().width()) }).collect();
         let carets = "^".repeat(marked.trim_end().width().max(1));

@@ -162,8 +162,8 @@ impl Header {
         }
         let unfit = |value: f64| !(value.is_finite() && value > 0.0);
         if self.budget.cost.is_some_and(unfit) || self.budget.tokens.is_some_and(|tokens| tokens <= 0) {
-            let message = "`budget` must be more than nothing";
-            problems.add(own.span_of("budget"), message, "for example: budget: { cost: 5.00, tokens: 1000000 }");
+            let message = "`budget.cost` and `budget.tokens` must be greater than 0";
+            problems.add(own.span_of("budget"), message, "e.g. `budget: { cost: 5.00, tokens: 1000000 }`");
         }
         if let Some(pattern) = &self.schedule
             && let Err(why) = cron::next_after(pattern, Time(0))

@@ -130,7 +130,7 @@ fn read_job(
             Some(meant) => format!("did you mean `{meant}`? The kinds are: {list}"),
             None => format!("the kinds are: {list}"),
         };
-        problems.add(kind.node.span, format!("there is no kind {given}"), help);
+        problems.add(kind.node.span, format!("unknown kind {given}"), help);
         return None;
     };
     (found.load)(base, root, environment, library, problems)

@@ -2,10 +2,7 @@
 
 const EXAMPLES: &[(&str, &[&str])] = &[
     ("init", &["windrow init", "windrow init orders --kind ingest"]),
-    (
-        "completions",
-        &["windrow completions bash > ~/.local/share/bash-completion/completions/windrow", "windrow completions zsh"],
-    ),
+    ("completions", &["windrow completions bash", "windrow completions zsh"]),
     ("check", &["windrow check capitals.yaml", "windrow check capitals.yaml --json"]),
     (
         "run",

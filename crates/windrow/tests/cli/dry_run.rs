@@ -64,7 +64,13 @@ fn a_file_can_be_checked_alone() {
     let job = std::fs::read_to_string(place.path("job.yaml")).unwrap() + "forbidden: [nobody]\nbudget: { tokens: 0 }\n";
     place.write("job.yaml", &job);
     let said = place.windrow(&["check", "job.yaml"]).ended_with(2);
-    for part in ["2 errors", "counted.jsonl:1:", "\"nobody\" is a forbidden word", "job.yaml:11:", "`budget` must be"] {
+    for part in [
+        "2 errors",
+        "counted.jsonl:1:",
+        "\"nobody\" is a forbidden word",
+        "job.yaml:11:",
+        "`budget.cost` and `budget.tokens` must be",
+    ] {
         assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
     }
     assert_eq!(endpoint.calls(), 0);

@@ -150,6 +150,6 @@ fn an_invalid_gate_stops_before_anything_is_stored() {
     let endpoint = Endpoint::open();
     let place = place(&endpoint, 5, 2, "gates:\n  - exakt.mean >= 0.9\n");
     let said = run(&place).ended_with(2);
-    assert!(said.stderr.contains("counted.yaml:11") && said.stderr.contains("did you mean `exact`"), "{}", said.stderr);
+    assert!(said.stderr.contains("\"line\":11") && said.stderr.contains("did you mean `exact`"), "{}", said.stderr);
     assert!(!place.data().exists() && endpoint.calls() == 0);
 }

@@ -1,5 +1,6 @@
 //! A job file as text, for a server that reads it, and what the server says about it put at its place here.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -25,17 +26,17 @@ pub fn placed(error: Error, path: &Path, text: String) -> Error {
     let file = Arc::new(Excerpt::whole(path.display().to_string(), text));
     for problem in &mut report.problems {
         if let Some(place) = problem.location.as_mut().filter(|place| place.excerpt.name == SENT_AS) {
-            let span = span_of_line(&file.text, place.excerpt.first_line);
+            let span = span_in_line(&file.text, place.excerpt.first_line, &place.span);
             *place = Location { excerpt: file.clone(), span };
         }
     }
     Error::File(report)
 }
 
-/// Without its indentation.
-fn span_of_line(text: &str, line: usize) -> std::ops::Range<usize> {
+/// From columns of a line to bytes of the file.
+fn span_in_line(text: &str, line: usize, columns: &Range<usize>) -> Range<usize> {
     let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
     let found = text[start..].lines().next().unwrap_or_default();
-    let indent = found.len() - found.trim_start().len();
-    start + indent..start + found.trim_end().len().max(indent)
+    let offset = |column: usize| found.char_indices().nth(column).map_or(found.len(), |(offset, _)| offset);
+    start + offset(columns.start)..start + offset(columns.end)
 }

@@ -52,6 +52,8 @@ fn found(problem: PlacedProblem) -> Found {
     // Rows that were sent belong to no file.
     let name = problem.file.unwrap_or_else(|| "row".to_owned());
     let text = problem.text.unwrap_or_default();
-    let span = 0..text.len();
-    found.at(&Arc::new(Excerpt { name, text, first_line }), span)
+    // In columns of the line; the text lacks its indentation.
+    let start = problem.column.unwrap_or(1).saturating_sub(1);
+    let length = problem.length.unwrap_or(text.len());
+    found.at(&Arc::new(Excerpt { name, text, first_line }), start..start + length)
 }

@@ -45,6 +45,8 @@ fn items_of(arrivals: &OnlineRows, body: &Body) -> Result<Vec<NewItem>, ApiError
     let mut read = |line: usize, text: &str| match arrivals.items(text) {
         Ok(new) => items.extend(new),
         Err(message) => broken.push(PlacedProblem {
+            column: None,
+            length: None,
             file: None,
             line: Some(line),
             text: Some(text.chars().take(200).collect()),
