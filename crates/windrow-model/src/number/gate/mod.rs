@@ -10,6 +10,8 @@ pub use judge::{Evidence, GateVerdict, Judged, Numbers, overall};
 pub use measure::{Measure, Metric, RunMeasure};
 pub use quantity::{Dimension, Quantity, Unit};
 
+use crate::syntax_error::SyntaxError;
+
 /// What the job file asks of a run. Gates are kept as they were written.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -33,7 +35,7 @@ impl Quality {
     }
 
     /// Whether every gate can be understood; what cannot would be passed over in silence.
-    pub fn check(&self) -> Result<(), GateError> {
+    pub fn check(&self) -> Result<(), SyntaxError> {
         let limit = self.max_errors.iter().map(|limit| format!("errors <= {limit}"));
         self.gates.iter().cloned().chain(limit).try_for_each(|text| Gate::parse(&text).map(|_| ()))
     }
