@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium
+.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -17,6 +17,7 @@ menu:
 	@echo "make ui            build the web UI into ui/dist (committed); needs Node"
 	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
+	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
 	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
@@ -36,6 +37,10 @@ demo-ops:
 demo-ingest:
 	cargo build --locked -p windrow
 	python3 scripts/demo_ingest.py
+
+soak:
+	cargo build --locked --release -p windrow
+	python3 scripts/soak.py
 
 test: nextest python-env promtool chromium
 	@scripts/services run cargo nextest run --workspace --locked
