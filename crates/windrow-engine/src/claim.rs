@@ -67,7 +67,8 @@ pub async fn claim(node: &Arc<Node>, active: &Arc<ActiveRun>, want: Want) -> Res
     let job = Some(active.job.id);
     let (mode, fresh) = (active.run.mode, active.run.fresh);
     for claimed in claimed {
-        let assignment = Assignment { claimed, program: active.program.clone(), mode, fresh, job };
+        let (program, first_calls) = (active.program.clone(), Some(active.first_calls.clone()));
+        let assignment = Assignment { claimed, program, mode, fresh, job, first_calls };
         worker_pool::enqueue(&node.workers, assignment).await;
     }
     Ok(n)

@@ -3,10 +3,11 @@
 
 use std::sync::Arc;
 
-use windrow_model::Json;
+use windrow_model::aggregate::Aggregates;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
+use windrow_model::{ErrorClass, Json};
 
 use crate::node::{Node, OwnedRun};
 use crate::submit::{Request, submission};
@@ -19,7 +20,11 @@ pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Res
     let (summary, recount) = (Json::of(&aggregates), Some(recount));
     let job = node.store.job(run.job).await?;
     let next_at = schedule::next_of(&job, &run, node.now());
-    let then = if run.wants_rollback() { Some(Box::new(rollback(node, &job, &run).await?)) } else { None };
+    let then = if run.wants_rollback() {
+        Some(Box::new(rollback(node, &job, &run).await?))
+    } else {
+        retry_after_end(node, owned_run, &job, &run, &aggregates).await?.map(Box::new)
+    };
     let follows = then.is_some();
     match node.store.close_run(owned_run.ticket, Closing { summary, recount, next_at, then }, node.now()).await {
         Ok(closed) => {
@@ -41,6 +46,25 @@ async fn rollback(node: &Node, job: &Job, run: &Run) -> Result<Submission, Store
     let request = Request::of_run(&*node.store, job, run, Mode::Rollback, "system".to_owned()).await?;
     let chance = (node.workers.chance() * u32::MAX as f64) as u64;
     Ok(submission(request, chance, node.now()))
+}
+
+/// The retry of items that failed for a reason that may pass, where the run's policy asks for one.
+async fn retry_after_end(
+    node: &Node,
+    owned_run: &OwnedRun,
+    job: &Job,
+    run: &Run,
+    aggregates: &Aggregates,
+) -> Result<Option<Submission>, StoreError> {
+    let retried = run.selection.as_ref().and_then(|selection| selection.retry_no).unwrap_or(0);
+    let failed: Vec<ErrorClass> = aggregates.errors.keys().filter_map(|class| class.parse().ok()).collect();
+    let policy = owned_run.active.program.retry_policy();
+    let retries = matches!(run.mode, Mode::Submit | Mode::Append | Mode::FailRetry);
+    let Some(selection) = policy.after_end(retried, &failed, node.now()).filter(|_| retries) else { return Ok(None) };
+    let mut request = Request::of_run(&*node.store, job, run, Mode::FailRetry, "system".to_owned()).await?;
+    request.selection = Some(selection);
+    let chance = (node.workers.chance() * u32::MAX as f64) as u64;
+    Ok(Some(submission(request, chance, node.now())))
 }
 
 /// Releases the run; its state stays as it is.

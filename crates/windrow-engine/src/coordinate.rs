@@ -41,6 +41,7 @@ pub async fn dispatch(node: Arc<Node>) {
             }
             Err(error) => tracing::warn!(%error, "failed to poll for runs, retrying"),
         }
+        // A planner that panicked has said so, and planned again.
         while dispatcher.planners.try_join_next().is_some() {}
         let busy = dispatcher.round().await;
         dispatcher.publish();
@@ -114,10 +115,10 @@ impl Dispatcher {
         }
         match prepare(&self.node, &held).await {
             Ok((job, program)) => {
-                let active = Arc::new(ActiveRun { run: held.run, job, program });
+                let active = ActiveRun::new(&self.node, held.run, job, program);
                 let owned_run = Arc::new(OwnedRun { ticket: held.ticket, active });
                 if !owned_run.active.run.planned && owned_run.active.run.mode != Mode::Online {
-                    self.planners.spawn(plan::plan(self.node.clone(), owned_run.clone()));
+                    self.planners.spawn(plan::plan_shielded(self.node.clone(), owned_run.clone()));
                 }
                 self.owned.insert(run, owned_run);
             }

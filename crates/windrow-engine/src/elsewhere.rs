@@ -59,7 +59,7 @@ impl Elsewhere {
             return Ok(());
         }
         match program_of(node, &run).await {
-            Ok((job, Ok(program))) => drop(self.runs.insert(id, Arc::new(ActiveRun { run, job, program }))),
+            Ok((job, Ok(program))) => drop(self.runs.insert(id, ActiveRun::new(node, run, job, program))),
             Ok((_, Err(failure))) => {
                 tracing::warn!(run = %id, %failure, "failed to prepare another node's run; its items are not executed here");
                 self.unable.insert(id);

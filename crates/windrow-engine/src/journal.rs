@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -65,8 +66,6 @@ pub struct ItemJournal {
     backend: Arc<dyn WorkerBackend>,
     /// A fresh run reuses no results.
     fresh: bool,
-    /// Off where the snapshot must keep its columns until the item is done.
-    shows_partial: bool,
     recalled: HashMap<ContentKey, Recalled>,
     history: Vec<Step>,
     next: AtomicU32,
@@ -103,7 +102,6 @@ impl ItemJournal {
             limiter: context.limiter.clone(),
             backend: context.backend.clone(),
             fresh: assignment.fresh,
-            shows_partial: !assignment.mode.keeps_columns(),
             recalled,
             history,
             next: AtomicU32::new(next),
@@ -206,11 +204,13 @@ impl Journal for ItemJournal {
         self.reporter.flush(&self.control);
     }
 
-    fn whole(&self, intent: StepIntent, result: StepResult) {
+    fn whole(&self, intent: StepIntent, result: StepResult, took_ms: i64) {
         let no = self.next_no();
         self.meters.step(action_of(&intent), label_of(&result));
-        self.span_of(no, &intent).inspect(|span| span.end_at_once(&result));
-        self.control.push(StepWrite::Whole { no, intent, result });
+        let began = self.clock.now() + -took_ms;
+        let span = self.trace.as_ref().map(|trace| trace.begin_step(no, &intent, began));
+        span.inspect(|span| span.end_at_once(&result, Duration::from_millis(took_ms.max(0) as u64)));
+        self.control.push(StepWrite::Whole { no, intent, result, took_ms });
     }
 
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>) {
@@ -224,9 +224,6 @@ impl Journal for ItemJournal {
 
     async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped> {
         self.keep(done.clone());
-        if !self.shows_partial {
-            return Ok(());
-        }
         let Done { scores, usage, latency_ms, .. } = done;
         self.send(Vec::new(), Ending::Partial { scores, usage, latency_ms }).await
     }

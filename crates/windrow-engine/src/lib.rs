@@ -41,6 +41,7 @@ mod clean_up;
 mod clock;
 mod deadline;
 mod engine;
+mod first_calls;
 mod heartbeat;
 mod inflight;
 mod load;

@@ -10,6 +10,7 @@ use windrow_model::store::Queue;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{RunId, SessionId, Ticket, Time};
 
+use crate::first_calls::FirstCalls;
 use crate::settings::Settings;
 use crate::worker_context::WorkerContext;
 
@@ -18,12 +19,20 @@ pub struct ActiveRun {
     pub run: Run,
     pub job: Arc<Job>,
     pub program: Arc<dyn Program>,
+    pub first_calls: Arc<FirstCalls>,
 }
 
 impl ActiveRun {
+    pub fn new(node: &Node, run: Run, job: Arc<Job>, program: Arc<dyn Program>) -> Arc<Self> {
+        let first_calls = Arc::new(FirstCalls::of(&run, node.store.clone()));
+        Arc::new(Self { run, job, program, first_calls })
+    }
+
     /// The same run, with its row as last read.
     pub fn with_run(&self, run: Run) -> Arc<Self> {
-        Arc::new(Self { run, job: self.job.clone(), program: self.program.clone() })
+        let Self { job, program, first_calls, .. } = self;
+        let (job, program, first_calls) = (job.clone(), program.clone(), first_calls.clone());
+        Arc::new(Self { run, job, program, first_calls })
     }
 }
 

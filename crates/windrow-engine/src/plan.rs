@@ -1,19 +1,51 @@
 //! Step 3: the source is read page by page. A page and its cursor are stored together, so a restart plans no page
 //! twice (E8).
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
 use windrow_model::failure::{ErrorClass, Failure};
-use windrow_model::retry::{Decision, Tried};
-use windrow_model::store::{PlanPage, Selection, StoreError};
+use windrow_model::record::LogLevel;
+use windrow_model::retry::{Backoff, Decision, Tried};
+use windrow_model::store::{NewLog, PlanPage, Selection, StoreError};
 use windrow_model::workload::SourcePage;
 
 use crate::node::{Node, OwnedRun};
 use crate::programs::fail_run;
+use crate::run::panic_message;
+
+/// Between attempts to plan a run whose planner panics.
+const BACKOFF: Backoff = Backoff { first_ms: 100, max_ms: 10_000 };
+/// A planner that panics this often in a row will not stop to.
+const MAX_PANICS: u32 = 5;
+
+/// As [`plan`]. A panic is logged with the run, and the run is planned again from its last stored page.
+pub async fn plan_shielded(node: Arc<Node>, owned_run: Arc<OwnedRun>) {
+    for panics in 0.. {
+        let planned = AssertUnwindSafe(plan(node.clone(), owned_run.clone())).catch_unwind().await;
+        let Err(panic) = planned else { return };
+        let message = format!("planning the run panicked: {}", panic_message(&*panic));
+        let run = &owned_run.active.run;
+        tracing::error!(run = %run.id, error = %message, "failed to plan the run, planning it again");
+        let (level, event, actor) = (LogLevel::Error, "planning_failed".to_owned(), "system".to_owned());
+        let entry =
+            NewLog { job: run.job, run: Some(run.id), item: None, level, event, actor, message: message.clone() };
+        let _ = node.store.log(vec![entry], node.now()).await;
+        if panics + 1 == MAX_PANICS {
+            let failure = Failure::new(ErrorClass::Handler, message);
+            if let Err(error) = fail_run(&node, run.id, &failure).await {
+                tracing::warn!(run = %run.id, %error, "failed to mark the run as failed");
+            }
+            return;
+        }
+        tokio::time::sleep(BACKOFF.after(panics)).await;
+    }
+}
 
 /// Plans the run to the end of its source, or until it is paused, stopped or owned by another coordinator.
-pub async fn plan(node: Arc<Node>, owned_run: Arc<OwnedRun>) {
+async fn plan(node: Arc<Node>, owned_run: Arc<OwnedRun>) {
     let run = owned_run.active.run.id;
     while !node.is_draining() {
         match plan_page(&node, &owned_run).await {

@@ -73,12 +73,13 @@ async fn run_item(context: &WorkerContext, task: Task) {
     let Task { assignment, registered } = task;
     let (claimed, program, control) = (&assignment.claimed, &assignment.program, &registered.control);
     let (began, trace) = (Instant::now(), ItemTrace::begin(context, &assignment));
+    let unproven = assignment.first_calls.as_ref().filter(|first_calls| !first_calls.are_proven());
     let execution = if control.is_stopping() {
         Execution::Stopped
     } else {
         match journal(context, &assignment, control, trace.clone()).await {
             Ok(journal) => {
-                let item = work_item(&assignment);
+                let item = work_item(&assignment, unproven.is_none());
                 let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
                 let shielded = AssertUnwindSafe(program.execute(&item, &journal)).catch_unwind();
                 tokio::select! {
@@ -90,7 +91,8 @@ async fn run_item(context: &WorkerContext, task: Task) {
                         Ok(Err(Halt::Stopped(_))) if control.is_lost() => Execution::Lost,
                         Ok(Err(Halt::Stopped(_))) => Execution::Stopped,
                         Err(panic) => {
-                            let failure = Failure::new(ErrorClass::Handler, panic_message(&*panic));
+                            let message = format!("the handler panicked: {}", panic_message(&*panic));
+                            let failure = Failure::new(ErrorClass::Handler, message);
                             Execution::Failed(failure, journal.take_kept())
                         }
                     },
@@ -110,7 +112,17 @@ async fn run_item(context: &WorkerContext, task: Task) {
             return;
         }
         Execution::Stopped => Ending::Release,
-        Execution::Done(done) => hand_in_done(done),
+        Execution::Done(done) => {
+            unproven.inspect(|first_calls| first_calls.succeeded());
+            hand_in_done(done)
+        }
+        // Every other item would fail the same way: this one is not given up for it.
+        Execution::Failed(failure, _) if unproven.is_some() && failure.setting.is_some() => {
+            if let Some(first_calls) = unproven {
+                first_calls.failed(claimed.lease.attempt.item(), &failure, context.now()).await;
+            }
+            Ending::Release
+        }
         Execution::Failed(failure, kept) => match policy.decide(&failure, tried(claimed), context.chance()) {
             Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: context.now() + delay_ms },
             Decision::Fail => hand_in_failed(failure, kept),
@@ -159,7 +171,7 @@ fn tried(claimed: &Claimed) -> Tried {
     Tried { retries: claimed.retries, throttled: claimed.throttled }
 }
 
-fn work_item(assignment: &Assignment) -> WorkItem {
+fn work_item(assignment: &Assignment, proven: bool) -> WorkItem {
     let (claimed, mode) = (&assignment.claimed, assignment.mode);
     WorkItem {
         run: claimed.lease.run,
@@ -172,6 +184,7 @@ fn work_item(assignment: &Assignment) -> WorkItem {
         rescore: mode == Mode::Rescore,
         retry_from: (mode == Mode::FailRetry).then(|| first_try(claimed)),
         fresh: assignment.fresh,
+        proven,
         rollback: mode == Mode::Rollback,
     }
 }
@@ -204,8 +217,8 @@ fn timed_out(timeout: Duration) -> Failure {
     Failure::new(ErrorClass::Timeout, format!("timed out after {:.1} s", timeout.as_secs_f64()))
 }
 
-fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
+pub fn panic_message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-    format!("the handler panicked: {}", text.unwrap_or_else(|| "no message".into()))
+    text.unwrap_or_else(|| "no message".into())
 }

@@ -104,9 +104,9 @@ impl StepSpan {
         self.end_after(result, self.began.elapsed(), true);
     }
 
-    /// A step recorded after it was made; its duration is unknown.
-    pub fn end_at_once(&self, result: &StepResult) {
-        self.end_after(result, Duration::ZERO, false);
+    /// A step recorded after it was made.
+    pub fn end_at_once(&self, result: &StepResult, took: Duration) {
+        self.end_after(result, took, false);
     }
 
     fn end_after(&self, result: &StepResult, took: Duration, is_call: bool) {

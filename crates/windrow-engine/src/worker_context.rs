@@ -11,6 +11,7 @@ use windrow_model::worker_backend::WorkerBackend;
 use windrow_model::workload::Program;
 use windrow_model::{Clock, JobId, Time};
 
+use crate::first_calls::FirstCalls;
 use crate::inflight::{self, Inflight, Registered};
 use crate::limiter::{Limiter, Shared};
 use crate::meters::Meters;
@@ -26,6 +27,8 @@ pub struct Assignment {
     pub fresh: bool,
     /// Unknown to a remote worker.
     pub job: Option<JobId>,
+    /// Known to the node that owns the run or helps with it.
+    pub first_calls: Option<Arc<FirstCalls>>,
 }
 
 /// An assignment in the queue.

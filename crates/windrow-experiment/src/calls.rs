@@ -255,7 +255,7 @@ impl Journal for NoJournal {
         panic!("begins {intent:?}")
     }
     fn finish(&self, _: windrow_model::workload::StepNo, _: windrow_model::step::StepResult) {}
-    fn whole(&self, _: StepIntent, _: windrow_model::step::StepResult) {}
+    fn whole(&self, _: StepIntent, _: windrow_model::step::StepResult, _: i64) {}
     async fn look_up(&self, _: &ContentKey) -> Option<windrow_model::step::Recalled> {
         None
     }

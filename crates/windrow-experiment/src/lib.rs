@@ -36,6 +36,7 @@ pub use definition::placement::CAPABILITY;
 pub use definition::spec::KIND;
 pub use evaluator::page as evaluators_page;
 pub use frozen::{is_trial_run, judges, quality};
+pub use process::broken_code;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
 

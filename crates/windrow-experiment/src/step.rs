@@ -2,6 +2,7 @@
 //! before it is made, and what came of it is recorded. Limits of a provider are waited for here.
 
 use std::future::Future;
+use std::time::Instant;
 
 use windrow_jobfile::http_client;
 use windrow_model::Json;
@@ -12,6 +13,7 @@ use windrow_model::workload::{Halt, Journal, Stopped};
 /// Kinds of the steps of the target itself, and of whoever else is called.
 pub const TARGET: &str = "target";
 pub const CALL: &str = "call";
+pub const EVALUATOR: &str = "evaluator";
 
 /// What a step costs beside time.
 pub enum Price {
@@ -45,9 +47,10 @@ pub async fn perform(
         return Ok((output, usage));
     }
     let Price::Paid(demand) = price else {
+        let began = Instant::now();
         let made = make.await;
         if let Some(result) = result_of(&made) {
-            journal.whole(intent, result);
+            journal.whole(intent, result, http_client::ms_since(began));
         }
         return made;
     };

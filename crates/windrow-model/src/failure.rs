@@ -42,6 +42,9 @@ pub struct Failure {
     /// The raw answer, redacted, for diagnosis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Json>,
+    /// The setting of the job file that is to blame, where every other item would fail the same way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
 }
 
 impl ErrorClass {
@@ -53,11 +56,16 @@ impl ErrorClass {
 
 impl Failure {
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None, detail: None }
+        Self { class, message: message.into(), retry_after_ms: None, detail: None, setting: None }
     }
 
     pub fn with_detail(mut self, detail: Json) -> Self {
         self.detail = Some(detail);
+        self
+    }
+
+    pub fn at_setting(mut self, setting: impl Into<String>) -> Self {
+        self.setting = Some(setting.into());
         self
     }
 

@@ -39,6 +39,6 @@ pub use ids::{
 pub use json::Json;
 pub use number::{aggregate, compare, gate};
 pub use port::{access, alert, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload};
-pub use rule::{cron, health, limit, priority, retry, rollout, selection, why};
+pub use rule::{cron, first_calls, health, limit, priority, retry, rollout, selection, why};
 pub use syntax_error::SyntaxError;
 pub use time::{Clock, Time};

@@ -140,11 +140,20 @@ pub struct RunLimits {
     pub max_cost_nanos: Option<i64>,
     /// The failure cap. Never exceeded, because running items count as failed.
     pub max_failed: Option<i64>,
+    /// Continue even if all of the first calls fail.
+    pub keep_going: bool,
 }
 
 impl Default for RunLimits {
     fn default() -> Self {
-        Self { concurrency: 10, max_losses: 10, max_tokens: None, max_cost_nanos: None, max_failed: None }
+        Self {
+            concurrency: 10,
+            max_losses: 10,
+            max_tokens: None,
+            max_cost_nanos: None,
+            max_failed: None,
+            keep_going: false,
+        }
     }
 }
 
@@ -153,7 +162,8 @@ impl std::fmt::Display for RunLimits {
         write!(f, "{} at the same time", self.concurrency)?;
         self.max_tokens.map_or(Ok(()), |max| write!(f, ", at most {max} tokens"))?;
         self.max_cost_nanos.map_or(Ok(()), |max| write!(f, ", at most {}", dollars(max)))?;
-        self.max_failed.map_or(Ok(()), |max| write!(f, ", at most {max} failed"))
+        self.max_failed.map_or(Ok(()), |max| write!(f, ", at most {max} failed"))?;
+        if self.keep_going { write!(f, ", keep going when the first calls fail") } else { Ok(()) }
     }
 }
 

@@ -135,6 +135,24 @@ impl Score {
     }
 }
 
+/// What a snapshot shows while an item is computed again that has scores of earlier runs: the new ones, and of the
+/// earlier ones those not computed yet. A column computed in another version now is called `name@version`.
+pub fn shown_while_running(earlier: Vec<Score>, new: &[Score]) -> Vec<Score> {
+    let mut shown = new.to_vec();
+    for old in earlier {
+        let same_name = |score: &&Score| score.name == old.name;
+        let replaced = new.iter().filter(same_name).any(|score| score.turn == old.turn && score.version == old.version);
+        let changed = new.iter().filter(same_name).any(|score| score.version != old.version);
+        let name = if changed { format!("{}@{}", old.name, old.version) } else { old.name.clone() };
+        let taken = shown.iter().any(|score| score.turn == old.turn && score.name == name);
+        if !replaced && !taken && !(changed && old.version.is_empty()) {
+            shown.push(Score { name, ..old });
+        }
+    }
+    shown.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
+    shown
+}
+
 pub fn is_own_column(name: &str) -> bool {
     !name.contains('@')
 }
@@ -142,6 +160,24 @@ pub fn is_own_column(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_keeps_the_columns_that_are_not_computed_yet() {
+        let score = |name: &str, version: &str, turn| Score {
+            name: name.into(),
+            version: version.into(),
+            turn,
+            verdict: Verdict::Pass,
+            value: None,
+            reason: String::new(),
+        };
+        let earlier = vec![score("exact", "v1", 0), score("exact", "v1", 1), score("kind", "v1", 0)];
+        let same = shown_while_running(earlier.clone(), &[score("exact", "v1", 0)]);
+        assert_eq!(same, [score("exact", "v1", 0), score("kind", "v1", 0), score("exact", "v1", 1)]);
+        let changed = shown_while_running(earlier, &[score("exact", "v2", 0)]);
+        let names: Vec<(u32, &str)> = changed.iter().map(|score| (score.turn, score.name.as_str())).collect();
+        assert_eq!(names, [(0, "exact"), (0, "exact@v1"), (0, "kind"), (1, "exact@v1")]);
+    }
 
     #[test]
     fn keys_see_the_border_between_parts() {

@@ -324,7 +324,7 @@ fn done(output: &Value) -> StepResult {
 fn note(journal: &dyn Journal, target: &Target, kind: &'static str, input: Value, output: Value) {
     let key = ContentKey::of(&[&target.key().0, kind.as_bytes()]);
     let intent = intent(key, kind, &Call { name: String::new(), input });
-    journal.whole(intent, done(&output));
+    journal.whole(intent, done(&output), 0);
 }
 
 #[async_trait]

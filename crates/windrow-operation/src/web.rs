@@ -64,8 +64,11 @@ impl Web {
         match status {
             200..300 if body.trim().is_empty() => Ok(Value::Null),
             200..300 => Ok(serde_json::from_str(&body).unwrap_or(Value::String(body))),
-            500.. => Err(Miss::Lost(failure::of_status(status, &headers, &body))),
-            _ => Err(Miss::Refused { status, failure: failure::of_status(status, &headers, &body) }),
+            500.. => Err(Miss::Lost(failure::naming(&url, failure::of_status(status, &headers, &body)))),
+            _ => Err(Miss::Refused {
+                status,
+                failure: failure::naming(&url, failure::of_status(status, &headers, &body)),
+            }),
         }
     }
 

@@ -6,6 +6,10 @@ use windrow_model::item_query::FoundItem;
 use windrow_model::record::{Attempt, Item, ItemDetail, Run, Step};
 use windrow_model::state::{AttemptState, ItemState, Outcome, StepState};
 use windrow_model::step::{Score, Usage, Verdict};
+use windrow_model::trace::{SpanId, TraceId};
+use windrow_model::view::ItemView;
+use windrow_model::view::experiment::{ItemStatus, ResultState};
+use windrow_model::view::turn::{self, Turn};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use crate::{Timestamp, flat, status};
@@ -26,6 +30,8 @@ impl From<&(ErrorClass, String)> for ErrorView {
 pub struct ItemRow {
     pub id: String,
     pub run: String,
+    /// Trace of the item in this run (OpenTelemetry, 32 hex digits).
+    pub trace_id: String,
     /// Position in the source, from 0.
     pub ordinal: i64,
     pub key: String,
@@ -47,6 +53,7 @@ impl ItemRow {
         Self {
             id: item.id.to_string(),
             run: item.run.to_string(),
+            trace_id: TraceId::of(item.run, item.id).to_string(),
             ordinal: item.ordinal,
             key: item.key.to_string(),
             group: item.group.map(|group| group.to_string()),
@@ -98,29 +105,41 @@ pub struct AttemptView {
     pub id: String,
     pub run: String,
     pub state: AttemptState,
+    /// `init`, `logged` (handed in, also in part) or `resulted` (archived).
+    pub result_state: ResultState,
     pub outcome: Option<Outcome>,
     pub retries: u32,
     pub losses: u32,
     /// Earlier attempts that ended because the endpoint was rate limited.
     pub throttled: u32,
     pub error: Option<ErrorView>,
+    /// When it starts, if it waits to retry an earlier attempt.
+    pub next_retry_at: Option<Timestamp>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
+    pub trace_id: String,
+    /// The attempt's span in the trace (16 hex digits).
+    pub log_id: String,
 }
 
 impl From<&Attempt> for AttemptView {
     fn from(attempt: &Attempt) -> Self {
+        let waits = matches!(attempt.state, AttemptState::Queued | AttemptState::Blocked);
         Self {
             id: attempt.id.to_string(),
             run: attempt.run.to_string(),
             state: attempt.state,
+            result_state: ResultState::of(attempt.state, attempt.partial),
             outcome: attempt.outcome,
             retries: attempt.retries,
             losses: attempt.losses,
             throttled: attempt.throttled,
             error: attempt.error.as_ref().map(Into::into),
+            next_retry_at: (waits && attempt.retries + attempt.throttled > 0).then(|| attempt.due_at.into()),
             started_at: attempt.started_at.map(Into::into),
             ended_at: attempt.ended_at.map(Into::into),
+            trace_id: TraceId::of(attempt.run, attempt.id.item()).to_string(),
+            log_id: SpanId::of_attempt(attempt.id, attempt.fence).to_string(),
         }
     }
 }
@@ -140,6 +159,10 @@ pub struct StepView {
     pub reused_from: Option<String>,
     pub started_at: Timestamp,
     pub ended_at: Option<Timestamp>,
+    /// Null for a reused or unfinished step.
+    pub duration_ms: Option<i64>,
+    /// The step's span in the trace (16 hex digits).
+    pub log_id: String,
 }
 
 impl From<&Step> for StepView {
@@ -157,7 +180,34 @@ impl From<&Step> for StepView {
             reused_from: step.reused_from.map(|step| step.to_string()),
             started_at: step.started_at.into(),
             ended_at: step.ended_at.map(Into::into),
+            duration_ms: step.ended_at.filter(|_| step.state != StepState::Reused).map(|ended| ended - step.started_at),
+            log_id: SpanId::of_step(step.id).to_string(),
         }
+    }
+}
+
+/// A turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TurnView {
+    /// From 0.
+    pub turn: u32,
+    pub status: ItemStatus,
+    pub trace_id: String,
+    /// Span of the newest call of the target in this turn; null before the first call.
+    pub log_id: Option<String>,
+}
+
+impl TurnView {
+    fn of(run: &Run, detail: &ItemDetail) -> Vec<Self> {
+        let status = ItemStatus::of(&ItemView::of(&detail.item, run));
+        let trace_id = TraceId::of(detail.item.run, detail.item.id).to_string();
+        let view = |Turn { turn, status, call }| Self {
+            turn,
+            status,
+            trace_id: trace_id.clone(),
+            log_id: call.map(|step| SpanId::of_step(step).to_string()),
+        };
+        turn::turns(detail, status).into_iter().map(view).collect()
     }
 }
 
@@ -165,6 +215,16 @@ impl From<&Step> for StepView {
 pub struct ItemDetailView {
     #[serde(flatten)]
     pub item: ItemRow,
+    /// Of the current attempt. `logged` while the item is `processing`: a part of its result is handed in.
+    pub result_state: ResultState,
+    /// When the item is retried, if it waits for that.
+    pub next_retry_at: Option<Timestamp>,
+    /// The current attempt's span in the trace (16 hex digits).
+    pub log_id: Option<String>,
+    /// Opens the trace, if the server has a trace URL.
+    pub trace_url: Option<String>,
+    /// Status of each turn; empty for other kinds than experiments.
+    pub turns: Vec<TurnView>,
     pub input: Json,
     pub scores: Vec<Score>,
     pub attempts: Vec<AttemptView>,
@@ -173,13 +233,34 @@ pub struct ItemDetailView {
 
 impl ItemDetailView {
     pub fn of(kind: &str, run: &Run, detail: &ItemDetail) -> Self {
+        let attempts: Vec<AttemptView> = detail.attempts.iter().map(Into::into).collect();
+        let current = attempts.last();
         Self {
             item: ItemRow::of(kind, run, &detail.item),
+            result_state: current.map_or(ResultState::Init, |attempt| attempt.result_state),
+            next_retry_at: current.and_then(|attempt| attempt.next_retry_at).or_else(|| retried_at(run, detail)),
+            log_id: current.map(|attempt| attempt.log_id.clone()),
+            trace_url: None,
+            turns: if kind == "experiment" { TurnView::of(run, detail) } else { Vec::new() },
             input: detail.input.clone(),
             scores: detail.scores.clone(),
-            attempts: detail.attempts.iter().map(Into::into).collect(),
+            attempts,
             steps: detail.steps.iter().map(Into::into).collect(),
         }
+    }
+}
+
+/// When the system retries the item after the end of its last run.
+fn retried_at(run: &Run, detail: &ItemDetail) -> Option<Timestamp> {
+    let current = detail.attempts.last().filter(|attempt| attempt.state == AttemptState::Queued)?;
+    run.selection.as_ref()?.retry_no.map(|_| current.due_at.into())
+}
+
+impl ItemDetailView {
+    /// `template` is a URL with `{trace_id}` in it.
+    pub fn with_trace_url(mut self, template: Option<&str>) -> Self {
+        self.trace_url = template.map(|template| template.replace("{trace_id}", &self.item.trace_id));
+        self
     }
 }
 
@@ -187,12 +268,18 @@ impl<'de> Deserialize<'de> for ItemDetailView {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         struct Rest {
+            result_state: ResultState,
+            next_retry_at: Option<Timestamp>,
+            log_id: Option<String>,
+            trace_url: Option<String>,
+            turns: Vec<TurnView>,
             input: Json,
             scores: Vec<Score>,
             attempts: Vec<AttemptView>,
             steps: Vec<StepView>,
         }
-        let (item, Rest { input, scores, attempts, steps }) = flat::read(d)?;
-        Ok(Self { item, input, scores, attempts, steps })
+        let (item, rest) = flat::read(d)?;
+        let Rest { result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps } = rest;
+        Ok(Self { item, result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps })
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::record::{LogEntry, LogLevel};
+use windrow_model::trace::TraceId;
 
 use crate::Timestamp;
 
@@ -16,6 +17,9 @@ pub struct LogLine {
     pub message: String,
     pub run: Option<String>,
     pub item: Option<i64>,
+    /// Trace of the item in this run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
 }
 
 impl From<&LogEntry> for LogLine {
@@ -29,6 +33,7 @@ impl From<&LogEntry> for LogLine {
             message: entry.message.clone(),
             run: entry.run.map(|run| run.to_string()),
             item: entry.item.map(|item| item.0),
+            trace_id: entry.run.zip(entry.item).map(|(run, item)| TraceId::of(run, item).to_string()),
         }
     }
 }

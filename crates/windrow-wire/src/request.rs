@@ -38,13 +38,16 @@ pub struct Submit {
     /// `fresh`, that run is cancelled first.
     #[serde(default)]
     pub resume: bool,
+    /// Continue even if all of the first calls fail. Otherwise the run pauses, and no item is marked as failed.
+    #[serde(default)]
+    pub keep_going: bool,
 }
 
 impl Submit {
     /// A request with only a job file.
     pub fn of(file: String) -> Self {
         let budget = BudgetRequest::default();
-        Self { file, mode: None, fresh: false, budget, first: None, dataset: None, resume: false }
+        Self { file, mode: None, fresh: false, budget, first: None, dataset: None, resume: false, keep_going: false }
     }
 }
 
@@ -96,6 +99,8 @@ pub struct Resume {
     /// A higher failure cap, required if the run has reached its cap.
     #[schema(minimum = 1)]
     pub max_failed: Option<i64>,
+    /// Continue even if all of the first calls fail.
+    pub keep_going: bool,
 }
 
 /// Selects the items to retry. Filters combine with AND. Default: failed and cancelled items.

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use windrow_model::Time;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
@@ -10,6 +9,7 @@ use windrow_model::rollout::{Holdup, Position};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::Selection;
+use windrow_model::{Time, first_calls};
 
 use crate::{RolloutDetail, Timestamp, status};
 
@@ -89,10 +89,14 @@ pub struct RunDetail {
     pub budget: Budget,
     /// Failure cap; null for unlimited.
     pub max_failed: Option<i64>,
+    /// The run continues even if all of its first calls fail.
+    pub keep_going: bool,
     /// Rollout and its progress; null if all items start at once.
     pub rollout: Option<RolloutDetail>,
     /// Usage of the calls that this run made, without reused results.
     pub spent: Usage,
+    /// When the items start, if the run retries after the end of an earlier one and has not begun.
+    pub next_retry_at: Option<Timestamp>,
     /// The items that the run was restricted to, if any.
     pub selection: Option<Selection>,
     pub priority: i64,
@@ -122,8 +126,10 @@ impl RunDetail {
             concurrency: run.limits.concurrency,
             budget: Budget { tokens: run.limits.max_tokens, cost_nanos: run.limits.max_cost_nanos },
             max_failed: run.limits.max_failed,
+            keep_going: run.limits.keep_going,
             rollout: run.rollout.as_ref().map(|rollout| RolloutDetail::of(rollout, run)),
             spent: run.spent,
+            next_retry_at: next_retry_at(run).map(Into::into),
             selection: run.selection.clone(),
             priority: run.priority.get(),
             planned: run.planned,
@@ -149,7 +155,13 @@ impl RunDetail {
 
     /// Paused because the failure cap was reached or a health check failed.
     pub fn is_halted(&self) -> bool {
-        self.state == RunState::Paused && self.rollout.as_ref().is_some_and(|rollout| rollout.halted)
+        self.state == RunState::Paused
+            && (self.rollout.as_ref().is_some_and(|rollout| rollout.halted) || self.first_calls_failed())
+    }
+
+    /// It paused because all of its first calls failed.
+    pub fn first_calls_failed(&self) -> bool {
+        self.reason.as_deref().is_some_and(first_calls::is_reason)
     }
 
     /// What the rollout or the failure cap waits for, if anything.
@@ -158,6 +170,13 @@ impl RunDetail {
         let (stage, counters) = (stage.unwrap_or_default(), self.items.into());
         Position { rollout, stage, counters, max_failed: self.max_failed }.holdup(now)
     }
+}
+
+/// When a run that retries by itself starts its items; `None` once it has.
+fn next_retry_at(run: &Run) -> Option<Time> {
+    let counters = &run.counters;
+    let waits = !run.state.is_final() && counters.running + counters.settled() == 0;
+    run.selection.as_ref().filter(|_| waits)?.not_before
 }
 
 /// From the first item to the end of the run; `None` for an unfinished run.

@@ -12,6 +12,8 @@ const BACKOFF: Backoff = Backoff { first_ms: 1_000, max_ms: 60_000 };
 pub struct Breaker {
     /// Since the last success.
     failures: i64,
+    /// The last one, for whoever waits.
+    error: String,
     /// How often it has opened since the last success.
     opened: u32,
     circuit: Circuit,
@@ -29,10 +31,10 @@ enum Circuit {
 
 impl Breaker {
     pub fn hold(&self, now: i64) -> Option<(Hold, Option<i64>)> {
-        let failures = self.failures;
+        let (failures, error) = (self.failures, self.error.clone());
         match self.circuit {
-            Circuit::Open { until } if now < until => Some((Hold::CircuitOpen { failures }, Some(until))),
-            Circuit::Probing => Some((Hold::Probing { failures }, None)),
+            Circuit::Open { until } if now < until => Some((Hold::CircuitOpen { failures, error }, Some(until))),
+            Circuit::Probing => Some((Hold::Probing { failures, error }, None)),
             Circuit::Closed | Circuit::Open { .. } => None,
         }
     }
@@ -56,8 +58,9 @@ impl Breaker {
     }
 
     /// `chance` is uniform in 0..1.
-    pub fn failed(&mut self, is_probe: bool, now: i64, chance: f64) {
+    pub fn failed(&mut self, is_probe: bool, error: String, now: i64, chance: f64) {
         self.failures += 1;
+        self.error = error;
         // A call made before the circuit opened says nothing new.
         let opens = is_probe || (self.circuit == Circuit::Closed && self.failures >= TRIPS_AT);
         if opens {
@@ -83,7 +86,7 @@ mod tests {
 
     fn tripped(now: i64) -> Breaker {
         let mut breaker = Breaker::default();
-        (0..TRIPS_AT).for_each(|_| breaker.failed(false, now, 0.0));
+        (0..TRIPS_AT).for_each(|_| breaker.failed(false, "down".into(), now, 0.0));
         breaker
     }
 
@@ -91,12 +94,15 @@ mod tests {
     fn it_opens_after_failures_in_a_row_only() {
         let mut breaker = Breaker::default();
         for _ in 0..50 {
-            (1..TRIPS_AT).for_each(|_| breaker.failed(false, 0, 0.0));
+            (1..TRIPS_AT).for_each(|_| breaker.failed(false, "down".into(), 0, 0.0));
             assert_eq!(breaker.hold(0), None);
             breaker.succeeded();
         }
         let breaker = tripped(0);
-        assert_eq!(breaker.hold(0), Some((Hold::CircuitOpen { failures: TRIPS_AT }, Some(FIRST_MS))));
+        assert_eq!(
+            breaker.hold(0),
+            Some((Hold::CircuitOpen { failures: TRIPS_AT, error: "down".into() }, Some(FIRST_MS)))
+        );
         assert_eq!(breaker.hold(FIRST_MS), None);
     }
 
@@ -104,7 +110,7 @@ mod tests {
     fn one_probe_goes_out_and_its_success_closes_the_circuit() {
         let mut breaker = tripped(0);
         assert!(breaker.pass());
-        assert_eq!(breaker.hold(FIRST_MS), Some((Hold::Probing { failures: TRIPS_AT }, None)));
+        assert_eq!(breaker.hold(FIRST_MS), Some((Hold::Probing { failures: TRIPS_AT, error: "down".into() }, None)));
         breaker.succeeded();
         assert_eq!(breaker.hold(FIRST_MS), None);
         assert!(!breaker.pass());
@@ -118,7 +124,7 @@ mod tests {
             waits.push(until - now);
             now = until;
             assert!(breaker.pass());
-            breaker.failed(true, now, 0.0);
+            breaker.failed(true, "down".into(), now, 0.0);
         }
         assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000]);
     }
@@ -126,10 +132,13 @@ mod tests {
     #[test]
     fn late_failures_of_other_calls_neither_end_the_probe_nor_make_it_longer() {
         let mut breaker = tripped(0);
-        breaker.failed(false, 500, 0.9);
-        assert_eq!(breaker.hold(500), Some((Hold::CircuitOpen { failures: TRIPS_AT + 1 }, Some(FIRST_MS))));
+        breaker.failed(false, "gone".into(), 500, 0.9);
+        assert_eq!(
+            breaker.hold(500),
+            Some((Hold::CircuitOpen { failures: TRIPS_AT + 1, error: "gone".into() }, Some(FIRST_MS)))
+        );
         assert!(breaker.pass());
-        breaker.failed(false, 1_500, 0.9);
+        breaker.failed(false, "gone".into(), 1_500, 0.9);
         assert!(matches!(breaker.hold(1_500), Some((Hold::Probing { .. }, None))));
     }
 

@@ -115,7 +115,8 @@ impl Limiter {
                 let items = waiters.filter(|waiter| now - waiter.since >= NOTABLE_MS).count() as i64;
                 if items > 0 {
                     let until = until.map(|until| wall + (until - now));
-                    waits.push(Wait { run, resource: name.clone(), items, hold, until });
+                    let (resource, hold) = (name.clone(), hold.clone());
+                    waits.push(Wait { run, resource, items, hold, until });
                 }
             }
         }

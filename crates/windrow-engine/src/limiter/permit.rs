@@ -68,6 +68,6 @@ impl Settle for Grant {
 
 impl Drop for Grant {
     fn drop(&mut self) {
-        self.limiter.settle(&self.resource, self.pass, self.response);
+        self.limiter.settle(&self.resource, self.pass, self.response.take());
     }
 }

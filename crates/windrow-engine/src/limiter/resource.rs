@@ -217,8 +217,8 @@ impl<G> Resource<G> {
                 self.brake.apply(retry_after_ms, pass.made_at, under_way, now, chance);
                 self.correct(pass, 0, pass.tokens);
             }
-            Response::Troubled { retry_after_ms } => {
-                self.breaker.failed(pass.is_probe, now, chance);
+            Response::Troubled { retry_after_ms, error } => {
+                self.breaker.failed(pass.is_probe, error, now, chance);
                 if let Some(ms) = retry_after_ms.filter(|ms| *ms > 0) {
                     self.brake.pause_until(now + ms);
                 }

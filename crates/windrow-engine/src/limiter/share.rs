@@ -93,7 +93,7 @@ impl Limiter {
         let mut until = None;
         for (ask, answer) in asks.iter().zip(answers) {
             let Some(resource) = state.resources.get_mut(&ask.resource) else { continue };
-            resource.answered(ask, *answer, now);
+            resource.answered(ask, answer.clone(), now);
             until = until.into_iter().chain(serve(resource, now)).min();
             if let Some(sharing) = &mut resource.sharing {
                 sharing.return_leave();

@@ -67,7 +67,7 @@ impl Sharing {
     }
 
     pub fn held(&self, now: i64) -> Option<(Hold, Option<i64>)> {
-        self.held.filter(|(_, until)| until.is_none_or(|until| now < until))
+        self.held.clone().filter(|(_, until)| until.is_none_or(|until| now < until))
     }
 
     /// Nothing is known of what became of the last question. What it gave back may have arrived: it is not given
@@ -118,7 +118,7 @@ impl Sharing {
         let tokens = ask.calls.iter().take(answer.passes).sum();
         self.leave = Leave { passes: answer.passes as i64, tokens };
         let wait = |wait_ms: Option<i64>| wait_ms.unwrap_or(LOOK_AGAIN_MS);
-        self.again_at = answer.held.map_or(now, |(_, wait_ms)| now + wait(wait_ms));
+        self.again_at = answer.held.as_ref().map_or(now, |(_, wait_ms)| now + wait(*wait_ms));
         self.held = answer.held.map(|(hold, wait_ms)| (hold, wait_ms.map(|ms| now + ms)));
         let is_late = now - self.asked_at > FRESH_MS;
         if let Some(told) = self.told.as_mut().filter(|_| answer.passes > 0) {

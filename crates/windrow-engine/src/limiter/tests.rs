@@ -96,7 +96,7 @@ async fn limits_hold_and_nobody_waits_for_ever() {
                 endpoint.call(started.elapsed(), run, tokens, chance.u64(0..3_000)).await;
                 match chance.u8(0..12) {
                     0 => permit.settle(Response::RateLimited { retry_after_ms: Some(chance.i64(0..8_000)) }),
-                    1..4 => permit.settle(Response::Troubled { retry_after_ms: None }),
+                    1..4 => permit.settle(Response::Troubled { retry_after_ms: None, error: "down".into() }),
                     4 => drop(permit),
                     _ => permit.settle(Response::Ok { tokens: Some(tokens) }),
                 }
@@ -190,7 +190,7 @@ async fn a_broken_endpoint_gets_one_probe_at_a_time() {
                 if started.elapsed() >= well_again {
                     return permit.settle(ok());
                 }
-                permit.settle(Response::Troubled { retry_after_ms: None });
+                permit.settle(Response::Troubled { retry_after_ms: None, error: "down".into() });
             }
         });
     }

@@ -11,7 +11,7 @@ use windrow_model::store::{Ending, Receipt, Report, StepWrite, StoreError};
 use windrow_model::workload::{Done, Program};
 use windrow_model::{Lease, RunId};
 
-use super::begin::{attempt, run_facts};
+use super::begin::attempt;
 use crate::engine::Engine;
 use crate::meters::Tally;
 use crate::node::Node;
@@ -100,10 +100,9 @@ async fn stop(node: &Node, run: RunId, reason: &str) -> Result<(), StoreError> {
     stopped.map(|_| ())
 }
 
-/// Adds the versions of their columns to scores; drops partial scores where the snapshot must keep its columns.
+/// Adds the versions of their columns to scores.
 async fn complete(node: &Node, run: RunId, ending: Ending) -> Result<Ending, ReportError> {
     Ok(match ending {
-        Ending::Partial { .. } if run_facts(node, run).await?.0.keeps_columns() => Ending::None,
         Ending::Partial { scores, usage, latency_ms } => {
             Ending::Partial { scores: versioned(node, run, scores).await?, usage, latency_ms }
         }

@@ -2,6 +2,7 @@
 //! rehearsal, which answers in place of whatever would be called.
 
 mod experience;
+mod place;
 mod rehearsal;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
 
 pub use experience::{BYTES_PER_TOKEN, Experience, FIRST_GUESS, FIRST_TOKEN_MS, TOKEN_MS};
+pub use place::Place;
 pub use rehearsal::Rehearsal;
 
 /// What a target is given beside its own configuration.
@@ -22,13 +24,20 @@ pub struct ComponentContext {
     pub prices: Arc<Prices>,
     /// Given where nothing may really be called.
     pub rehearsal: Option<Rehearsal>,
+    /// Who it belongs to: empty for the target, the name of an evaluator, the simulated user.
+    pub caller: String,
 }
 
 impl ComponentContext {
     /// For what this one calls: an evaluator by its name, the simulated user.
     pub fn of_caller(&self, caller: &str) -> Self {
         let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.of_caller(caller));
-        Self { rehearsal, ..self.clone() }
+        Self { rehearsal, caller: caller.to_owned(), ..self.clone() }
+    }
+
+    /// Where a component of this kind is in the job file.
+    pub fn place(&self, kind: &str) -> Place {
+        Place { caller: self.caller.clone(), kind: kind.to_owned() }
     }
 
     /// For a model whose answer is read, so that in a rehearsal it can be.
@@ -47,6 +56,7 @@ impl ComponentContext {
             timeout: Duration::from_secs(5),
             prices: Arc::default(),
             rehearsal: None,
+            caller: String::new(),
         }
     }
 }

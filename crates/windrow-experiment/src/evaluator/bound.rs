@@ -13,12 +13,10 @@ use crate::calls::Calls;
 use crate::context::ComponentContext;
 use crate::definition::component::{Component, condition_template};
 use crate::definition::spec::{NamedComponent, Over};
-use crate::step::{Price, perform};
+use crate::step::{EVALUATOR, Price, perform};
 
 /// What is expected, and what else is looked at.
 type Looked = (Option<String>, Option<Value>);
-
-const EVALUATOR: &str = "evaluator";
 
 pub struct Bound {
     pub name: String,
@@ -105,7 +103,8 @@ impl Bound {
             finding.usage = calls.used();
             Ok((Json::of(&finding), Usage::default()))
         };
-        let (output, _) = perform(calls.journal, intent, Price::Free, judging).await?;
+        let price = if self.evaluator.runs_code() { Price::Paid(None) } else { Price::Free };
+        let (output, _) = perform(calls.journal, intent, price, judging).await?;
         Ok(output.parse().unwrap_or_else(|error| Evaluation::error(format!("the recorded finding is bad: {error}"))))
     }
 

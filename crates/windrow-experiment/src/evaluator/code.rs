@@ -34,7 +34,8 @@ output. `workers` (default: one per core) is the number of processes. `expect` (
 
 If a process exits, takes longer than `timeout` (default: the item's timeout) or writes more than `max_output` (default
 1MB), Windrow kills it and starts a new one for the next item. The verdict of the current item is `error`, and the end of
-standard error is kept. `memory` limits the address space (`ulimit -v`).
+standard error is kept. `memory` limits the address space (`ulimit -v`). If a process ends before it ever replied, the
+run [pauses](runs.md#stop-early-when-the-first-calls-fail) with the end of standard error.
 
 The process runs in the directory of the job file, in its own process group. Its environment contains only PATH, HOME, LANG
 and the variables in `env`. Values of `${env:NAME}` and `${secret:NAME}` are redacted from everything that is recorded.
@@ -53,7 +54,7 @@ pub const PYTHON: Doc = Doc {
     value: "set by the function, threshold 0.5",
     text: r##"Calls `function` (default `evaluate`) of `file` with the parameters that it declares: `output`, `expected`, `row`, `history`,
 `answer`. The function returns what a [`command`](#command) writes: a bool, a number from 0 to 1, or a dict. It may be
-`async`. An exception is an `error` with its line. Printed text goes to standard error. Each process imports the file once;
+`async`. An exception is an `error` with its line. `windrow check` imports the file. Printed text goes to standard error. Each process imports the file once;
 imports from the file's own directory work. `interpreter` (default `python3`) may be the Python of a virtual environment.
 All other fields are those of `command`.
 
@@ -155,6 +156,10 @@ impl Code {
 impl Evaluator for Code {
     fn identity(&self) -> Option<Value> {
         Some(self.identity.clone())
+    }
+
+    fn runs_code(&self) -> bool {
+        true
     }
 
     fn expected(&self, variables: &minijinja::Value) -> Result<Option<String>, String> {

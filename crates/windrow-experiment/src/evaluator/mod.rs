@@ -199,6 +199,11 @@ pub trait Evaluator: Send + Sync {
         &[]
     }
 
+    /// Whether it runs code of the user, which may take long and change something: its intent is recorded first.
+    fn runs_code(&self) -> bool {
+        self.parts().iter().any(|part| part.evaluator.runs_code())
+    }
+
     /// Whatever costs goes through `calls`. A failure is tried again as the job's retry policy says,
     /// and then becomes the verdict `error`.
     async fn judge(&self, subject: Subject<'_>, calls: &Calls<'_>) -> Result<Evaluation, Halt>;

@@ -92,7 +92,8 @@ impl Experiment {
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid_request)?;
-        let context = ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal };
+        let context =
+            ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal, caller: String::new() };
         let bind = |component: NamedComponent| {
             let context = context.of_caller(&component.name);
             Bound::new(component, &context)
@@ -179,6 +180,10 @@ impl Experiment {
                 Ok((score, used)) => {
                     execution.done.usage += used;
                     execution.done.scores.push(score);
+                }
+                // An evaluator that cannot work at all stops the run before all items have been paid for.
+                Err(Halt::Failed(failure)) if failure.setting.is_some() && !execution.item.proven => {
+                    trouble = trouble.or(Some(failure));
                 }
                 Err(Halt::Failed(failure)) => match self.retry.decide(&failure, execution.item.tried, 0.0) {
                     Decision::Fail => {

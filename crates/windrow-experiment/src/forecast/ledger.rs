@@ -8,6 +8,8 @@ use windrow_model::step::{ContentKey, Recalled, StepIntent, StepResult, Usage};
 use windrow_model::workload::{Done, Journal, StepNo, Stopped};
 use windrow_model::{Json, StepId};
 
+use crate::step::EVALUATOR;
+
 /// One call of one item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Noted {
@@ -57,6 +59,10 @@ impl Journal for Ledger {
     }
 
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
+        // Code of the user is run here and paid to nobody.
+        if intent.kind == EVALUATOR {
+            return Ok(StepNo { no: u32::MAX, shared: false });
+        }
         let mut book = self.book();
         let demand = book.demand.take();
         let model = model_in(&intent.input);
@@ -75,7 +81,7 @@ impl Journal for Ledger {
         }
     }
 
-    fn whole(&self, _: StepIntent, _: StepResult) {}
+    fn whole(&self, _: StepIntent, _: StepResult, _: i64) {}
 
     fn reuse(&self, _: StepIntent, _: StepId, _: Option<(Json, Usage)>) {}
 

@@ -146,6 +146,7 @@ fn work(no: usize, item: NewItem) -> WorkItem {
         rescore: false,
         retry_from: None,
         fresh: false,
+        proven: true,
         rollback: false,
     }
 }

@@ -1,4 +1,5 @@
-"""Calls one function of a file, once per line of JSON. Run by windrow as: python3 -c <this> FILE FUNCTION"""
+"""Calls one function of a file, once per line of JSON. Run by windrow as: python3 -c <this> FILE FUNCTION,
+and with a third argument only to import the file"""
 
 import asyncio
 import importlib.util
@@ -60,4 +61,7 @@ def main(path, name):
         replies.flush()
 
 
-main(sys.argv[1], sys.argv[2])
+if len(sys.argv) > 3:
+    load(sys.argv[1], sys.argv[2])
+else:
+    main(sys.argv[1], sys.argv[2])

@@ -29,7 +29,8 @@ pub struct Running {
 
 impl Running {
     pub fn start(start: &Start) -> Result<Self, Failure> {
-        let (mut child, group) = start.start().map_err(|message| Failure::new(ErrorClass::Handler, message))?;
+        let start = start.start().map_err(|message| Failure::new(ErrorClass::Handler, message).at_setting(""));
+        let (mut child, group) = start?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdout), Some(stderr)) = (stdout, stderr) else {
             return Err(Failure::new(ErrorClass::Handler, "the process has no output"));
@@ -104,7 +105,8 @@ impl Running {
         };
         let said = String::from_utf8_lossy(&self.said.lock().unwrap_or_else(PoisonError::into_inner)).into_owned();
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").trim();
-        self.failed(format!("the process {how}{status}: {last}"))
+        // Whether the setup is to blame is known to whoever knows if it ever answered.
+        self.failed(format!("the process {how}{status}: {last}")).at_setting("")
     }
 }
 

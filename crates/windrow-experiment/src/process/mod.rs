@@ -6,7 +6,9 @@ mod config;
 mod exchange;
 mod reply;
 mod start;
+mod trial;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -23,6 +25,7 @@ use start::Start;
 
 pub use config::{CommandConfig, Frozen, Kind, Own, PythonConfig, read};
 pub use reply::opened;
+pub use trial::broken_code;
 
 pub struct Process {
     start: Start,
@@ -34,6 +37,10 @@ pub struct Process {
     secret: Secret,
     /// Nothing is started, and what is asked has a reply at once.
     rehearsed: bool,
+    /// It has answered once, so that it can be started.
+    proven: AtomicBool,
+    /// What is to be checked if it cannot.
+    setting: String,
 }
 
 impl Process {
@@ -61,6 +68,11 @@ impl Process {
             idle: Mutex::default(),
             secret: Secret::new(secrets.into_iter().flat_map(Resolved::into_parts)),
             rehearsed: context.rehearsal.is_some(),
+            proven: AtomicBool::new(false),
+            setting: match frozen.launch {
+                Launch::Command(_) => context.place("command").setting("run"),
+                Launch::Python(_) => context.place("python").setting("file"),
+            },
         })
     }
 
@@ -76,7 +88,14 @@ impl Process {
             Mode::Once => self.once(request).await,
             Mode::Persistent => self.of_a_worker(request).await,
         };
-        asked.map(|reply| self.secret.redact(reply)).map_err(|failure| self.secret.redact_failure(failure))
+        self.proven.fetch_or(asked.is_ok(), Ordering::Relaxed);
+        asked.map(|reply| self.secret.redact(reply)).map_err(|failure| self.blamed(self.secret.redact_failure(failure)))
+    }
+
+    /// A process that ends before it ever gave a reply cannot be started, misses an import, or has a syntax error.
+    fn blamed(&self, failure: Failure) -> Failure {
+        let setting = failure.setting.as_ref().filter(|_| !self.proven.load(Ordering::Relaxed));
+        Failure { setting: setting.map(|_| self.setting.clone()), ..failure }
     }
 
     async fn once(&self, request: &str) -> Result<String, Failure> {

@@ -45,6 +45,12 @@ impl Start {
         Ok(Self { program, arguments: words, env, folder: frozen.folder.clone() })
     }
 
+    /// Python only: the file is imported, and the process ends.
+    pub fn only_to_import(mut self) -> Self {
+        self.arguments.push("import".to_owned());
+        self
+    }
+
     pub fn start(&self) -> Result<(Child, Group), String> {
         let child = Command::new(&self.program)
             .args(&self.arguments)

@@ -184,12 +184,12 @@ async fn a_changed_script_is_computed_anew_and_nothing_else() {
         journal.story()
     };
     let first = MemoryJournal::default();
-    assert_eq!(run(&one, &first).await, ["whole target", "whole evaluator python"]);
+    assert_eq!(run(&one, &first).await, ["whole target", "begin evaluator python", "done"]);
     let elsewhere = evaluator.replace(" }", ", timeout: 9s, workers: 3 }");
     let same = folder(&elsewhere, &[], &[("check.py", &text("1")), ("helper.py", "help = 1")]);
     assert_eq!(run(&same, &first.next_attempt()).await, ["reuse target", "reuse evaluator python"]);
     one.write("helper.py", "help = 2");
-    assert_eq!(run(&one, &first.next_attempt()).await, ["reuse target", "whole evaluator python"]);
+    assert_eq!(run(&one, &first.next_attempt()).await, ["reuse target", "begin evaluator python", "done"]);
     let loaded = one.load().unwrap();
     one.write("check.py", &text("0"));
     let Err(failure) = try_prepare(&loaded, environment()).await else { panic!("the frozen script is gone") };
@@ -260,4 +260,38 @@ async fn a_failure_that_the_code_reports_keeps_its_class() {
     assert_eq!((failure.class, failure.retry_after_ms), (ErrorClass::RateLimited, Some(3000)));
     let absent = fail(&target("command: { run: [./no-such-program] }", "")).await;
     assert!(absent.message.contains("`./no-such-program` cannot be started"), "{absent}");
+}
+
+/// Before an item has been executed, an evaluator that cannot be started stops the run instead of giving each row the
+/// verdict `error`.
+#[tokio::test]
+async fn an_evaluator_that_cannot_be_imported_fails_the_first_items_with_its_traceback() {
+    let folder = folder("python: { file: check.py }", &[], &[("check.py", "import no_such_module\n")]);
+    let program = program(&folder).await;
+    let mut item = items(&*program).await.remove(0);
+    item.proven = false;
+    let Err(Halt::Failed(failure)) = program.execute(&item, &MemoryJournal::default()).await else {
+        panic!("it cannot be imported")
+    };
+    assert_eq!(failure.setting.as_deref(), Some("`python.file` of evaluator `python`"));
+    assert!(failure.message.contains("No module named 'no_such_module'"), "{failure}");
+    assert!(failure.detail.unwrap().as_str().contains("Traceback"));
+    item.proven = true;
+    let done = program.execute(&item, &MemoryJournal::default()).await.unwrap();
+    assert_eq!(done.scores[0].verdict, Verdict::Error);
+}
+
+/// E19: the intent of code that may take seconds is recorded before it runs; other evaluators say how long they took.
+#[tokio::test]
+async fn own_code_is_announced_before_it_runs_and_other_evaluators_are_timed() {
+    let evaluators = "python: { file: check.py }\n  - exact: { expect: Paris }";
+    let folder = folder(evaluators, &[], &[("check.py", "def evaluate(output): return True\n")]);
+    let program = program(&folder).await;
+    let journal = MemoryJournal::default();
+    let item = items(&*program).await.remove(0);
+    program.execute(&item, &journal).await.unwrap();
+    let mut story = journal.story();
+    story.sort();
+    assert_eq!(story, ["begin evaluator python", "done", "whole evaluator exact", "whole target"]);
+    assert_eq!(journal.took_ms.lock().unwrap().len(), 2);
 }

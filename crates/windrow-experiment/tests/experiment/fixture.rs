@@ -97,6 +97,7 @@ pub fn work_item(no: usize, new: NewItem) -> WorkItem {
         rescore: false,
         retry_from: None,
         fresh: false,
+        proven: true,
         rollback: false,
     }
 }

@@ -26,6 +26,8 @@ pub struct MemoryJournal {
     pub shared: HashMap<ContentKey, Recalled>,
     told: Mutex<Vec<Told>>,
     demands: Mutex<Vec<Demand>>,
+    /// How long each step without an intent took.
+    pub took_ms: Mutex<Vec<i64>>,
     /// What is handed in should the rest fail.
     pub kept: Mutex<Done>,
     pub stopping: AtomicBool,
@@ -112,7 +114,8 @@ impl Journal for MemoryJournal {
     fn finish(&self, no: StepNo, result: StepResult) {
         self.tell(Told::Finish(no.no, result));
     }
-    fn whole(&self, intent: StepIntent, result: StepResult) {
+    fn whole(&self, intent: StepIntent, result: StepResult, took_ms: i64) {
+        self.took_ms.lock().unwrap().push(took_ms);
         self.tell(Told::Whole(intent, result));
     }
     fn reuse(&self, intent: StepIntent, from: StepId, _taken: Option<(Json, Usage)>) {

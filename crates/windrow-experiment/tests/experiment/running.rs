@@ -233,7 +233,7 @@ async fn a_rate_limit_says_how_long_to_wait() {
     let endpoint = Endpoint::refusing(429, Some(("retry-after", "7")), body).await;
     let (failure, journal) = fail(&endpoint, "").await;
     assert_eq!((failure.class, failure.retry_after_ms), (ErrorClass::RateLimited, Some(7_000)));
-    assert_eq!(failure.message, "HTTP 429: slow down, [redacted]");
+    assert_eq!(failure.message, format!("HTTP 429 from {}/chat/completions: slow down, [redacted]", endpoint.base_url));
     assert!(!format!("{:?}", journal.told()).contains(KEY));
     assert!(failure.detail.unwrap().as_str().contains("rate_limit_exceeded"));
 }
@@ -292,7 +292,8 @@ async fn nobody_listening_is_network_and_no_answer_is_timeout() {
     drop(listener);
     let Err(Halt::Failed(failure)) = run(&*program, &MemoryJournal::default()).await else { panic!("it fails") };
     assert_eq!(failure.class, ErrorClass::Network, "{failure}");
-    assert!(failure.message.contains("cannot connect to 127.0.0.1:"), "{failure}");
+    assert_eq!(failure.message, format!("cannot reach {base_url}: connection refused"));
+    assert_eq!(failure.setting.as_deref(), Some("`target.openai.base_url`"));
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Which class an unsuccessful call belongs to. The raw answer is kept for the person who has to
 //! find out.
 
+use std::error::Error;
+
 use reqwest::Url;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
@@ -13,20 +15,44 @@ const KEPT_BYTES: usize = 4096;
 /// Nothing, or not everything, came back.
 pub fn of_transport(error: reqwest::Error, url: &Url) -> Failure {
     let class = if error.is_timeout() { ErrorClass::Timeout } else { ErrorClass::Network };
-    let place = format!("{}:{}", url.host_str().unwrap_or("?"), url.port_or_known_default().unwrap_or(0));
+    let (url, is_connect) = (shown(url), error.is_connect());
     let what = match class {
-        ErrorClass::Timeout => format!("no answer from {place} in time"),
-        _ if error.is_connect() => format!("cannot connect to {place}"),
-        _ => format!("the connection to {place} broke"),
+        ErrorClass::Timeout => format!("no answer from {url} in time"),
+        _ if is_connect => format!("cannot reach {url}"),
+        _ => format!("the connection to {url} broke"),
     };
-    let mut reasons = vec![what];
     let error = error.without_url();
-    let mut source = std::error::Error::source(&error);
-    while let Some(reason) = source {
-        reasons.push(reason.to_string());
-        source = reason.source();
+    let causes: Vec<&(dyn Error + 'static)> =
+        std::iter::successors(Error::source(&error), |error| Error::source(*error)).collect();
+    let plain = causes.iter().find_map(|cause| plain_cause(*cause)).filter(|_| is_connect);
+    let causes: Vec<String> =
+        plain.map_or_else(|| causes.iter().map(ToString::to_string).collect(), |cause| vec![cause.to_owned()]);
+    Failure::new(class, std::iter::once(what).chain(causes).collect::<Vec<_>>().join(": "))
+}
+
+/// The usual ones in a few words, without the names of the layers that passed them on.
+fn plain_cause(cause: &(dyn Error + 'static)) -> Option<&'static str> {
+    let refused = |error: &std::io::Error| error.kind() == std::io::ErrorKind::ConnectionRefused;
+    if cause.downcast_ref::<std::io::Error>().is_some_and(refused) {
+        return Some("connection refused");
     }
-    Failure::new(class, reasons.join(": "))
+    cause.to_string().starts_with("dns error").then_some("unknown host")
+}
+
+/// A URL in messages: no query, which may hold a secret.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// The answer's failure, with where it came from: `HTTP 404 from https://…: no such model`.
+pub fn naming(url: &Url, failure: Failure) -> Failure {
+    let Some((status, said)) = failure.message.strip_prefix("HTTP ").and_then(|rest| rest.split_once(": ")) else {
+        return failure;
+    };
+    Failure { message: format!("HTTP {status} from {}: {said}", shown(url)), ..failure }
 }
 
 pub fn of_status(status: u16, headers: &HeaderMap, body: &str) -> Failure {
@@ -192,6 +218,14 @@ mod tests {
         }
         let body = r#"{"error":{"message":"slow","details":[{"retryDelay":"1.5s"}]}}"#;
         assert_eq!(of_status(429, &HeaderMap::new(), body).retry_after_ms, Some(1500));
+    }
+
+    #[test]
+    fn a_failed_call_names_its_url_without_the_query() {
+        let url: Url = "https://api.example.com/v1/chat?key=secret-1".parse().unwrap();
+        let failure = naming(&url, of_status(404, &HeaderMap::new(), "no such model"));
+        assert_eq!(failure.message, "HTTP 404 from https://api.example.com/v1/chat: no such model");
+        assert_eq!(naming(&url, Failure::new(ErrorClass::Network, "gone")).message, "gone");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RunLimits, nanos};
-use windrow_model::retry::{Reaction, RetryPolicy};
+use windrow_model::retry::{AfterEnd, Reaction, RetryPolicy};
 use windrow_model::{ErrorClass, Json, Time, cron};
 
 use super::LoadedJob;
@@ -106,6 +106,21 @@ struct Retry {
     max_throttled: Option<u32>,
     delays: Option<Vec<Duration>>,
     on: BTreeMap<ErrorClass, Reaction>,
+    after_end: Option<AfterEndConfig>,
+}
+
+/// Retries after the end of a run.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AfterEndConfig {
+    times: u32,
+    delay: Duration,
+}
+
+impl Default for AfterEndConfig {
+    fn default() -> Self {
+        Self { times: 3, delay: Duration { ms: 600_000 } }
+    }
 }
 
 fn default_concurrency() -> NonZeroU32 {
@@ -228,6 +243,11 @@ impl Header {
             delays_ms: delays_ms.unwrap_or(standard.delays_ms),
             jitter: standard.jitter,
             classes: self.retry.on.clone(),
+            after_end: self
+                .retry
+                .after_end
+                .as_ref()
+                .map(|after| AfterEnd { times: after.times, delay_ms: after.delay.ms }),
         }
     }
 }

@@ -212,7 +212,7 @@ pub enum StepWrite {
     /// The result of one begun before; a shared one serves other items from now on.
     Finish { no: u32, result: StepResult, shared: bool },
     /// A harmless step, made already: intent and result in one row.
-    Whole { no: u32, intent: StepIntent, result: StepResult },
+    Whole { no: u32, intent: StepIntent, result: StepResult, took_ms: i64 },
     /// Not made: an earlier result is reused. A result of another item is copied, because that item may be deleted.
     Reuse { no: u32, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)> },
 }

@@ -112,6 +112,9 @@ pub struct WorkItem {
     pub retry_from: Option<u32>,
     /// The run reuses no earlier results.
     pub fresh: bool,
+    /// An item of the run has been executed, or the run is to keep going: failures are the item's own. Before that, an
+    /// evaluator that cannot work at all fails the item.
+    pub proven: bool,
     /// True in a rollback run: undo instead of do.
     pub rollback: bool,
 }
@@ -137,8 +140,8 @@ pub trait Journal: Send + Sync {
     }
     /// Records the result. Durable before any later `begin` or the hand-in returns.
     fn finish(&self, no: StepNo, result: StepResult);
-    /// Records a harmless step that needs no intent.
-    fn whole(&self, intent: StepIntent, result: StepResult);
+    /// Records a harmless step that needs no intent, and how long it took.
+    fn whole(&self, intent: StepIntent, result: StepResult, took_ms: i64);
     /// Records the reuse of an earlier step; with its result, if another item made it.
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>);
     /// What the item has finished so far: handed in with its failure, should the rest fail.

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::failure::{ErrorClass, Failure};
+use crate::rule::selection::Selection;
+use crate::state::ItemState;
+use crate::time::Time;
 
 crate::vocabulary! {
     /// What a class of error leads to.
@@ -28,6 +31,18 @@ pub struct RetryPolicy {
     /// Each delay grows by up to this share, so that items that failed together do not retry together.
     pub jitter: f64,
     pub classes: BTreeMap<ErrorClass, Reaction>,
+    /// Whether failed items are retried after the end of their run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_end: Option<AfterEnd>,
+}
+
+/// Retries after the end of a run, of items that failed for a reason that may pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct AfterEnd {
+    /// How many runs follow at most.
+    pub times: u32,
+    /// From the end of a run to the start of the next.
+    pub delay_ms: i64,
 }
 
 impl Default for RetryPolicy {
@@ -38,6 +53,7 @@ impl Default for RetryPolicy {
             delays_ms: vec![0, 30_000, 120_000, 300_000],
             jitter: 0.1,
             classes: BTreeMap::new(),
+            after_end: None,
         }
     }
 }
@@ -100,6 +116,23 @@ impl RetryPolicy {
                 Decision::Retry { delay_ms }
             }
         }
+    }
+
+    /// The items to retry after the end of a run, if any: those that failed with a class that is retried. `retried` is
+    /// how often that has been done in a row, `failed` are the classes of the failed items.
+    pub fn after_end(&self, retried: u32, failed: &[ErrorClass], now: Time) -> Option<Selection> {
+        let AfterEnd { times, delay_ms } = self.after_end?;
+        let passing = |class: &ErrorClass| self.reaction(*class) == Reaction::Retry;
+        let errors: Vec<ErrorClass> = failed.iter().copied().filter(passing).collect();
+        let states = vec![ItemState::Failed];
+        let (not_before, retry_no) = (Some(now + delay_ms), Some(retried + 1));
+        (retried < times && !errors.is_empty()).then(|| Selection {
+            states,
+            errors,
+            not_before,
+            retry_no,
+            ..Selection::default()
+        })
     }
 
     fn delay_ms(&self, before: u32) -> i64 {
@@ -166,6 +199,19 @@ mod tests {
                 assert!((300_000..=330_000).contains(&delay_ms), "{delay_ms}");
             }
         }
+    }
+
+    #[test]
+    fn only_what_may_pass_is_retried_after_the_end_and_not_for_ever() {
+        let mut policy = RetryPolicy::default();
+        let failed = [ErrorClass::Auth, ErrorClass::Server];
+        assert_eq!(policy.after_end(0, &failed, Time(5)), None);
+        policy.after_end = Some(AfterEnd { times: 2, delay_ms: 60 });
+        let first = policy.after_end(0, &failed, Time(5)).unwrap();
+        assert_eq!((first.errors, first.not_before), (vec![ErrorClass::Server], Some(Time(65))));
+        assert_eq!(policy.after_end(1, &failed, Time(5)).unwrap().retry_no, Some(2));
+        assert_eq!(policy.after_end(2, &failed, Time(5)), None);
+        assert_eq!(policy.after_end(0, &failed[..1], Time(5)), None);
     }
 
     #[test]

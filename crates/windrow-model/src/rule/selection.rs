@@ -26,6 +26,13 @@ pub struct Selection {
     /// Last first, as rollback wants it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub reverse: bool,
+    /// Not to be started before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<i64>)]
+    pub not_before: Option<Time>,
+    /// Set where the system itself retries after the end of a run: how often it has, in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry_no: Option<u32>,
 }
 
 impl Selection {

@@ -5,6 +5,7 @@ pub mod batch;
 pub mod experiment;
 pub mod ingest;
 pub mod task;
+pub mod turn;
 
 use crate::counters::Counters;
 use crate::record::{Item, Run};

@@ -17,7 +17,7 @@ crate::vocabulary! {
         Failed = "failed",
         #[doc = "Ended by a user."]
         Cancelled = "cancelled",
-        #[doc = "Running failed items again."]
+        #[doc = "Running failed items again, or waiting to."]
         Retrying = "retrying",
     }
 }
@@ -26,9 +26,9 @@ impl TaskStatus {
     pub fn of(run: &RunView) -> Self {
         use RunState::*;
         match run.state {
+            Pending | Running | Draining if run.mode == Mode::FailRetry => Self::Retrying,
             Pending => Self::Pending,
             Paused => Self::Paused,
-            Running | Draining if run.mode == Mode::FailRetry => Self::Retrying,
             Running | Draining | Cancelling | Terminating | SystemTerminating | Failing => Self::Running,
             Completed if run.all_failed() => Self::Failed,
             Completed => Self::Completed,

@@ -197,7 +197,7 @@ impl Journal for Memory {
         let good = matches!(result, StepResult::Done { .. });
         self.story.lock().unwrap().push(if good { "done" } else { "failed" }.to_owned());
     }
-    fn whole(&self, intent: StepIntent, _result: StepResult) {
+    fn whole(&self, intent: StepIntent, _result: StepResult, _: i64) {
         self.story.lock().unwrap().push(intent.kind.to_string());
     }
     fn reuse(&self, _intent: StepIntent, _from: StepId, _taken: Option<(Json, Usage)>) {}
@@ -239,6 +239,7 @@ async fn attempt(
         rescore: false,
         retry_from: None,
         fresh: false,
+        proven: true,
         rollback,
     };
     let journal = Memory { history, ..Memory::default() };

@@ -90,7 +90,8 @@ impl World {
         let run = &self.runs[&id];
         let (first, created_at) = (run.counters.total, run.created_at);
         for (item, place) in page.iter().zip(first..) {
-            let due_at = if selection.reverse { turn_in_reverse(created_at, place) } else { now };
+            let start = selection.not_before.map_or(now, |at| at.max(now));
+            let due_at = if selection.reverse { turn_in_reverse(created_at, place) } else { start };
             self.requeue_item(id, *item, place, due_at);
         }
         let done = page.len() < limit;

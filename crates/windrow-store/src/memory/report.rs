@@ -5,7 +5,7 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::{LogLevel, Step};
 use windrow_model::state::{AttemptEvent, AttemptState, Outcome, RUN, RunEvent, STEP, StepEvent, StepState};
-use windrow_model::step::{Score, StepIntent, StepResult, Usage};
+use windrow_model::step::{Score, StepIntent, StepResult, Usage, shown_while_running};
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
 use windrow_model::{AttemptId, Lease, RunId, StepId, Time};
 
@@ -100,12 +100,12 @@ impl World {
                     self.count_done(run, id, shared);
                 }
             }
-            StepWrite::Whole { no, intent, result } => {
+            StepWrite::Whole { no, intent, result, took_ms } => {
                 let (id, shared) = (StepId::new(attempt, no), intent.shared);
                 if self.steps.contains_key(&id) {
                     return;
                 }
-                let mut step = new_step(id, intent, now);
+                let mut step = new_step(id, intent, now + -took_ms);
                 finish(&mut step, result, now);
                 self.steps.insert(id, step);
                 self.count_done(run, id, shared);
@@ -134,11 +134,14 @@ impl World {
                     row.usage = usage;
                     row.latency_ms = latency_ms;
                 });
+                let run = self.attempts[&id].attempt.run;
+                let keeps_columns = self.runs[&run].mode.keeps_columns();
                 let item = self.items.get_mut(&id.item()).expect("item exists");
+                let earlier = std::mem::take(&mut item.scores);
+                let scores = if keeps_columns { shown_while_running(earlier, &scores) } else { scores };
                 item.archived = Some(id);
                 let shown = PartialItem { id: id.item(), scores: ScoreNote::all(&scores) };
                 item.scores = scores;
-                let run = self.attempts[&id].attempt.run;
                 self.shown.entry(run).or_default().push(shown);
             }
             Ending::HandIn { outcome: Outcome::Failed, scores, usage, failure: Some(failure), .. }
@@ -202,9 +205,6 @@ impl World {
     /// it computed in another version is called by name and version from now on.
     fn carry_over(&self, id: AttemptId, scores: &mut Vec<Score>) {
         let item = &self.items[&id.item()];
-        if item.archived == Some(id) {
-            return;
-        }
         for old in &item.scores {
             let base = old.name.split('@').next().unwrap_or(&old.name);
             let computed = |new: &Score| new.name == base && new.version == old.version;

@@ -5,7 +5,7 @@ use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
-use windrow_model::step::Usage;
+use windrow_model::step::{Score, Usage};
 use windrow_model::store::*;
 use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
@@ -40,6 +40,9 @@ cases![
     an_abandoned_item_keeps_what_was_shown_of_it,
     a_failure_without_results_keeps_what_was_shown,
     a_failed_item_keeps_what_it_finished,
+    a_step_recorded_whole_has_its_start_and_end,
+    a_part_keeps_the_columns_of_earlier_runs,
+    a_retry_waits_for_its_time,
     archiving_moves_snapshot_counters_and_outbox_together,
     a_stale_coordinator_changes_nothing,
     a_run_with_open_items_cannot_close,
@@ -448,6 +451,55 @@ async fn a_failed_item_keeps_what_it_finished(store: &dyn Store) {
     let failed = Ending::HandIn { outcome: Outcome::Failed, scores, usage, latency_ms, failure };
     report(store, lease, vec![], failed, T0).await.accepted();
     assert_kept(store, ticket, ErrorClass::Server).await;
+}
+
+/// E19: it was made before it is written, and took some time.
+async fn a_step_recorded_whole_has_its_start_and_end(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let whole = StepWrite::Whole { no: 0, intent: intent("a"), result: done("a"), took_ms: 250 };
+    report(store, lease, vec![whole], Ending::None, T0 + 900).await.accepted();
+    let step = store.item(lease.attempt.item()).await.unwrap().steps.remove(0);
+    assert_eq!((step.started_at, step.ended_at), (T0 + 650, Some(T0 + 900)));
+}
+
+/// E22: while a rescore is at work, what it has not computed yet stays visible.
+async fn a_part_keeps_the_columns_of_earlier_runs(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    let first = vec![score("exact", 1.0), score("kind", 1.0)];
+    report(store, lease, vec![], hand_in(Outcome::Succeeded, first), T0).await.accepted();
+    store.archive(ticket, 10, T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    let again = started(store, Submission { mode: Mode::Rescore, ..submission(2, "a") }).await;
+    store.replan_items(again, Selection::of(Mode::Rescore), 10, T0).await.unwrap();
+    let lease = claim(store, again.run, 1, T0).await[0].lease;
+    let new = Score { version: "v2".into(), ..score("exact", 0.0) };
+    let part = Ending::Partial { scores: vec![new.clone()], usage: Usage::default(), latency_ms: 0 };
+    report(store, lease, vec![], part, T0).await.accepted();
+    let names = |scores: &[Score]| scores.iter().map(|score| score.name.clone()).collect::<Vec<_>>();
+    let detail = store.item(lease.attempt.item()).await.unwrap();
+    assert_eq!(names(&detail.scores), ["exact", "exact@v1", "kind"]);
+    report(store, lease, vec![], hand_in(Outcome::Succeeded, vec![new]), T0).await.accepted();
+    store.archive(again, 10, T0).await.unwrap();
+    let detail = store.item(lease.attempt.item()).await.unwrap();
+    assert_eq!(names(&detail.scores), ["exact", "exact@v1", "kind@v1"]);
+}
+
+/// T17: a retry after the end of a run starts no earlier than it says.
+async fn a_retry_waits_for_its_time(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    let lease = claim(store, ticket.run, 1, T0).await[0].lease;
+    report(store, lease, vec![], hand_in(Outcome::Failed, vec![]), T0).await.accepted();
+    store.archive(ticket, 10, T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    let selection = Selection { not_before: Some(T0 + 500), ..Selection::of(Mode::FailRetry) };
+    let retry = Submission { mode: Mode::FailRetry, selection: Some(selection.clone()), ..submission(2, "a") };
+    let again = started(store, retry).await;
+    assert_eq!(store.run(again.run).await.unwrap().selection.as_ref(), Some(&selection));
+    store.replan_items(again, selection, 10, T0).await.unwrap();
+    assert!(claim(store, again.run, 1, T0 + 499).await.is_empty());
+    assert_eq!(claim(store, again.run, 1, T0 + 500).await.len(), 1);
 }
 
 /// E14, design rule 5.

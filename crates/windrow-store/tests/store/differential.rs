@@ -208,7 +208,7 @@ fn step_writes(n: u8) -> Vec<StepWrite> {
             StepWrite::Begin { no: 1, intent: intent("b") },
             StepWrite::Finish { no: 1, result: failed, shared: false },
         ],
-        4 => vec![StepWrite::Whole { no: 2, intent: intent("c"), result: done("c") }],
+        4 => vec![StepWrite::Whole { no: 2, intent: intent("c"), result: done("c"), took_ms: 7 }],
         5 => vec![StepWrite::Reuse {
             no: 3,
             intent: intent("d"),
@@ -216,7 +216,7 @@ fn step_writes(n: u8) -> Vec<StepWrite> {
             taken: Some((Json::of("d"), Usage::default())),
         }],
         6 => vec![StepWrite::Begin { no: 4, intent: intent("e") }, StepWrite::Begin { no: 0, intent: intent("z") }],
-        _ => vec![StepWrite::Whole { no: 5, intent: intent("f"), result: failed }],
+        _ => vec![StepWrite::Whole { no: 5, intent: intent("f"), result: failed, took_ms: 7 }],
     }
 }
 

@@ -79,12 +79,17 @@ pub async fn planned(store: &dyn Store, name: &str, items: Vec<NewItem>) -> Tick
 
 pub async fn planned_as(store: &dyn Store, submission: Submission, items: Vec<NewItem>) -> Ticket {
     let _ = store.open_session(session(1)).await;
+    let ticket = started(store, submission).await;
+    store.plan_items(page(ticket, items), T0).await.expect("planned");
+    ticket
+}
+
+/// Submitted, and admitted by session 1.
+pub async fn started(store: &dyn Store, submission: Submission) -> Ticket {
     let run = submission.run;
     store.submit(submission, T0).await.expect("submitted");
     let held = store.admit(admission(1, 100), T0).await.expect("admitted");
-    let ticket = held.iter().find(|held| held.run.id == run).expect("this run among them").ticket;
-    store.plan_items(page(ticket, items), T0).await.expect("planned");
-    ticket
+    held.iter().find(|held| held.run.id == run).expect("this run among them").ticket
 }
 
 pub async fn claim(store: &dyn Store, run: RunId, want: usize, now: Time) -> Vec<Claimed> {

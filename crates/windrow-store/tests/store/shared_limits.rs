@@ -74,7 +74,7 @@ async fn work(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, hand: Arc<Han
         no += 1;
         let asked = node.ask(SessionId(n), vec![ask(no, limits, under_way, calls.clone())], hand.now()).await;
         // On a busy machine the response may arrive too late to be used.
-        let answer = asked.map_or_else(|_| Answer::default(), |answers| answers[0]);
+        let answer = asked.map_or_else(|_| Answer::default(), |answers| answers[0].clone());
         // Other nodes advance the clock meanwhile; it is the provider's clock.
         let at = hand.0.fetch_add(chance.i64(30..150), Ordering::SeqCst);
         calls[..answer.passes].iter().for_each(|tokens| seen.called(at, *tokens));
@@ -227,7 +227,7 @@ async fn hold_places(node: Arc<dyn SharedLimits>, n: i64, limits: Limits, seen: 
         no += 1;
         let asked = tokio::time::Instant::now();
         let answer = node.ask(SessionId(n), vec![ask(no, limits, under_way, vec![1; 3])], Wall.now()).await;
-        let answer = answer.map_or_else(|_| Answer::default(), |answers| answers[0]);
+        let answer = answer.map_or_else(|_| Answer::default(), |answers| answers[0].clone());
         let usable = if asked.elapsed() < Duration::from_millis(1_500) { answer.passes } else { 0 };
         (0..usable).for_each(|_| seen.called(Wall.now().0, 1));
         under_way += usable as i64;
@@ -280,7 +280,8 @@ async fn a_node_without_redis_makes_all_nodes_use_the_database() {
     let (database, redis) = (databases::postgres().await, Redis::start());
     let nodes = redis_nodes(&database, &redis, Arc::new(Wall)).await;
     let limits = Limits { concurrency: Some(5), ..NONE };
-    let answer = database.store.ask(SessionId(9), vec![ask(1, limits, 0, vec![1])], Wall.now()).await.unwrap()[0];
+    let answer =
+        database.store.ask(SessionId(9), vec![ask(1, limits, 0, vec![1])], Wall.now()).await.unwrap()[0].clone();
     assert!(matches!(answer.held, Some((Hold::Recounting, Some(1..)))), "{answer:?}");
     until("the database", || nodes.iter().all(|node| !node.is_by_redis())).await;
     assert!(nodes[0].trouble().is_none(), "Redis itself is well");

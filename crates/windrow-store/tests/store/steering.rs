@@ -75,7 +75,7 @@ async fn a_run_that_reaches_its_budget_pauses_and_resumes_with_more(store: &dyn 
 async fn a_resumed_run_without_more_budget_pauses_again(store: &dyn Store) {
     let ticket = planned_as(store, with_tokens(100, "a", 1), vec![new_item(1), new_item(2)]).await;
     let first = claim(store, ticket.run, 1, T0).await;
-    let steps = vec![StepWrite::Whole { no: 0, intent: intent("a"), result: done("a") }];
+    let steps = vec![StepWrite::Whole { no: 0, intent: intent("a"), result: done("a"), took_ms: 7 }];
     let _ = report(store, first[0].lease, steps, hand_in(Outcome::Succeeded, Vec::new()), T0).await;
     store.request_transition(ticket.run, RunEvent::Resume, "ann", None, T0).await.unwrap();
     let held = store.admit(admission(1, 100), T0 + LEASE_MS + 1).await.unwrap();
@@ -111,8 +111,11 @@ async fn a_finish_that_arrives_twice_is_paid_once(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let lease = claim(store, ticket.run, 1, T0).await[0].lease;
     for _ in 0..2 {
-        let steps =
-            vec![begin(0, "a"), finish(0, "a"), StepWrite::Whole { no: 1, intent: intent("b"), result: done("b") }];
+        let steps = vec![
+            begin(0, "a"),
+            finish(0, "a"),
+            StepWrite::Whole { no: 1, intent: intent("b"), result: done("b"), took_ms: 7 },
+        ];
         assert_eq!(report(store, lease, steps, Ending::None, T0).await, Receipt::Accepted);
     }
     assert_eq!(store.run(ticket.run).await.unwrap().spent.tokens_in, 2);

@@ -29,7 +29,7 @@ pub fn usage(usage: Option<v1::Usage>) -> Usage {
 
 impl From<Failure> for v1::Failure {
     fn from(failure: Failure) -> Self {
-        let Failure { class, message, retry_after_ms, detail } = failure;
+        let Failure { class, message, retry_after_ms, detail, setting: _ } = failure;
         let detail_json = detail.map(|detail| detail.as_str().to_owned());
         Self { class: class.to_string(), message, retry_after_ms, detail_json }
     }
@@ -41,7 +41,7 @@ impl TryFrom<v1::Failure> for Failure {
     fn try_from(failure: v1::Failure) -> Result<Self, Bad> {
         let v1::Failure { class, message, retry_after_ms, detail_json } = failure;
         let detail = detail_json.map(|detail| json("failure.detail_json", detail)).transpose()?;
-        Ok(Failure { class: parsed("failure.class", &class)?, message, retry_after_ms, detail })
+        Ok(Failure { class: parsed("failure.class", &class)?, message, retry_after_ms, detail, setting: None })
     }
 }
 
@@ -146,8 +146,9 @@ impl From<StepWrite> for v1::StepWrite {
             StepWrite::Finish { no, result, shared } => {
                 (no, Write::Finish(v1::StepFinish { result: Some(result.into()), shared }))
             }
-            StepWrite::Whole { no, intent, result } => {
-                (no, Write::Whole(v1::StepWhole { intent: Some(intent.into()), result: Some(result.into()) }))
+            StepWrite::Whole { no, intent, result, took_ms } => {
+                let (intent, result) = (Some(intent.into()), Some(result.into()));
+                (no, Write::Whole(v1::StepWhole { intent, result, took_ms }))
             }
             StepWrite::Reuse { no, intent, from, taken } => {
                 let taken = taken.map(|(output, usage)| done(&output, usage));
@@ -172,7 +173,8 @@ impl TryFrom<v1::StepWrite> for StepWrite {
             Write::Begin(begin) => StepWrite::Begin { no, intent: begin.try_into()? },
             Write::Finish(finish) => StepWrite::Finish { no, result: result(finish.result)?, shared: finish.shared },
             Write::Whole(whole) => {
-                StepWrite::Whole { no, intent: intent(whole.intent)?, result: result(whole.result)? }
+                let took_ms = whole.took_ms.max(0);
+                StepWrite::Whole { no, intent: intent(whole.intent)?, result: result(whole.result)?, took_ms }
             }
             Write::Reuse(reuse) => {
                 let taken =

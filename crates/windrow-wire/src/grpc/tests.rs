@@ -34,7 +34,7 @@ fn reports_round_trip() {
     let steps = vec![
         StepWrite::Begin { no: 0, intent: intent() },
         StepWrite::Finish { no: 0, result: done.clone(), shared: true },
-        StepWrite::Whole { no: 1, intent: intent(), result: failed },
+        StepWrite::Whole { no: 1, intent: intent(), result: failed, took_ms: 7 },
         StepWrite::Reuse { no: 2, intent: intent(), from: StepId(9), taken: Some((Json::of("out"), usage)) },
         StepWrite::Reuse { no: 3, intent: intent(), from: StepId(9), taken: None },
     ];

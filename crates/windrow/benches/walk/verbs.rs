@@ -84,7 +84,8 @@ impl<'a> Work<'a> {
 
 fn report(claimed: &Claimed) -> Report {
     let usage = Usage { tokens_in: 12, tokens_out: 6, cost_nanos: 0 };
-    let step = StepWrite::Whole { no: 1, intent: intent(ContentKey::of(&[&claimed.key.0])), result: done() };
+    let step =
+        StepWrite::Whole { no: 1, intent: intent(ContentKey::of(&[&claimed.key.0])), result: done(), took_ms: 7 };
     let ending =
         Ending::HandIn { outcome: Outcome::Succeeded, scores: Vec::new(), usage, latency_ms: 1, failure: None };
     Report { lease: claimed.lease, steps: vec![step], ending }

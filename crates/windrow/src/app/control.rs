@@ -64,7 +64,8 @@ async fn amend(app: &App, change: &Change, run: Run, wish: Resume) -> Result<Run
         return Err(Error::invalid("max_failed", "`max_failed` must be at least 1", ""));
     }
     let limits = with_budget(run.limits, wish.budget)?;
-    let limits = RunLimits { max_failed: wish.max_failed.or(limits.max_failed), ..limits };
+    let max_failed = wish.max_failed.or(limits.max_failed);
+    let limits = RunLimits { max_failed, keep_going: limits.keep_going || wish.keep_going, ..limits };
     if let Some(spent) = limits.exhausted_by(&run.spent) {
         return Err(budget_spent(&run, &spent));
     }

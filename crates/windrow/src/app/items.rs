@@ -54,7 +54,7 @@ pub async fn list(app: &App, actor: &Actor, job: &str, listing: Listing<'_>) -> 
 pub async fn show(app: &App, actor: &Actor, id: ItemId) -> Result<ItemDetailView> {
     let (job, detail) = lookup::item(app, actor, id).await?;
     let run = app.store.run(detail.item.run).await?;
-    Ok(ItemDetailView::of(&job.kind, &run, &detail))
+    Ok(ItemDetailView::of(&job.kind, &run, &detail).with_trace_url(app.trace_url()))
 }
 
 fn query(job: JobId, listing: Listing<'_>) -> Result<ItemQuery> {

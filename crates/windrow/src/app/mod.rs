@@ -253,6 +253,11 @@ impl App {
         Ok(Some(sending))
     }
 
+    /// Where traces are looked at: a URL with `{trace_id}` in it.
+    pub fn trace_url(&self) -> Option<&str> {
+        self.options.trace_url.as_deref()
+    }
+
     /// The data directory.
     pub fn folder(&self) -> &Path {
         self.data.path()

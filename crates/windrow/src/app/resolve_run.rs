@@ -90,6 +90,7 @@ pub async fn submit(
         })?;
     }
     file.limits = control::with_budget(file.limits, wish.budget)?;
+    file.limits.keep_going |= wish.keep_going;
     let mode = wish.mode.unwrap_or(Mode::Submit);
     if wish.resume {
         let intent = RunIntent::of(mode, wish.fresh)?;
@@ -205,6 +206,7 @@ async fn resume(app: &App, change: &Change, file: &LoadedJob, run: Run) -> Resul
         max_failed: file.limits.max_failed.or(run.limits.max_failed),
         max_tokens: file.limits.max_tokens.or(run.limits.max_tokens),
         max_cost_nanos: file.limits.max_cost_nanos.or(run.limits.max_cost_nanos),
+        keep_going: file.limits.keep_going || run.limits.keep_going,
         ..file.limits
     };
     if limits != run.limits {

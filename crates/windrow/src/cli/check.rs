@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use windrow_model::Failure;
 use windrow_wire::InOrder;
 use windrow_wire::request::Check;
 
@@ -11,7 +12,7 @@ use crate::cli::run::upload::Local;
 use crate::cli::run::{job_text, local};
 use crate::cli::view::output::{self, Show};
 use crate::client::remote::Remote;
-use crate::error::{Exit, Result};
+use crate::error::{Error, Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
 
@@ -49,7 +50,28 @@ pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
 
 async fn check_here(options: &GlobalOptions, args: &Args, existing: Option<App>) -> Result<InOrder> {
     let job = local::load(options, args.file.clone(), existing.as_ref()).await?;
+    if job.kind == windrow_experiment::KIND {
+        let environment = existing.as_ref().map_or_else(|| options.environment(), App::environment);
+        let broken = windrow_experiment::broken_code(&job.spec, &environment).await;
+        if let Some(failure) = broken.first() {
+            return Err(broken_code(failure, broken.len() - 1));
+        }
+    }
     Ok(InOrder { job: job.name, kind: job.kind.to_owned(), items: job.rows, warnings: job.warnings })
+}
+
+/// With the traceback of the process.
+fn broken_code(failure: &Failure, more: usize) -> Error {
+    let detail = failure.detail.as_ref().map(|detail| detail.value());
+    let stderr = detail.as_ref().and_then(|detail| detail["stderr"].as_str()).unwrap_or_default();
+    let traceback: String = stderr.trim_end().lines().map(|line| format!("\n  {line}")).collect();
+    let setting = failure.setting.as_deref().unwrap_or("the job file");
+    let others = if more > 0 { format!("; {more} more cannot be started") } else { String::new() };
+    Error::new(
+        format!("{setting}: {}{traceback}", failure.message),
+        format!("fix the code, then check it again{others}"),
+    )
+    .ending_with(Exit::Usage)
 }
 
 async fn check_far(remote: &Remote, options: &GlobalOptions, args: &Args) -> Result<InOrder> {

@@ -37,6 +37,9 @@ pub struct GlobalOptions {
     /// Master key file for secrets [default: `master.key` in the data directory]
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
+    /// URL of a trace in your tracing UI, e.g. 'https://traces.example.com/trace/{trace_id}'; item details link to it
+    #[arg(long, global = true, value_name = "URL", env = "WINDROW_TRACE_URL", value_parser = trace_url, hide_short_help = true)]
+    pub trace_url: Option<String>,
     /// Log filter: error, warn, info, debug, trace, or e.g. `windrow=debug` [default: info for a server, else
     /// error]
     #[arg(long, global = true, value_name = "FILTER", env = "WINDROW_LOG", hide_short_help = true)]
@@ -68,6 +71,13 @@ impl GlobalOptions {
 
     pub fn key_source(&self) -> KeySource {
         KeySource::of(self.master_key_file.as_deref(), &self.data)
+    }
+}
+
+fn trace_url(text: &str) -> std::result::Result<String, String> {
+    match text.contains("{trace_id}") {
+        true => Ok(text.to_owned()),
+        false => Err("must contain {trace_id}".to_owned()),
     }
 }
 

@@ -120,7 +120,16 @@ impl WorkerSession {
             let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
                 Ok(program) => {
-                    self.pool.enqueue(windrow_engine::Assignment { claimed, program, mode, fresh, job: None }).await
+                    self.pool
+                        .enqueue(windrow_engine::Assignment {
+                            claimed,
+                            program,
+                            mode,
+                            fresh,
+                            job: None,
+                            first_calls: None,
+                        })
+                        .await
                 }
                 // Another worker may be able to execute it; this machine would fail every item.
                 Err(unfit) => {

@@ -24,6 +24,7 @@ mod dry_run;
 mod earlier;
 mod encrypted;
 mod endpoint;
+mod first_calls;
 mod first_steps;
 mod ingest;
 mod ingest_checkpoints;

@@ -163,3 +163,32 @@ fn an_interrupted_clone_prints_how_to_resume() {
     place.windrow(&command.split(' ').skip(1).collect::<Vec<_>>()).ended_with(0);
     assert_eq!(endpoint.calls(), 8);
 }
+
+/// T17: `after_end` retries by itself what failed for a passing reason; until then it says when.
+#[test]
+fn what_failed_for_a_passing_reason_is_retried_after_the_end_of_the_run() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 1);
+    place.append("job.yaml", "retry: { max: 0, after_end: { times: 2, delay: 1s } }");
+    endpoint.reacts_with([Reaction::ServerError, Reaction::Answer, Reaction::Answer, Reaction::ServerError]);
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(0);
+    assert!(said.stderr.contains("(retry 2 after the end of the run)"), "{}", said.stderr);
+    assert_eq!(endpoint.calls(), 5);
+    let job = place.windrow(&["jobs", "show", "counted", "--json"]).ended_with(0).json();
+    assert_eq!((&job["latest_run"]["no"], &job["latest_run"]["next_retry_at"]), (&3.into(), &serde_json::Value::Null));
+
+    // At a server the job waits, and says until when.
+    let server = crate::client::Served::start(&place, &[]);
+    place.edit("job.yaml", "delay: 1s", "delay: 1h");
+    place.edit("job.yaml", "name: counted", "name: waiting");
+    endpoint.reacts_with([Reaction::ServerError]);
+    std::fs::create_dir_all(place.path(".windrow/files")).unwrap();
+    std::fs::copy(place.path("counted.jsonl"), place.data().join("files/counted.jsonl")).unwrap();
+    server.submit(&std::fs::read_to_string(place.path("job.yaml")).unwrap()).with_status(201);
+    let run = || server.get("/api/v1/jobs/waiting").with_status(200).json()["latest_run"].clone();
+    crate::place::wait_until("the retry to wait", || run()["next_retry_at"].is_string() && run()["planned"] == true);
+    let items = server.get("/api/v1/jobs/waiting/items?filter=row%20%3D%201").with_status(200).json();
+    let id = items["items"][0]["id"].as_str().unwrap();
+    let item = server.get(&format!("/api/v1/items/{id}")).with_status(200).json();
+    assert_eq!(item["next_retry_at"], run()["next_retry_at"]);
+}

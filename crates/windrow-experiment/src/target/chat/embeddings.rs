@@ -13,8 +13,8 @@ use windrow_model::{ErrorClass, Failure, Json};
 
 use super::provider::{PROVIDERS, Provider};
 use super::settings::Settings;
-use super::{Credentials, wrong};
-use crate::context::{ComponentContext, Rehearsal};
+use super::{Credentials, SETTINGS, wrong};
+use crate::context::{ComponentContext, Place, Rehearsal};
 use crate::definition::component::Component;
 use crate::target::account::Account;
 use crate::target::thaw;
@@ -25,6 +25,7 @@ use windrow_jobfile::prices::{Prices, Tokens};
 pub struct Embeddings {
     client: reqwest::Client,
     url: reqwest::Url,
+    place: Place,
     headers: HeaderMap,
     secret: Secret,
     provider: &'static str,
@@ -84,7 +85,8 @@ impl Embeddings {
         let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
         Ok(Self {
             client: http_client::client(&base_url, settings.timeout.unwrap_or(context.timeout).to_std())?,
-            url: http_client::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?,
+            url: http_client::web_url(&format!("{}{path}", provider.endpoint(&base_url))).map_err(wrong)?,
+            place: context.place(provider.name),
             headers,
             // A vector is no text: nothing is reserved for an answer.
             account: Account::new(&base_url, key.as_deref(), settings.limits, Some(0)),
@@ -119,7 +121,10 @@ impl Embeddings {
     }
 
     async fn send(&self, request: &Json, texts: usize, key: &ContentKey) -> Result<(Vec<Vec<f64>>, Usage), Failure> {
-        let broken = |error| failure::of_transport(error, &self.url);
+        let broken = |error: reqwest::Error| {
+            let is_connect = error.is_connect();
+            self.place.unreachable(is_connect, failure::of_transport(error, &self.url), SETTINGS[0])
+        };
         let post = self.client.post(self.url.clone()).headers(self.headers.clone());
         let mut post = post.header("idempotency-key", key.to_string()).body(request.as_str().to_owned());
         if let Some(span) = http_client::current_span() {
@@ -131,7 +136,8 @@ impl Embeddings {
         let (status, headers) = (reply.status(), reply.headers().clone());
         let body = self.secret.redact(http_client::read_body(reply).await.map_err(broken)?);
         if !status.is_success() {
-            return Err(failure::of_status(status.as_u16(), &headers, &body));
+            let failure = failure::naming(&self.url, failure::of_status(status.as_u16(), &headers, &body));
+            return Err(self.place.rejected(status.as_u16(), failure, SETTINGS));
         }
         let Reply { data, usage, .. } =
             read(&body, texts).map_err(|error| failure::of_answer(error, &headers, &body))?;

@@ -24,15 +24,22 @@ pub use settings::Settings;
 
 use super::account::Account;
 use super::{Answer, ComponentContext, Question, Target, thaw};
+use crate::context::Place;
 use dialect::{Asking, Dialect, Said};
 use provider::KeyHeader;
 use windrow_jobfile::environment::{Environment, Resolved};
 use windrow_jobfile::http_client::{self, Frames, Secret, failure, ms_since};
 use windrow_jobfile::prices::Prices;
 
+/// Where the address, the key and the model are set.
+const SETTINGS: [&str; 3] = ["base_url", "api_key", "model"];
+
 pub struct Chat {
     client: reqwest::Client,
     url: reqwest::Url,
+    /// As in the job file, for messages.
+    base: reqwest::Url,
+    place: Place,
     headers: HeaderMap,
     secret: Secret,
     account: Account,
@@ -65,12 +72,14 @@ impl Chat {
         let key = settings.key(provider, &base_url, environment);
         let key = key.map_err(|error| Failure::new(ErrorClass::Auth, error))?;
         let path = (provider.dialect.path)(&Asking { model: &model, settings: &settings });
-        let url = http_client::web_url(&format!("{}{path}", base_url.trim_end_matches('/'))).map_err(wrong)?;
+        let url = http_client::web_url(&format!("{}{path}", provider.endpoint(&base_url))).map_err(wrong)?;
         let Credentials { headers, key, secret } = Credentials::new(&settings, provider, key, environment)?;
         let timeout = settings.timeout.unwrap_or(context.timeout).to_std();
         Ok(Arc::new(Self {
             client: http_client::client(&base_url, timeout)?,
             url,
+            base: http_client::web_url(&base_url).map_err(wrong)?,
+            place: context.place(provider.name),
             headers,
             account: Account::new(&base_url, key.as_deref(), settings.limits, settings.max_reply()),
             secret,
@@ -96,19 +105,18 @@ impl Chat {
             post = post.header(http_client::TRACEPARENT, span.traceparent());
             self.describe(&**span);
         }
-        let reply = post.send().await.map_err(|error| failure::of_transport(error, &self.url))?;
+        let reply = post.send().await.map_err(|error| self.broken(error))?;
         let (status, headers) = (reply.status(), reply.headers().clone());
         let (body, first_token_ms) = match self.settings.stream && status.is_success() {
             true => self.gather(reply, started).await?,
-            false => {
-                (http_client::read_body(reply).await.map_err(|error| failure::of_transport(error, &self.url))?, None)
-            }
+            false => (http_client::read_body(reply).await.map_err(|error| self.broken(error))?, None),
         };
         let latency_ms = ms_since(started);
         // Cleaned before anything is taken from it, so that no copy can hold the key.
         let body = self.secret.redact(body);
         if !status.is_success() {
-            return Err(failure::of_status(status.as_u16(), &headers, &body));
+            let failure = failure::naming(&self.url, failure::of_status(status.as_u16(), &headers, &body));
+            return Err(self.place.rejected(status.as_u16(), failure, SETTINGS));
         }
         let said = (self.dialect.read)(&body).map_err(|unusable| failure::of_answer(unusable, &headers, &body))?;
         if let Some(span) = span {
@@ -118,6 +126,11 @@ impl Chat {
             span.note(("gen_ai.response.finish_reasons", trace::Value::Texts(reasons)));
         }
         Ok(Received { said, latency_ms, first_token_ms })
+    }
+
+    fn broken(&self, error: reqwest::Error) -> Failure {
+        let is_connect = error.is_connect();
+        self.place.unreachable(is_connect, failure::of_transport(error, &self.base), SETTINGS[0])
     }
 
     /// By the semantic conventions for generative AI; nothing of what is said.
@@ -143,7 +156,7 @@ impl Chat {
                 first_token_ms = Some(ms_since(started));
             }
         };
-        while let Some(chunk) = reply.chunk().await.map_err(|error| failure::of_transport(error, &self.url))? {
+        while let Some(chunk) = reply.chunk().await.map_err(|error| self.broken(error))? {
             let messages = frames
                 .take(&chunk)
                 .ok_or_else(|| Failure::new(ErrorClass::InvalidOutput, "the stream is longer than any answer"))?;

@@ -72,7 +72,8 @@ impl Callback {
             return Ok(Collected::Lost(handed_in.late(self.patience)));
         };
         let body = exchange.redact(body);
-        let reply = Reply { status: 200, headers: Default::default(), body, latency_ms: handed_in.elapsed_ms() };
+        let latency_ms = handed_in.elapsed_ms();
+        let reply = Reply { from: None, status: 200, headers: Default::default(), body, latency_ms };
         if let Some(failed) = &self.failed
             && failed.holds(&reply.value(), reply.status)?
         {

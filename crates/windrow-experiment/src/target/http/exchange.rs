@@ -12,11 +12,14 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::config::HttpConfig;
 use super::wrong;
+use crate::context::Place;
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::{Environment, has_reference};
 use windrow_jobfile::http_client::{self, Request, Secret, failure, ms_since};
 
 pub struct Reply {
+    /// Where it came from, and where that is set; a callback has neither.
+    pub from: Option<(Url, Place)>,
     pub status: u16,
     pub headers: HeaderMap,
     pub body: String,
@@ -27,7 +30,13 @@ impl Reply {
     pub fn good(self) -> Result<Self, Failure> {
         match self.status {
             200..300 => Ok(self),
-            status => Err(failure::of_status(status, &self.headers, &self.body)),
+            status => {
+                let failure = failure::of_status(status, &self.headers, &self.body);
+                Err(match self.from {
+                    Some((url, place)) => place.rejected(status, failure::naming(&url, failure), SETTINGS),
+                    None => failure,
+                })
+            }
         }
     }
 
@@ -37,7 +46,11 @@ impl Reply {
     }
 }
 
+/// Where the address and the credential are set; what is asked of the service is in its address.
+const SETTINGS: [&str; 3] = ["url", "headers", "url"];
+
 pub struct Exchange {
+    place: Place,
     client: reqwest::Client,
     /// The reference a URL begins with, and what it stands for.
     prefix: (String, String),
@@ -47,7 +60,12 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    pub fn new(config: &HttpConfig, timeout: Duration, environment: &Environment) -> Result<Self, Failure> {
+    pub fn new(
+        config: &HttpConfig,
+        timeout: Duration,
+        environment: &Environment,
+        place: Place,
+    ) -> Result<Self, Failure> {
         let resolve = |text: &str| environment.resolve(text).map_err(|error| wrong(error.to_string()));
         let (prefix, rest) = config.split_url();
         let base = resolve(prefix)?;
@@ -61,6 +79,7 @@ impl Exchange {
             secrets.extend(value.into_parts());
         }
         Ok(Self {
+            place,
             client: http_client::client(
                 &format!("{base}{}", rest.split("{{").next().unwrap_or_default()),
                 timeout.to_std(),
@@ -148,11 +167,16 @@ impl Exchange {
             }
             request = request.body(text);
         }
-        let failed = |error| self.secret.redact_failure(failure::of_transport(error, &url));
+        let failed = |error: reqwest::Error| {
+            let is_connect = error.is_connect();
+            let failure = self.secret.redact_failure(failure::of_transport(error, &url));
+            self.place.unreachable(is_connect, failure, SETTINGS[0])
+        };
         let reply = request.headers(headers).send().await.map_err(failed)?;
         let (status, headers) = (reply.status().as_u16(), self.clean(reply.headers().clone()));
         let body = http_client::read_body(reply).await.map_err(failed)?;
-        Ok(Reply { status, headers, body: self.secret.redact(body), latency_ms: ms_since(started) })
+        let (from, body) = (Some((url.clone(), self.place.clone())), self.secret.redact(body));
+        Ok(Reply { from, status, headers, body, latency_ms: ms_since(started) })
     }
 }
 

@@ -76,7 +76,7 @@ impl Http {
             headers: headers.collect::<Result<_, Failure>>()?,
             body: config.body.as_ref().map(Templated::new).transpose().map_err(untemplated)?,
             account: account(&config, &context.environment)?,
-            exchange: Exchange::new(&config, timeout, &context.environment)?,
+            exchange: Exchange::new(&config, timeout, &context.environment, context.place("http"))?,
             reading: Reading::new(&config).map_err(wrong)?,
             collects,
             identity: identity(&config),

@@ -114,7 +114,7 @@ async fn grant(config: &OAuth2, client: &Client) -> Result<Token, Failure> {
     let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
     let body = http_client::read_body(reply).await.map_err(|error| failure::of_transport(error, &url))?;
     if !(200..300).contains(&status) {
-        return Err(failure::of_status(status, &headers, &body));
+        return Err(failure::naming(&url, failure::of_status(status, &headers, &body)));
     }
     let granted: Granted = serde_json::from_str(&body).map_err(|error| {
         Failure::new(ErrorClass::InvalidOutput, format!("the token endpoint answered oddly: {error}"))

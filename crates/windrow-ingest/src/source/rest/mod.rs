@@ -246,7 +246,7 @@ impl RestPages {
         let body = http_client::read_bytes(reply).await.map_err(broken)?;
         match status {
             200..300 => Ok(Answer { headers, body, latency_ms: ms_since(started) }),
-            _ => Err(failure::of_status(status, &headers, &String::from_utf8_lossy(&body))),
+            _ => Err(failure::naming(&url, failure::of_status(status, &headers, &String::from_utf8_lossy(&body)))),
         }
     }
 }

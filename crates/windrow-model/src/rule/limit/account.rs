@@ -98,7 +98,7 @@ impl Account {
         };
         self.parties.insert(session.0, party);
         let answer = self.serve(session, &ask.calls, now);
-        if let (Some((hold, wait_ms)), Some(party)) = (answer.held, self.parties.get_mut(&session.0)) {
+        if let (Some((hold, wait_ms)), Some(party)) = (&answer.held, self.parties.get_mut(&session.0)) {
             let for_place = matches!(hold, Hold::Concurrency { .. });
             party.waits = Some(Waits { for_place, until: now + wait_ms.unwrap_or(0) + WAITS_MS });
         }

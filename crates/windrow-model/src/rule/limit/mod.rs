@@ -57,14 +57,14 @@ impl Limits {
 }
 
 /// How the provider answered an admitted call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Response {
     /// It answered. `None` if it reported no usage: the estimate counts.
     Ok { tokens: Option<i64> },
     /// It rate limited the call.
     RateLimited { retry_after_ms: Option<i64> },
     /// It failed on its side, could not be reached, or did not answer in time.
-    Troubled { retry_after_ms: Option<i64> },
+    Troubled { retry_after_ms: Option<i64>, error: String },
 }
 
 impl Response {
@@ -77,7 +77,7 @@ impl Response {
         let retry_after_ms = failure.retry_after_ms;
         match failure.class {
             ErrorClass::RateLimited => Response::RateLimited { retry_after_ms },
-            class if class.is_transient() => Response::Troubled { retry_after_ms },
+            class if class.is_transient() => Response::Troubled { retry_after_ms, error: failure.message.clone() },
             // A rejected request is not a sign of a failing provider.
             _ => Response::Ok { tokens: None },
         }
@@ -111,7 +111,7 @@ impl Permit {
 }
 
 /// Why calls wait.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Hold {
     Requests {
@@ -133,10 +133,16 @@ pub enum Hold {
     },
     CircuitOpen {
         failures: i64,
+        /// The last one.
+        #[serde(default)]
+        error: String,
     },
     /// One call probes whether it works again.
     Probing {
         failures: i64,
+        /// The last one.
+        #[serde(default)]
+        error: String,
     },
     /// Nodes recount their calls in progress.
     Recounting,
@@ -198,15 +204,17 @@ impl Wait {
     pub fn reason(&self, now: Time) -> String {
         let left = self.until.map(|until| format!("{:.1} s", (until - now).max(0) as f64 / 1000.0));
         let then = |what: &str| left.as_ref().map(|left| format!(", {what} in {left}")).unwrap_or_default();
-        match self.hold {
+        match &self.hold {
             Hold::Requests { per_minute } => format!("{per_minute} requests/min used up{}", then("next")),
             Hold::Tokens { per_minute } => format!("{per_minute} tokens/min used up{}", then("next")),
             Hold::Concurrency { limit } => format!("all {limit} concurrent calls are in use"),
             Hold::SlowedDown { limit } => format!("rate limited, {limit} concurrent calls for now"),
             Hold::Paused { asked: true } => format!("rate limited (Retry-After){}", then("resuming")),
             Hold::Paused { asked: false } => format!("rate limited{}", then("resuming")),
-            Hold::CircuitOpen { failures } => format!("circuit open after {failures} failures{}", then("probe")),
-            Hold::Probing { failures } => format!("circuit open after {failures} failures, probing"),
+            Hold::CircuitOpen { failures, error } => {
+                format!("circuit open after {failures} failures{}: {error}", then("probe"))
+            }
+            Hold::Probing { failures, error } => format!("circuit open after {failures} failures, probing: {error}"),
             Hold::Recounting => format!("nodes recount their calls{}", then("resuming")),
             Hold::NoWorker { connected: 0 } => "no worker is connected".to_owned(),
             Hold::NoWorker { connected: 1 } => "the connected worker is busy".to_owned(),
@@ -232,7 +240,7 @@ mod tests {
         let of = |class| Response::to_failure(&Failure::new(class, "x").retry_after(Some(5)));
         assert_eq!(of(ErrorClass::RateLimited), Response::RateLimited { retry_after_ms: Some(5) });
         for class in [ErrorClass::Network, ErrorClass::Timeout, ErrorClass::Server] {
-            assert_eq!(of(class), Response::Troubled { retry_after_ms: Some(5) });
+            assert_eq!(of(class), Response::Troubled { retry_after_ms: Some(5), error: "x".into() });
         }
         for class in [ErrorClass::Auth, ErrorClass::InvalidRequest, ErrorClass::ContentFilter, ErrorClass::Quota] {
             assert_eq!(of(class), Response::Ok { tokens: None });
@@ -247,10 +255,15 @@ mod tests {
         let until = |ms| Some(Time(1_000) + ms);
         let wait = Wait { until: until(1_200), ..wait(8, Hold::Requests { per_minute: 60 }) };
         assert_eq!(wait.sentence(Time(1_000)), "8 items wait for host · key k: 60 requests/min used up, next in 1.2 s");
-        let wait = Wait { items: 1, hold: Hold::CircuitOpen { failures: 10 }, until: until(4_000), ..wait };
+        let wait = Wait {
+            items: 1,
+            hold: Hold::CircuitOpen { failures: 10, error: "HTTP 503".into() },
+            until: until(4_000),
+            ..wait
+        };
         assert_eq!(
             wait.sentence(Time(1_000)),
-            "1 item waits for host · key k: circuit open after 10 failures, probe in 4.0 s"
+            "1 item waits for host · key k: circuit open after 10 failures, probe in 4.0 s: HTTP 503"
         );
     }
 }

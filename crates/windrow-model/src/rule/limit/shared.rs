@@ -46,7 +46,7 @@ pub struct Unused {
     pub tokens: i64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Changes when the accounts were reset: earlier calls are not in them.
     pub epoch: i64,

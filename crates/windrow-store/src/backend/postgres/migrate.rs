@@ -12,6 +12,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_room_for_tries.sql"),
     include_str!("migrations/0005_staged_events.sql"),
     include_str!("migrations/0006_pins.sql"),
+    include_str!("migrations/0007_keep_going.sql"),
 ];
 
 /// Any number, the same for all nodes.

@@ -23,6 +23,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_event_numbers.sql"),
     include_str!("migrations/0015_nodes.sql"),
     include_str!("migrations/0016_pins.sql"),
+    include_str!("migrations/0017_keep_going.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

@@ -16,7 +16,7 @@ use crate::backend::{self, Cell, Change, Connection, Lookup, OptionalExtension, 
 use crate::sql::cells::Cells;
 
 pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_hash, r.priority, r.rank, r.region, \
-     r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.max_failed, \
+     r.concurrency, r.max_losses, r.max_tokens, r.max_cost_nanos, r.max_failed, r.keep_going, \
      r.rollout, r.wave, r.wave_settled_at, r.wave_approved, r.halted, r.fresh, r.selection, \
      r.spent_tokens_in, r.spent_tokens_out, r.spent_cost_nanos, r.cursor, r.planned, \
      r.total, r.queued, r.running, r.succeeded, r.failed, r.cancelled, r.skipped, r.retries, \
@@ -70,6 +70,7 @@ pub(crate) fn limits(c: &mut Cells) -> backend::Result<RunLimits> {
         max_tokens: c.get()?,
         max_cost_nanos: c.get()?,
         max_failed: c.get()?,
+        keep_going: c.get()?,
     })
 }
 

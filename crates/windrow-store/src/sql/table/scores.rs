@@ -96,7 +96,7 @@ pub(crate) static CARRY_OVER: Sql = Sql::new(|d| {
         "INSERT INTO scores (attempt_id, part, turn, name, verdict, value, reason, version) \
          SELECT {}, 0, o.turn, CASE WHEN {at} > 0 THEN o.name ELSE o.name || '@' || o.version END, \
                 o.verdict, o.value, o.reason, o.version FROM items i {} \
-         WHERE i.id = ?2 AND o.attempt_id <> ?1 AND o.version <> '' AND NOT EXISTS ( \
+         WHERE i.id = ?2 AND o.version <> '' AND NOT EXISTS ( \
              SELECT 1 FROM scores n WHERE n.attempt_id = ?1 AND n.part = 0 AND n.version = o.version \
                 AND n.name = CASE WHEN {at} > 0 THEN substr(o.name, 1, {at} - 1) ELSE o.name END){}",
         d.int("?1"),

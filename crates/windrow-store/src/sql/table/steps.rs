@@ -62,8 +62,8 @@ pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, write: &
             return Ok(());
         }
         StepWrite::Finish { no, result, shared } => (id(no), finish(batch, id(no), result), result, *shared),
-        StepWrite::Whole { no, intent, result } => {
-            (id(no), insert(batch, id(no), intent, Begun::Whole(result)), result, intent.shared)
+        StepWrite::Whole { no, intent, result, took_ms } => {
+            (id(no), insert(batch, id(no), intent, Begun::Whole(result, *took_ms)), result, intent.shared)
         }
     };
     // Only the first of two equal writes has been paid for.
@@ -79,12 +79,13 @@ pub(crate) fn write<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, write: &
 /// How far a step is when its row is first written.
 enum Begun<'a> {
     Intent,
-    Whole(&'a StepResult),
+    /// Made already, in so many milliseconds.
+    Whole(&'a StepResult, i64),
     Reused(StepId, Option<&'a (Json, Usage)>),
 }
 
 fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begun: Begun<'tx>) -> usize {
-    let now = batch.now;
+    let (now, mut took_ms) = (batch.now, 0);
     let (mut output, mut failure, mut usage, mut reused_from) = (None, None, Usage::default(), None);
     let state = match begun {
         Begun::Intent => StepState::Intent,
@@ -95,11 +96,13 @@ fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begu
             }
             StepState::Reused
         }
-        Begun::Whole(StepResult::Done { output: made, usage: used }) => {
+        Begun::Whole(StepResult::Done { output: made, usage: used }, took) => {
+            took_ms = took;
             (output, usage) = (Some(made.as_str()), *used);
             goal(&STEP, StepEvent::Finish)
         }
-        Begun::Whole(StepResult::Failed { failure: why }) => {
+        Begun::Whole(StepResult::Failed { failure: why }, took) => {
+            took_ms = took;
             failure = Some(why);
             goal(&STEP, StepEvent::Fail)
         }
@@ -125,7 +128,7 @@ fn insert<'tx>(batch: &mut Batch<'tx>, id: StepId, intent: &'tx StepIntent, begu
         Cell::Int(usage.tokens_out),
         Cell::Int(usage.cost_nanos),
         int(reused_from),
-        Cell::Int(now.0),
+        Cell::Int((now + -took_ms).0),
         int(ended_at),
     ];
     batch.deferred.begin(id.attempt(), id, state, row)
@@ -186,5 +189,5 @@ pub(crate) fn from_row(row: &Row) -> backend::Result<Step> {
 
 fn failure(c: &mut Cells) -> backend::Result<Option<Failure>> {
     let (error, retry_after_ms, detail) = (c.error()?, c.get()?, c.maybe_json()?);
-    Ok(error.map(|(class, message)| Failure { class, message, retry_after_ms, detail }))
+    Ok(error.map(|(class, message)| Failure { class, message, retry_after_ms, detail, setting: None }))
 }

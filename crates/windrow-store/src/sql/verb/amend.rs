@@ -17,8 +17,8 @@ pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String
     }
     let changed = tx
         .prepare_cached(
-            "UPDATE runs SET concurrency = ?2, max_losses = ?3, max_tokens = ?4, max_cost_nanos = ?5, max_failed = ?6 \
-             WHERE id = ?1 AND ended_at IS NULL",
+            "UPDATE runs SET concurrency = ?2, max_losses = ?3, max_tokens = ?4, max_cost_nanos = ?5, max_failed = ?6, \
+             keep_going = ?7 WHERE id = ?1 AND ended_at IS NULL",
         )?
         .execute(params![
             id.0,
@@ -26,7 +26,8 @@ pub(crate) fn amend(tx: &Connection, id: RunId, limits: RunLimits, actor: String
             limits.max_losses,
             limits.max_tokens,
             limits.max_cost_nanos,
-            limits.max_failed
+            limits.max_failed,
+            limits.keep_going
         ])?;
     expect_rows(changed, 1, "limits of a run")?;
     let (event, message) = ("amended".to_owned(), limits.to_string());

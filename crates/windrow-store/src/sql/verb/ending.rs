@@ -5,7 +5,7 @@ use windrow_model::event::{PartialItem, ScoreNote};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::record::LogLevel;
 use windrow_model::state::{ATTEMPT, AttemptEvent, Outcome};
-use windrow_model::step::{Score, Usage};
+use windrow_model::step::{Score, Usage, shown_while_running};
 use windrow_model::store::{Ending, NewLog};
 use windrow_model::{ErrorClass, Failure, Time};
 
@@ -174,6 +174,8 @@ fn show_part<'tx>(
 ) -> Result<()> {
     let tx = batch.tx;
     batch.flush()?;
+    let keeps_columns = batch.mode_of(attempt.run)?.keeps_columns();
+    let earlier = if keeps_columns { scores::of_items(tx, &[attempt.id.item()])?.remove(0) } else { Vec::new() };
     let Usage { tokens_in, tokens_out, cost_nanos } = usage;
     let shown = params![attempt.id.0, attempt.fence, latency_ms, tokens_in, tokens_out, cost_nanos];
     let changed = tx.prepare_cached(&PARTIAL)?.execute(shown)?;
@@ -181,10 +183,17 @@ fn show_part<'tx>(
     let changed =
         tx.prepare_cached(&SHOW_PART)?.execute(params![attempt.id.item().0, attempt.id.0, Part::Partial as i64])?;
     expect_rows(changed, 1, "snapshot of an item")?;
+    if !keeps_columns {
+        scores::forget(tx, attempt.id, Part::Partial)?;
+        batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(scores) })?;
+        scores::keep(batch, attempt.id, Part::Partial, scores);
+        return Ok(());
+    }
+    let shown = shown_while_running(earlier, scores);
     scores::forget(tx, attempt.id, Part::Partial)?;
-    batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(scores) })?;
-    scores::keep(batch, attempt.id, Part::Partial, scores);
-    Ok(())
+    let rows: Vec<[Cell; 8]> = shown.iter().map(|score| scores::row(attempt.id, Part::Partial, score)).collect();
+    expect_rows(tx.execute_many(&scores::KEEP, &rows)?, rows.len(), "scores")?;
+    batch.show(attempt.run, PartialItem { id: attempt.id.item(), scores: ScoreNote::all(&shown) })
 }
 
 fn release<'tx>(batch: &mut Batch<'tx>, attempt: &AttemptHead, failure: &'tx Failure, not_before: Time) -> Result<()> {

@@ -171,7 +171,7 @@ impl<'tx> Batch<'tx> {
             Entry::Occupied(known) => Ok(known.into_mut()),
             Entry::Vacant(unknown) => {
                 let mut stmt = self.tx.prepare_cached(
-                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, max_failed, \
+                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, max_failed, keep_going, \
                      spent_tokens_in, spent_tokens_out, spent_cost_nanos FROM runs WHERE id = ?1",
                 )?;
                 let facts = stmt.query_row([run.0], |row| {

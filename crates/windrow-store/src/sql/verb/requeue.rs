@@ -138,7 +138,8 @@ pub(crate) fn replan_items(
     let mut requeued = Requeued::default();
     for (item, place) in page.iter().zip(run.counters.total..) {
         let last = tried.get(&item.id).ok_or_else(|| StoreError::Corrupt(format!("no try of item {}", item.id)))?;
-        let due_at = if selection.reverse { turn_in_reverse(run.created_at, place) } else { now };
+        let start = selection.not_before.map_or(now, |at| at.max(now));
+        let due_at = if selection.reverse { turn_in_reverse(run.created_at, place) } else { start };
         requeued.add((&run, place), item, (last.priority, last.resource.as_deref()), due_at)?;
     }
     requeued.send(tx)?;

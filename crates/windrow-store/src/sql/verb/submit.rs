@@ -99,9 +99,9 @@ fn restart_job(tx: &Connection, job: Job, s: &Submission, now: Time) -> Result<i
 fn insert_run(tx: &Connection, job: JobId, no: i64, s: &Submission, now: Time) -> Result<()> {
     let mut stmt = tx.prepare_cached(
         "INSERT INTO runs (id, job_id, workspace, no, mode, state, spec_hash, priority, rank, region, concurrency, \
-         max_losses, max_tokens, max_cost_nanos, max_failed, rollout, fresh, selection, planned, idempotency_key, \
+         max_losses, max_tokens, max_cost_nanos, max_failed, keep_going, rollout, fresh, selection, planned, idempotency_key, \
          created_at) VALUES (:id, :job, :workspace, :no, :mode, :state, :spec, :priority, :rank, :region, \
-         :concurrency, :max_losses, :max_tokens, :max_cost, :max_failed, :rollout, :fresh, :selection, :planned, :key, :now)",
+         :concurrency, :max_losses, :max_tokens, :max_cost, :max_failed, :keep_going, :rollout, :fresh, :selection, :planned, :key, :now)",
     )?;
     stmt.execute(named_params! {
         ":id": s.run.0, ":job": job.0, ":workspace": s.workspace, ":no": no, ":mode": s.mode.as_str(),
@@ -109,6 +109,7 @@ fn insert_run(tx: &Connection, job: JobId, no: i64, s: &Submission, now: Time) -
         ":rank": s.priority.rank(now), ":region": s.labels.region, ":concurrency": s.limits.concurrency,
         ":max_losses": s.limits.max_losses, ":max_tokens": s.limits.max_tokens,
         ":max_cost": s.limits.max_cost_nanos, ":max_failed": s.limits.max_failed,
+        ":keep_going": s.limits.keep_going,
         ":rollout": s.rollout.as_ref().map(Json::of).as_ref().map(|rollout| rollout.as_str()),
         ":selection": s.selection.as_ref().map(Json::of).as_ref().map(|selection| selection.as_str()), ":fresh": s.fresh, ":planned": false,
         ":key": s.idempotency_key, ":now": now.0,

@@ -12,6 +12,7 @@ use windrow_model::gate::GateVerdict;
 use windrow_model::record::ItemResult;
 use windrow_model::state::Outcome;
 use windrow_model::step::{Score, Verdict};
+use windrow_model::trace::TraceId;
 
 use crate::app::App;
 use crate::app::report::{Out, Result, put};
@@ -79,13 +80,14 @@ async fn suites(app: &App, assessed: &Assessment) -> Result<(Suite, BTreeMap<Str
     loop {
         let page = app.store.results(assessed.run.id, after, PAGE).await?;
         for result in &page {
-            items.add(verdict_of_item(result.outcome), &item_case(&items.class, result))?;
+            let trace = TraceId::of(assessed.run.id, result.item);
+            items.add(verdict_of_item(result.outcome), &item_case(&items.class, result, trace))?;
             for score in &result.scores {
                 if !evaluators.contains_key(&score.name) {
                     evaluators.insert(score.name.clone(), Suite::new(job, &score.name));
                 }
                 let suite = evaluators.get_mut(&score.name).expect("inserted above");
-                suite.add(score.verdict, &score_case(&suite.class, result, score))?;
+                suite.add(score.verdict, &score_case(&suite.class, result, score, trace))?;
             }
         }
         match page.last() {
@@ -148,23 +150,23 @@ fn name_of(result: &ItemResult) -> String {
     format!("row {} (item {})", result.ordinal + 1, result.item)
 }
 
-fn item_case(class: &str, result: &ItemResult) -> String {
+fn item_case(class: &str, result: &ItemResult, trace: TraceId) -> String {
     let (kind, message) = match &result.error {
         Some((class, message)) => (class.as_str(), message.as_str()),
         None => ("", result.outcome.as_str()),
     };
     let seconds = result.latency_ms as f64 / 1000.0;
-    case(class, &name_of(result), Some(seconds), verdict_of_item(result.outcome), kind, message)
+    case(class, &name_of(result), Some(seconds), verdict_of_item(result.outcome), kind, message, Some(trace))
 }
 
-fn score_case(class: &str, result: &ItemResult, score: &Score) -> String {
+fn score_case(class: &str, result: &ItemResult, score: &Score, trace: TraceId) -> String {
     let mut name = name_of(result);
     if score.turn > 0 {
         let _ = write!(name, " turn {}", score.turn + 1);
     }
     let value = score.value.map_or(String::new(), |value| format!("{value:.3}: "));
     let message = format!("{value}{}", score.reason);
-    case(class, &name, None, score.verdict, score.verdict.as_str(), &message)
+    case(class, &name, None, score.verdict, score.verdict.as_str(), &message, Some(trace))
 }
 
 fn gate_suite(assessed: &Assessment, counts: Counts) -> String {
@@ -174,15 +176,25 @@ fn gate_suite(assessed: &Assessment, counts: Counts) -> String {
         let shown = |value: Option<f64>| value.map_or("–".to_owned(), |value| judged.unit.show(value));
         let note = judged.note.as_ref().map_or(String::new(), |note| format!("; {note}"));
         let message = format!("{}, bound {}{note}", shown(judged.actual), shown(judged.bound));
-        text += &case(&class, &judged.gate, None, verdict_of_gate(judged.verdict), judged.verdict.as_str(), &message);
+        text +=
+            &case(&class, &judged.gate, None, verdict_of_gate(judged.verdict), judged.verdict.as_str(), &message, None);
     }
     text + "  </testsuite>\n"
 }
 
-fn case(class: &str, name: &str, seconds: Option<f64>, verdict: Verdict, kind: &str, message: &str) -> String {
+fn case(
+    class: &str,
+    name: &str,
+    seconds: Option<f64>,
+    verdict: Verdict,
+    kind: &str,
+    message: &str,
+    trace: Option<TraceId>,
+) -> String {
     let time = seconds.map_or(String::new(), |seconds| format!(" time=\"{seconds:.3}\""));
     let head = format!("    <testcase classname={} name={}{time}", quoted(class), quoted(name));
     let element = match verdict {
+        // A trace is looked for where something went wrong.
         Verdict::Pass => return format!("{head}/>\n"),
         Verdict::Skipped => return format!("{head}><skipped message={}/></testcase>\n", quoted(message)),
         Verdict::Fail => "failure",
@@ -190,7 +202,10 @@ fn case(class: &str, name: &str, seconds: Option<f64>, verdict: Verdict, kind: &
     };
     let first = message.lines().next().unwrap_or_default();
     let (kind, brief, whole) = (quoted(kind), quoted(first), escaped(message));
-    format!("{head}><{element} type={kind} message={brief}>{whole}</{element}></testcase>\n")
+    let trace = trace.map_or(String::new(), |trace| {
+        format!("<properties><property name=\"trace_id\" value=\"{trace}\"/></properties>")
+    });
+    format!("{head}>{trace}<{element} type={kind} message={brief}>{whole}</{element}></testcase>\n")
 }
 
 fn quoted(text: &str) -> String {
@@ -223,7 +238,7 @@ mod tests {
     #[test]
     fn whatever_a_model_says_stays_valid_xml() {
         assert_eq!(escaped("a<b & \"c\"\n\u{1b}[0m\u{0}é"), "a&lt;b &amp; &quot;c&quot;&#10;\u{fffd}[0m\u{fffd}é");
-        let case = case("c", "row 1", Some(0.0544), Verdict::Fail, "fail", "0.000: no\nsecond line");
+        let case = case("c", "row 1", Some(0.0544), Verdict::Fail, "fail", "0.000: no\nsecond line", None);
         assert_eq!(
             case,
             "    <testcase classname=\"c\" name=\"row 1\" time=\"0.054\"><failure type=\"fail\" \

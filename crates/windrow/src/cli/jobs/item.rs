@@ -1,5 +1,7 @@
 //! `windrow jobs item`
 
+use windrow_model::state::AttemptState;
+use windrow_model::view::experiment::ResultState;
 use windrow_wire::ItemDetailView;
 
 use crate::cli::view::output::{self, Show};
@@ -28,11 +30,23 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 impl Show for ItemDetailView {
     fn text(&self) -> String {
         let item = &self.item;
-        let mut page =
-            format!("row {} · {} · item {}\n\n", item.ordinal + 1, style::status(&item.status), style::dim(&item.id));
+        let part = self.result_state == ResultState::Logged && item.attempt_state == AttemptState::Running;
+        let part = if part { " + logged" } else { "" };
+        let (status, id) = (style::status(&item.status), style::dim(&item.id));
+        let mut page = format!("row {} · {status}{part} · item {id}\n", item.ordinal + 1);
+        if let Some(at) = self.next_retry_at {
+            page += &format!("next retry at {at}\n");
+        }
+        page += &match &self.trace_url {
+            Some(url) => format!("trace {url}\n\n"),
+            None => format!("{}\n\n", style::dim(format!("trace {}", item.trace_id))),
+        };
         page += &format!("{}\n  {}\n", style::dim("INPUT"), self.input.as_str());
         page += &format!("\n{}", attempts(self));
         page += &format!("\n{}", steps(self));
+        if self.turns.len() > 1 {
+            page += &format!("\n{}", turns(self));
+        }
         if !self.scores.is_empty() {
             page += &format!("\n{}", scores(self));
         }
@@ -62,9 +76,18 @@ fn steps(detail: &ItemDetailView) -> String {
             (None, None) => step.reused_from.as_ref().map_or(String::new(), |from| format!("reused from {from}")),
         };
         let name = if step.name.is_empty() { step.kind.clone() } else { format!("{} {}", step.kind, step.name) };
-        vec![step.id.clone(), step.turn.to_string(), name, step.state.to_string(), text::line(&found, 200)]
+        let took = step.duration_ms.map_or("–".into(), text::duration);
+        vec![step.id.clone(), step.turn.to_string(), name, step.state.to_string(), took, text::line(&found, 200)]
     });
-    output::table(&["STEP", ">TURN", "CALL", "STATE", "OUTPUT"], rows.collect())
+    output::table(&["STEP", ">TURN", "CALL", "STATE", ">TIME", "OUTPUT"], rows.collect())
+}
+
+fn turns(detail: &ItemDetailView) -> String {
+    let rows = detail.turns.iter().map(|turn| {
+        let log = turn.log_id.clone().unwrap_or_else(|| "–".into());
+        vec![turn.turn.to_string(), style::status(turn.status.as_str()), log]
+    });
+    output::table(&[">TURN", "STATUS", "LOG ID"], rows.collect())
 }
 
 fn scores(detail: &ItemDetailView) -> String {

@@ -23,17 +23,27 @@ pub struct Args {
     /// New failure cap, for a run that reached the old one
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     max_failed: Option<i64>,
+    /// Continue even if all of the first calls fail
+    #[arg(long)]
+    keep_going: bool,
     #[command(flatten)]
     budget: Budget,
     #[command(flatten)]
     shown: follow::Shown,
 }
 
+impl Args {
+    fn wish(&self) -> Resume {
+        let (max_failed, keep_going) = (self.max_failed, self.keep_going);
+        Resume { budget: self.budget.wanted().into(), max_failed, keep_going }
+    }
+}
+
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     if args.here {
         return work_here(api, args).await;
     }
-    let run = api.resume(&args.job, args.budget.wanted(), args.max_failed).await?;
+    let run = api.resume(&args.job, args.wish()).await?;
     let name = api.name_of(&args.job).await?;
     let who = match (api.worker_of(&run).await?, api) {
         (Some(worker), _) => format!("process {} continues the run", worker.pid),
@@ -54,7 +64,7 @@ async fn work_here(api: &Api, args: Args) -> Result<Exit> {
         )
         .ending_with(Exit::Usage));
     };
-    let wish = Resume { budget: args.budget.wanted().into(), max_failed: args.max_failed };
+    let wish = args.wish();
     let name = args.job.as_str();
     let resume = |change| async move { control::resume_here(app, &change, name, wish).await };
     let (job, run) = app.act(actor, "jobs resume", name, resume).await?;

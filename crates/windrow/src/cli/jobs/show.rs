@@ -70,6 +70,9 @@ fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
     if let Some(at) = job.pinned_at {
         facts.push(("pinned", text::moment(at)));
     }
+    if let Some(at) = run.next_retry_at {
+        facts.push(("next retry", at.to_string()));
+    }
     if let Some(tokens) = run.budget.tokens {
         let spent = run.spent.tokens_in + run.spent.tokens_out;
         facts.push(("budget", format!("{} of {} tokens spent", text::count(spent), text::count(tokens))));

@@ -21,22 +21,53 @@ pub struct Shown {
 
 pub async fn to_end(api: &Api, job: &str, run: &str, resumed: bool, shown: Shown) -> Result<Exit> {
     let ending = ending(api, run, Progress::new(job, 0, shown.quiet)).await?;
-    let follows = rollback_follows(&ending);
+    let follows = follows(&ending);
     let exit = result::show(api, ending, report(api, job, resumed, shown.json)).await?;
-    if !follows {
-        return Ok(exit);
-    }
-    Box::pin(rollback(api, job, exit, shown)).await
+    Box::pin(then(api, job, follows, exit, shown)).await
 }
 
-/// Whether a rollback follows the run.
-pub fn rollback_follows(ending: &Ending) -> bool {
-    let Ending::Settled { run, .. } = ending else { return false };
-    run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows)
+/// What may follow a run by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Follows {
+    Nothing,
+    Rollback,
+    /// Perhaps a retry of what failed in this run.
+    Retry(String),
+}
+
+pub fn follows(ending: &Ending) -> Follows {
+    let Ending::Settled { run, .. } = ending else { return Follows::Nothing };
+    match run.rollout.as_ref().is_some_and(|rollout| rollout.rollback_follows) {
+        true => Follows::Rollback,
+        false if run.items.failed > 0 => Follows::Retry(run.id.clone()),
+        false => Follows::Nothing,
+    }
+}
+
+/// Follows what follows the run by itself, to its end.
+pub async fn then(api: &Api, job: &str, follows: Follows, exit: Exit, shown: Shown) -> Result<Exit> {
+    match follows {
+        Follows::Nothing => Ok(exit),
+        Follows::Rollback => rollback(api, job, exit, shown).await,
+        Follows::Retry(run) => retry(api, job, &run, exit, shown).await,
+    }
+}
+
+/// Waits for the retry that the job file asks for after the end of a run, if there is one.
+async fn retry(api: &Api, job: &str, last: &str, exit: Exit, shown: Shown) -> Result<Exit> {
+    let next = api.job(job).await?.job.latest_run;
+    let Some(no) = next.selection.as_ref().and_then(|selection| selection.retry_no).filter(|_| next.id != last) else {
+        return Ok(exit);
+    };
+    if !shown.quiet {
+        let at = next.next_retry_at.map_or(String::new(), |at| format!(" at {at}"));
+        output::say(&format!("Retrying failed items{at} (retry {no} after the end of the run)"));
+    }
+    to_end(api, job, &next.id, false, shown).await
 }
 
 /// Follows the rollback of the run before it.
-pub async fn rollback(api: &Api, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
+async fn rollback(api: &Api, job: &str, exit: Exit, shown: Shown) -> Result<Exit> {
     let run = api.job(job).await?.job.latest_run;
     output::say("Rolling back the changed targets");
     match to_end(api, job, &run.id, false, shown).await? {
@@ -60,6 +91,7 @@ pub fn report(api: &Api, job: &str, resumed: bool, json: bool) -> result::Report
         continue_with: command(api, job),
         options: Options { baseline: None, worst: crate::cli::WORST },
         targets: Vec::new(),
+        file: None,
     }
 }
 

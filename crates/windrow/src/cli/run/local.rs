@@ -95,6 +95,7 @@ pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Res
             .map_err(|error| Error::new(format!("cannot use `--first` with this file: {error}"), "leave it out"))?;
     }
     job.limits = args.budget.applied_to(job.limits);
+    job.limits.keep_going = args.keep_going;
     for warning in &job.warnings {
         output::say(&format!("warning: {warning}"));
     }

@@ -56,6 +56,9 @@ pub struct Args {
     pub first: Option<u64>,
     #[command(flatten)]
     pub budget: Budget,
+    /// Continue even if all of the first calls fail; otherwise the run pauses
+    #[arg(long)]
+    pub keep_going: bool,
     /// Keep running and start a run at each time in `schedule`
     #[arg(long, conflicts_with = "online")]
     pub scheduled: bool,
@@ -139,13 +142,11 @@ pub async fn finish(api: &Api, started: &Started, args: &Args) -> Result<Exit> {
         continue_with: api.command(&args.again()),
         options: Options { baseline: args.baseline.clone(), worst: args.worst },
         targets: args.report.clone(),
+        file: Some(args.file.clone()),
     };
-    let follows = follow::rollback_follows(&ending);
+    let follows = follow::follows(&ending);
     let exit = result::show(api, ending, report).await?;
-    if !follows {
-        return Ok(exit);
-    }
-    follow::rollback(api, &started.name, exit, follow::Shown { json: args.json, quiet: args.quiet }).await
+    follow::then(api, &started.name, follows, exit, follow::Shown { json: args.json, quiet: args.quiet }).await
 }
 
 async fn ending(api: &Api, started: &Started, args: &Args) -> Result<Ending> {

@@ -1,6 +1,8 @@
 //! The end of a run, for a person as a page, for a program as one object; and the exit code. The page reads:
 //! headline, whole job, this run, evidence; what to do next goes to stderr.
 
+use std::path::PathBuf;
+
 use windrow_model::gate::{GateVerdict, Judged};
 use windrow_model::state::{Mode, RunState};
 use windrow_wire::{RunDetail, RunResult};
@@ -9,6 +11,7 @@ use crate::app::results::Options;
 use crate::cli::results::report;
 use crate::cli::results::report::Target;
 use crate::cli::run::execute::{Ending, Pace};
+use crate::cli::run::job_text;
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -26,6 +29,8 @@ pub struct Report {
     pub options: Options,
     /// Report files to write.
     pub targets: Vec<Target>,
+    /// The job file, where the command names one.
+    pub file: Option<PathBuf>,
 }
 
 pub async fn show(api: &Api, ending: Ending, report: Report) -> Result<Exit> {
@@ -52,6 +57,9 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
             output::say(&format!("{mark} {paused}: {budget} reached after {done}. Results so far are saved."));
             output::next(&[format!("{again} {higher}")]);
         }
+        (Exit::ItemsFailed, Some(reason), _) if run.first_calls_failed() => {
+            output::say(&first_calls_failed(reason, report));
+        }
         (Exit::ItemsFailed, Some(reason), _) => {
             let name = api.job(&run.job).await?.job.name;
             let here = if matches!(api, Api::Local(..)) { " --here" } else { "" };
@@ -77,6 +85,17 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
         }
     }
     Ok(exit)
+}
+
+/// The error, and the setting to check with its line in the job file.
+fn first_calls_failed(reason: &str, report: &Report) -> String {
+    let (what, help) = reason.split_once("\nhelp: ").unwrap_or((reason, "fix the error"));
+    let then = match &report.file {
+        Some(file) => format!("{}, then run the same command again", job_text::place(file, help)),
+        None => format!(", then: {}", report.continue_with),
+    };
+    let (error, label) = (style::red("error"), style::cyan("help"));
+    format!("{error}: {what}\n{label}: {help}{then}")
 }
 
 /// The budget that was reached, and twice as much as an option that works when pasted.

@@ -175,11 +175,15 @@ fn condition(wait: &Wait, now: Time) -> String {
     let left = |what: &str| {
         wait.until.map_or(String::new(), |until| format!("; {what} in {}", text::duration((until - now).max(0))))
     };
-    match wait.hold {
+    match &wait.hold {
         Hold::Paused { .. } => format!("rate limited by {host}{}", left("resuming")),
         Hold::SlowedDown { limit } => format!("rate limited by {host}; {limit} calls at a time"),
-        Hold::CircuitOpen { failures } => format!("{host} is failing ({failures} in a row){}", left("next attempt")),
-        Hold::Probing { failures } => format!("{host} is failing ({failures} in a row); trying one call"),
+        Hold::CircuitOpen { failures, error } => {
+            format!("{host} is failing ({failures} in a row){}: {error}", left("next attempt"))
+        }
+        Hold::Probing { failures, error } => {
+            format!("{host} is failing ({failures} in a row); trying one call: {error}")
+        }
         _ => wait.sentence(now),
     }
 }

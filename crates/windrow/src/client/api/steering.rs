@@ -3,7 +3,7 @@
 use windrow_model::JobId;
 use windrow_model::state::RunEvent;
 use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
-use windrow_wire::{Budget, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
+use windrow_wire::{Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
 use crate::app::{control, submit};
 use crate::client::api::Api;
@@ -31,8 +31,7 @@ impl Api {
     }
 
     /// Resumes a paused run, with another budget or failure cap if one is given.
-    pub async fn resume(&self, job: &str, budget: Budget, max_failed: Option<i64>) -> Result<RunDetail> {
-        let wish = Resume { budget: budget.into(), max_failed };
+    pub async fn resume(&self, job: &str, wish: Resume) -> Result<RunDetail> {
         match self {
             Api::Local(app, actor) => {
                 let resume = |change| async move { control::resume(app, &change, job, wish).await };
