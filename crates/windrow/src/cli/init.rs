@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::cli::view::output;
 use crate::error::{Code, Error, Exit, Result};
 
+/// Name and content of a file.
+type File = (&'static str, &'static str);
+
 /// Job file and dataset of each kind, and the mock that they work with.
-const TEMPLATES: &[(Kind, &[(&str, &str)], &str)] = &[
+const TEMPLATES: &[(Kind, &[File], &str)] = &[
     (
         Kind::Experiment,
         &[
