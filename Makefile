@@ -82,6 +82,8 @@ torture:
 	cargo build --locked -p windrow
 	scripts/torture_nodes.py --store postgres
 	scripts/torture_nodes.py --store mariadb
+	scripts/torture_nodes.py --store postgres --only cancel_query --items 5000 --faults 20
+	scripts/torture_nodes.py --store mariadb --only cancel_query --items 5000 --faults 20
 
 bench-queues:
 	scripts/services run benches/queues/run.py

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Three nodes share one run on PostgreSQL or MariaDB. Meanwhile nodes are killed, paused for longer than their leases and
-disconnected from the network, and the database and Redis are killed and restarted. No item may be lost, archived twice or
-paid for twice, and no limit exceeded. Needs root: every node runs in its own network namespace.
+disconnected from the network, the database and Redis are killed and restarted, and queries are cancelled. No item may be
+lost, archived twice or paid for twice, and no limit exceeded. With --only cancel_query, queries are cancelled 20 times a
+second; every call must then be made once, and no node may exit. Needs root: every node runs in its own network namespace.
 
-  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--seed N] [--windrow PROGRAM]
+  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--only KIND] [--seed N] [--windrow PROGRAM]
 """
 
 import argparse
@@ -33,6 +34,10 @@ WORKERS = 16
 AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
 # Duration of the run per fault.
 PACE_S = 2.5
+# Faults and how often each is chosen.
+KINDS = {"kill": 36, "stop": 18, "cut": 18, "database": 11, "redis": 7, "cancel_query": 10}
+# Queries cancelled by one such fault, within a second.
+CANCELS = 20
 
 
 def main():
@@ -40,6 +45,7 @@ def main():
     options.add_argument("--store", choices=["postgres", "mariadb"], required=True)
     options.add_argument("--items", type=int, default=20_000)
     options.add_argument("--faults", type=int, default=100)
+    options.add_argument("--only", choices=KINDS, help="inject faults of this kind only")
     options.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options.add_argument("--windrow", default=ROOT / "target" / "debug" / "windrow", type=pathlib.Path)
     args = options.parse_args()
@@ -64,19 +70,22 @@ async def torture(args):
             node.start()
         submit(nodes[0], endpoint, args.items)
         tally = collections.Counter()
-        watch = asyncio.create_task(until_over(place, database, nodes))
+        watch = asyncio.create_task(until_over(place, database, nodes, args.only != "cancel_query"))
         while tally.total() < args.faults and not watch.done():
-            await asyncio.sleep(chance.uniform(0.1, 1.5))
-            kind = chance.choices(["kill", "stop", "cut", "database", "redis"], [40, 20, 20, 12, 8])[0]
+            if args.only != "cancel_query":
+                await asyncio.sleep(chance.uniform(0.1, 1.5))
+            kind = args.only or chance.choices(list(KINDS), list(KINDS.values()))[0]
             await fault(kind, chance, nodes, database)
             tally[kind] += 1
+        if database.cancelled:
+            print(f"{database.cancelled} queries cancelled", flush=True)
         print(f"{tally.total()} faults: {dict(tally)}", flush=True)
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
             sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
         await asyncio.wait_for(watch, 600)
         endpoint.server.close()
-        check(database, endpoint, args.items)
+        check(database, endpoint, args.items, once=args.only == "cancel_query")
 
 
 async def fault(kind, chance, nodes, database):
@@ -99,6 +108,8 @@ async def fault(kind, chance, nodes, database):
             database.crash()
         case "redis":
             database.services("crash", "redis")
+        case "cancel_query":
+            await asyncio.to_thread(database.cancel_queries)
 
 
 class Place:
@@ -106,11 +117,49 @@ class Place:
 
     def __init__(self, args, home, undo):
         self.home, self.program = home, args.windrow
+        # Where no node is to lose a lease, none expires.
+        self.lease_s = 30 if args.only == "cancel_query" else LEASE_S
         self.net = f"10.{77 if args.store == 'postgres' else 78}"
         self.host = f"{self.net}.0.1"
         self.name = f"wd{os.getpid()}"
         ip("addr", "add", f"{self.host}/32", "dev", "lo")
         undo.callback(ip, "addr", "del", f"{self.host}/32", "dev", "lo")
+
+
+# Both loop on the server: a client takes longer to start than most queries to run.
+CANCEL_POSTGRES = f"""
+SET client_min_messages = error;
+DO $$ DECLARE hit int := 0; victim int; BEGIN
+    FOR n IN 1..{CANCELS} LOOP
+        PERFORM pg_stat_clear_snapshot();
+        SELECT pid INTO victim FROM pg_stat_activity
+         WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1;
+        IF victim IS NOT NULL AND pg_cancel_backend(victim) THEN hit := hit + 1; END IF;
+        PERFORM pg_sleep({1 / CANCELS});
+    END LOOP;
+    PERFORM set_config('torture.hit', hit::text, false);
+END $$;
+SELECT current_setting('torture.hit')
+"""
+CANCEL_MARIADB = f"""
+CREATE PROCEDURE cancel_queries(times INT) BEGIN
+    DECLARE victim BIGINT;
+    DECLARE hit INT DEFAULT 0;
+    -- The connection may have ended.
+    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
+    WHILE times > 0 DO
+        SET victim = (SELECT id FROM information_schema.processlist
+                       WHERE command IN ('Execute', 'Query') AND user = 'windrow' AND id <> connection_id() ORDER BY rand() LIMIT 1);
+        IF victim IS NOT NULL THEN
+            KILL QUERY victim;
+            SET hit = hit + 1;
+        END IF;
+        DO sleep({1 / CANCELS});
+        SET times = times - 1;
+    END WHILE;
+    SELECT hit;
+END //
+"""
 
 
 class Database:
@@ -126,6 +175,9 @@ class Database:
         self.port = url.rsplit(":", 1)[1].split("/")[0]
         self.host, self.url = place.host, f"{url}?sslmode=disable"
         self.redis = urls["WINDROW_TEST_REDIS"].replace("127.0.0.1", place.host)
+        self.cancelled = 0
+        if store == "mariadb":
+            subprocess.run([*self.client(), "--delimiter=//"], input=CANCEL_MARIADB, check=True, text=True)
 
     def services(self, *words):
         subprocess.run([ROOT / "scripts/services", *words], env=self.environment, check=True)
@@ -133,18 +185,23 @@ class Database:
     def crash(self):
         self.services("crash", self.store)
 
-    def rows(self, sql):
-        """Queries with the database's own client, so that the check does not depend on Windrow."""
+    def client(self):
+        """The database's own client, so that the check does not depend on Windrow."""
         if self.store == "postgres":
-            command = ["psql", "-h", self.host, "-p", self.port, "-U", "windrow", "-d", "postgres", "-At", "-F", "\t",
-                       "-c", f"SET search_path TO windrow", "-c", sql]
-            environment = {**os.environ, "PGPASSWORD": "windrow"}
-        else:
-            command = ["mariadb", "-h", self.host, "-P", self.port, "-u", "windrow", "-pwindrow", "--skip-ssl", "-N", "-B",
-                       "windrow", "-e", sql]
-            environment = dict(os.environ)
-        output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+            return ["psql", "-h", self.host, "-p", self.port, "-U", "windrow", "-d", "postgres", "-At", "-F", "\t"]
+        return ["mariadb", "-h", self.host, "-P", self.port, "-u", "windrow", "-pwindrow", "--skip-ssl", "-N", "-B", "windrow"]
+
+    def rows(self, sql):
+        words = ["-c", "SET search_path TO windrow", "-c", sql] if self.store == "postgres" else ["-e", sql]
+        output = subprocess.run([*self.client(), *words], env={**os.environ, "PGPASSWORD": "windrow"},
+                                stdout=subprocess.PIPE, check=True, text=True).stdout
         return [line.split("\t") for line in output.splitlines() if line != "SET"]
+
+    def cancel_queries(self):
+        """Cancels queries of the nodes for a second."""
+        with contextlib.suppress(subprocess.CalledProcessError):
+            sql = CANCEL_POSTGRES if self.store == "postgres" else f"CALL cancel_queries({CANCELS})"
+            self.cancelled += int(self.rows(sql)[-1][0])
 
     def number(self, sql):
         return int(self.rows(sql)[0][0])
@@ -175,7 +232,7 @@ class Node:
         environment = {**os.environ, "WINDROW_DATABASE_URL": self.database.url, "WINDROW_REDIS_URL": self.database.redis,
                        "OPENAI_API_KEY": "sk-test"}
         command = ["ip", "netns", "exec", self.space, self.place.program, "--data", self.data, "serve", "--listen",
-                   "127.0.0.1:7373", "--lease", f"{LEASE_S}s", "--workers", str(WORKERS)]
+                   "127.0.0.1:7373", "--lease", f"{self.place.lease_s}s", "--workers", str(WORKERS)]
         self.process = subprocess.Popen(command, env=environment, stdout=self.log, stderr=self.log)
 
     def ask(self, method, path, body=b""):
@@ -247,12 +304,14 @@ def submit(node, endpoint, items):
     sys.exit(f"the job was rejected: {node.ask('POST', '/api/v1/jobs', job.encode())}")
 
 
-async def until_over(place, database, nodes):
-    """Waits for the end of the run. Restarts nodes that exited, as a supervisor does."""
+async def until_over(place, database, nodes, may_exit):
+    """Waits for the end of the run. Restarts nodes that exited, as a supervisor does, if they may exit."""
     while True:
         await asyncio.sleep(0.5)
         for node in nodes:
             if node.process.poll() not in (None, -signal.SIGKILL):
+                if not may_exit:
+                    sys.exit(f"torture_nodes: a node exited:\n{pathlib.Path(node.log.name).read_text()[-2000:]}")
                 node.start()
         with contextlib.suppress(subprocess.CalledProcessError, IndexError):
             asked = asyncio.to_thread(database.rows, "SELECT state, succeeded, total FROM runs")
@@ -260,7 +319,7 @@ async def until_over(place, database, nodes):
                 return
 
 
-def check(database, endpoint, items):
+def check(database, endpoint, items, once):
     one = database.number
     found = {
         "run state": database.rows("SELECT state FROM runs")[0][0],
@@ -283,6 +342,8 @@ def check(database, endpoint, items):
     print(f"{calls} calls for {items} items ({calls - items} repeated after a loss), at most {endpoint.most} of {LIMIT} at once; "
           f"{lost} attempts were lost", flush=True)
     wrong = [f"{name}: {found[name]}, expected {value}" for name, value in wanted.items() if found[name] != value]
+    if once and (calls != items or lost):
+        wrong.append(f"{calls} calls, expected {items}; {lost} attempts lost, expected none")
     if calls > steps:
         wrong.append(f"{calls} calls, but only {steps} were recorded before the call")
     if endpoint.most > LIMIT:

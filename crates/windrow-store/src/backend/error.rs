@@ -1,4 +1,5 @@
-//! What a statement can fail with, and which of it may pass by itself.
+//! Errors of a statement, and what to do about them. Only damage is final. An error code that is not known here says
+//! nothing about the data: the transaction is run again.
 
 use std::error::Error as _;
 
@@ -7,11 +8,14 @@ use rusqlite::ErrorCode;
 
 use crate::backend::Cell;
 
-/// The last two say that the server has ended the transaction before.
-const CONFLICTS: [SqlState; 5] = [
+/// The last four say that somebody cancelled the statement or that a lock took too long, and that the server has ended
+/// the transaction before.
+const CONFLICTS: [SqlState; 7] = [
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::UNIQUE_VIOLATION,
+    SqlState::QUERY_CANCELED,
+    SqlState::LOCK_NOT_AVAILABLE,
     SqlState::IN_FAILED_SQL_TRANSACTION,
     SqlState::NO_ACTIVE_SQL_TRANSACTION,
 ];
@@ -37,19 +41,21 @@ pub(crate) enum Error {
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// Whether trying again later may help.
-    pub fn is_passing(&self) -> bool {
+    /// The data is not what was written.
+    pub fn is_damage(&self) -> bool {
         match self {
-            Error::NoRows | Error::Decode { .. } => false,
-            Error::Sqlite(error) => is_passing(error),
-            Error::Overtaken | Error::Ended | Error::Postgres(_) | Error::MySql(_) => {
-                self.is_conflict() || self.is_lost() || self.is_refused()
+            Error::NoRows | Error::Decode { .. } => true,
+            Error::Sqlite(error) => {
+                let damaged = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase];
+                // Without a code, the driver could not read a value.
+                error.sqlite_error_code().is_none_or(|code| damaged.contains(&code))
             }
+            Error::Overtaken | Error::Ended | Error::Postgres(_) | Error::MySql(_) => false,
         }
     }
 
-    /// The server does not let us in, which says nothing of what it holds.
-    fn is_refused(&self) -> bool {
+    /// The server rejects the login or the privileges.
+    pub fn is_refused(&self) -> bool {
         match self {
             Error::Postgres(error) => error.code().is_some_and(|code| {
                 *code == SqlState::INSUFFICIENT_PRIVILEGE
@@ -70,13 +76,20 @@ impl Error {
         }
     }
 
+    /// Somebody killed the statement, or it took too long. Unlike a conflict, this says nothing about a commit.
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self, Error::MySql(error) if crate::backend::mysql::is_interrupted(error))
+    }
+
     /// The connection or the server is gone.
     pub fn is_lost(&self) -> bool {
         match self {
-            // A server that stops, starts, or has no place left says so in these classes.
-            Error::Postgres(error) => {
-                error.code().is_none_or(|code| ["08", "57", "53"].iter().any(|class| code.code().starts_with(class)))
-            }
+            // A server that stops, starts or has no connection left says so in these classes. The last two are
+            // timeouts that close the connection.
+            Error::Postgres(error) => error.code().is_none_or(|code| {
+                let lost = ["08", "57P", "53", "25P03", "25P04"];
+                lost.iter().any(|class| code.code().starts_with(class))
+            }),
             Error::MySql(error) => crate::backend::mysql::is_lost(error),
             _ => false,
         }
@@ -155,20 +168,42 @@ impl rusqlite::ToSql for Cell<'_> {
     }
 }
 
-fn is_passing(error: &rusqlite::Error) -> bool {
-    use ErrorCode::*;
-    let passing = [
-        DatabaseBusy,
-        DatabaseLocked,
-        OutOfMemory,
-        ReadOnly,
-        OperationInterrupted,
-        SystemIoFailure,
-        DiskFull,
-        CannotOpen,
-        FileLockingProtocolFailed,
-        SchemaChanged,
-        PermissionDenied,
-    ];
-    error.sqlite_error_code().is_some_and(|code| passing.contains(&code))
+#[cfg(test)]
+mod tests {
+    use windrow_model::store::StoreError;
+
+    use super::*;
+    use crate::backend::failure::StoreFailure;
+
+    fn of_mysql(code: u16) -> Error {
+        let (state, message) = ("HY000".to_owned(), "An error occurred in multi-table update".to_owned());
+        Error::MySql(mysql::Error::MySqlError(mysql::error::MySqlError { state, message, code }))
+    }
+
+    fn of_sqlite(code: i32) -> Error {
+        Error::Sqlite(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None))
+    }
+
+    #[test]
+    fn an_unknown_error_code_is_not_damage() {
+        for error in [of_mysql(1105), of_mysql(9999), of_sqlite(rusqlite::ffi::SQLITE_ERROR)] {
+            assert!(!error.is_damage() && !error.is_conflict() && !error.is_lost(), "{error}");
+            assert!(matches!(StoreFailure::from(error).into(), StoreError::Unavailable(_)));
+        }
+    }
+
+    #[test]
+    fn a_corrupt_file_and_an_unreadable_value_are_damage() {
+        let unreadable = Error::Decode { column: 0, why: "not a number".into() };
+        for error in [of_sqlite(rusqlite::ffi::SQLITE_CORRUPT), of_sqlite(rusqlite::ffi::SQLITE_NOTADB), unreadable] {
+            assert!(error.is_damage(), "{error}");
+            assert!(matches!(StoreFailure::from(error).into(), StoreError::Corrupt(_)));
+        }
+    }
+
+    #[test]
+    fn a_killed_query_is_run_again_on_the_same_connection() {
+        let killed = of_mysql(1317);
+        assert!(killed.is_interrupted() && !killed.is_lost() && !killed.is_conflict());
+    }
 }

@@ -1,5 +1,5 @@
 //! What can go wrong inside a verb: a refusal the port knows, or an error of the database, which becomes
-//! one at the border. Only what may pass by itself is reported as unavailable.
+//! one at the border. Only damage is reported as such; after any other error a retry may succeed.
 
 use windrow_model::machine::Forbidden;
 use windrow_model::store::StoreError;
@@ -42,8 +42,8 @@ impl From<StoreFailure> for StoreError {
     fn from(fault: StoreFailure) -> Self {
         match fault {
             StoreFailure::Refused(refusal) => refusal,
-            StoreFailure::Database(error) if error.is_passing() => StoreError::Unavailable(error.to_string()),
-            StoreFailure::Database(error) => StoreError::Corrupt(error.to_string()),
+            StoreFailure::Database(error) if error.is_damage() => StoreError::Corrupt(error.to_string()),
+            StoreFailure::Database(error) => StoreError::Unavailable(error.to_string()),
         }
     }
 }

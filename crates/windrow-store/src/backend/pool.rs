@@ -1,10 +1,10 @@
 //! Threads that each own a connection and take whatever verb waits next. A verb is one transaction. This is the one
-//! place where a transaction is run again: when another was in its way, and once when the connection turns out
-//! to be gone before anything was committed.
+//! place where a transaction is run again: after a conflict or a cancelled statement, after an error code that is not
+//! known, and once when the connection was lost before anything was committed.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use windrow_model::retry::Backoff;
@@ -13,9 +13,12 @@ use windrow_model::store::{Result, StoreError};
 use crate::backend::failure::{self, StoreFailure};
 use crate::backend::{self, CommitMeter, Connection};
 
-/// How often a transaction that met another one is run again.
+/// How often a transaction is run again after a conflict.
 const AGAIN: u32 = 30;
 const BACKOFF: Backoff = Backoff { first_ms: 1, max_ms: 100 };
+/// And after an error code that is not known.
+const AFTER_UNKNOWN: u32 = 8;
+const LONGER: Backoff = Backoff { first_ms: 10, max_ms: 1_000 };
 
 pub(crate) type Connect = dyn Fn() -> backend::Result<Connection> + Send + Sync;
 type Work = Box<dyn FnOnce(&mut PooledConnection) + Send>;
@@ -81,7 +84,7 @@ fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
 
 impl PooledConnection {
     fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
-        let (mut conflicts, mut reconnected) = (0, false);
+        let mut reruns = Reruns::default();
         loop {
             let began = Instant::now();
             match self.once(verb) {
@@ -89,15 +92,11 @@ impl PooledConnection {
                     self.meter.record(began.elapsed());
                     return Ok(done);
                 }
-                Err(Failed::Before(StoreFailure::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
-                    std::thread::sleep(BACKOFF.after(conflicts));
-                    conflicts += 1;
-                }
-                Err(Failed::Before(StoreFailure::Database(error))) if error.is_lost() && !reconnected => {
-                    tracing::warn!(%error, "the connection to the database is lost; trying again on another");
-                    reconnected = true;
-                }
-                Err(Failed::Before(fault)) => return Err(fault.into()),
+                Err(Failed::Before(StoreFailure::Database(error))) => match reruns.delay(&error) {
+                    Some(delay) => std::thread::sleep(delay),
+                    None => return Err(StoreFailure::from(error).into()),
+                },
+                Err(Failed::Before(refused)) => return Err(refused.into()),
                 Err(Failed::Committing(error)) => return Err(StoreError::Unavailable(error.to_string())),
             }
         }
@@ -124,6 +123,34 @@ impl PooledConnection {
             self.conn = None;
         }
         outcome
+    }
+}
+
+/// How often one verb was run again, by reason.
+#[derive(Default)]
+struct Reruns {
+    conflicts: u32,
+    lost: bool,
+    unknown: u32,
+}
+
+impl Reruns {
+    /// How long to wait before the verb is run again; none if it is not.
+    fn delay(&mut self, error: &backend::Error) -> Option<Duration> {
+        if error.is_conflict() || error.is_interrupted() {
+            self.conflicts += 1;
+            return (self.conflicts <= AGAIN).then(|| BACKOFF.after(self.conflicts - 1));
+        }
+        if error.is_lost() {
+            tracing::warn!(%error, "lost the connection to the database, reconnecting");
+            return (!std::mem::replace(&mut self.lost, true)).then_some(Duration::ZERO);
+        }
+        if error.is_damage() || error.is_refused() {
+            return None;
+        }
+        tracing::warn!(%error, "unknown database error, running the transaction again");
+        self.unknown += 1;
+        (self.unknown <= AFTER_UNKNOWN).then(|| LONGER.after(self.unknown - 1))
     }
 }
 

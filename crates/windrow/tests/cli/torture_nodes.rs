@@ -4,11 +4,14 @@
 use std::path::Path;
 use std::process::Command;
 
-fn torture(store: &str) {
+const FAULTS: [&str; 4] = ["--items", "1200", "--faults", "10"];
+const CANCELS: [&str; 6] = ["--items", "600", "--faults", "5", "--only", "cancel_query"];
+
+fn torture(store: &str, dose: &[&str]) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = env!("CARGO_BIN_EXE_windrow");
     let mut script = Command::new(root.join("scripts/torture_nodes.py"));
-    script.args(["--store", store, "--items", "1200", "--faults", "10", "--windrow", program]);
+    script.args(["--store", store, "--windrow", program]).args(dose);
     let output = script.output().expect("Python runs the script");
     let said = String::from_utf8_lossy(&output.stdout);
     println!("{said}");
@@ -18,10 +21,21 @@ fn torture(store: &str) {
 
 #[test]
 fn torture_of_nodes_on_postgres_loses_nothing_and_does_nothing_twice() {
-    torture("postgres");
+    torture("postgres", &FAULTS);
 }
 
 #[test]
 fn torture_of_nodes_on_mariadb_loses_nothing_and_does_nothing_twice() {
-    torture("mariadb");
+    torture("mariadb", &FAULTS);
+}
+
+/// An error of the database is no damage: no node exits.
+#[test]
+fn cancelled_queries_on_postgres_stop_no_node_and_repeat_no_call() {
+    torture("postgres", &CANCELS);
+}
+
+#[test]
+fn cancelled_queries_on_mariadb_stop_no_node_and_repeat_no_call() {
+    torture("mariadb", &CANCELS);
 }

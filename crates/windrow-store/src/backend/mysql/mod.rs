@@ -10,5 +10,5 @@ pub(crate) mod set;
 
 pub(crate) use address::Address;
 pub(crate) use cells::cell;
-pub(crate) use fault::{is_conflict, is_lost, is_refused};
+pub(crate) use fault::{is_conflict, is_interrupted, is_lost, is_refused};
 pub(crate) use link::{Link, Prepared};

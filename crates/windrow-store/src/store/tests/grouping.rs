@@ -69,7 +69,7 @@ async fn a_verb_that_fails_leaves_no_trace_and_its_neighbours_commit() {
         store.submit(submission(3), NOW),
         async { drop(release) },
     );
-    assert!(matches!(failed, Err(StoreError::Corrupt(_))), "{failed:?}");
+    assert!(matches!(failed, Err(StoreError::Unavailable(_))), "{failed:?}");
     assert_eq!(store.commits() - before, 2, "the three share one commit, after the one that was held");
     assert_eq!(store.find_job("w", "job 2").await.unwrap(), None);
     for submitted in [first.unwrap(), third.unwrap()] {

@@ -116,6 +116,11 @@ impl Transaction {
         true
     }
 
+    /// The error of this fault: each in turn.
+    fn pick<T: Copy>(&self, codes: &[T]) -> T {
+        codes[self.faults.struck() % codes.len()]
+    }
+
     fn strikes_commit(&mut self, sql: &str) -> bool {
         let last = std::mem::take(&mut self.last);
         sql.ends_with("COMMIT") && self.strikes(Moment::AtCommit, &last)

@@ -6,8 +6,8 @@ use std::net::TcpStream;
 
 use super::{Moment, Transaction, closed};
 
-/// `Deadlock found when trying to get lock`.
-const CODE: u16 = 1213;
+/// A deadlock, a killed query, and a code that says nothing.
+const CODES: [u16; 3] = [1213, 1317, 1105];
 const MORE_RESULTS: u8 = 8;
 
 const QUIT: u8 = 0x01;
@@ -42,7 +42,7 @@ pub(super) fn serve(mut client: TcpStream, mut server: TcpStream, mut transactio
             ask(&mut server, "ROLLBACK")?;
             // The savepoint is released, and then the commit fails.
             write(&mut client, &Packet { number: 1, body: vec![0, 0, 0, 1 | MORE_RESULTS, 0, 0, 0] })?;
-            write(&mut client, &error(2))?;
+            write(&mut client, &error(2, CODES[0]))?;
             continue;
         }
         write(&mut server, &request)?;
@@ -123,7 +123,7 @@ fn results(
                     while !packet.is_end() && !packet.is_error() {
                         packet = read(server)?;
                     }
-                    return fail(client, server, number);
+                    return fail(client, server, number, transaction);
                 }
                 write(client, &packet)?;
                 rows += 1;
@@ -134,7 +134,7 @@ fn results(
             return write(client, &packet);
         }
         if sql.is_some_and(|sql| transaction.strikes(Moment::AtEnd, sql)) {
-            return fail(client, server, packet.number);
+            return fail(client, server, packet.number, transaction);
         }
         if sql.is_some_and(|sql| transaction.strikes(Moment::Silently, sql)) {
             ask(server, "ROLLBACK")?;
@@ -161,9 +161,9 @@ fn status(packet: &Packet) -> u8 {
     packet.body[second + length(packet.body[second])]
 }
 
-fn fail(client: &mut TcpStream, server: &mut TcpStream, number: u8) -> io::Result<()> {
+fn fail(client: &mut TcpStream, server: &mut TcpStream, number: u8, transaction: &Transaction) -> io::Result<()> {
     ask(server, "ROLLBACK")?;
-    write(client, &error(number))
+    write(client, &error(number, transaction.pick(&CODES)))
 }
 
 /// Runs a statement of our own that answers with an OK.
@@ -172,8 +172,8 @@ fn ask(server: &mut TcpStream, sql: &str) -> io::Result<()> {
     read(server).map(drop)
 }
 
-fn error(number: u8) -> Packet {
-    let body = [&[0xff][..], &CODE.to_le_bytes(), b"#40001the proxy ended the transaction"].concat();
+fn error(number: u8, code: u16) -> Packet {
+    let body = [&[0xff][..], &code.to_le_bytes(), b"#40001the proxy ended the transaction"].concat();
     Packet { number, body }
 }
 

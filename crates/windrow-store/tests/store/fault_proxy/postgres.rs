@@ -6,8 +6,8 @@ use std::net::TcpStream;
 
 use super::{Moment, Transaction, closed};
 
-/// `serialization_failure`.
-const CODE: &str = "40001";
+/// A serialization failure, a cancelled query, and an internal error.
+const CODES: [&str; 3] = ["40001", "57014", "XX000"];
 
 struct Message {
     kind: u8,
@@ -24,7 +24,7 @@ pub(super) fn serve(mut client: TcpStream, mut server: TcpStream, mut transactio
             b'B' => running = texts.get(&text(&message.body, 1)).cloned().unwrap_or_default(),
             b'Q' if transaction.strikes_commit(&text(&message.body, 0)) => {
                 ask(&mut server, "ROLLBACK")?;
-                write(&mut client, &error())?;
+                write(&mut client, &error(CODES[0]))?;
                 write(&mut client, &Message { kind: b'Z', body: vec![b'I'] })?;
                 continue;
             }
@@ -83,7 +83,7 @@ fn answer(client: &mut TcpStream, server: &mut TcpStream, transaction: &mut Tran
             while read(server)?.kind != b'Z' {}
             // From here on it has failed on the server as well.
             ask(server, "SELECT 1/0")?;
-            write(client, &error())?;
+            write(client, &error(transaction.pick(&CODES)))?;
             return write(client, &Message { kind: b'Z', body: vec![b'E'] });
         }
         write(client, &message)?;
@@ -97,8 +97,8 @@ fn ask(server: &mut TcpStream, sql: &str) -> io::Result<()> {
     Ok(())
 }
 
-fn error() -> Message {
-    Message { kind: b'E', body: format!("SERROR\0VERROR\0C{CODE}\0Mthe proxy ended the transaction\0\0").into_bytes() }
+fn error(code: &str) -> Message {
+    Message { kind: b'E', body: format!("SERROR\0VERROR\0C{code}\0Mthe proxy ended the transaction\0\0").into_bytes() }
 }
 
 /// The n-th of the texts that a message begins with.
