@@ -9,6 +9,15 @@ use std::time::Duration;
 
 const CONNECT: Duration = Duration::from_secs(10);
 
+/// The remedy, if this is the error of a certificate that cannot be verified. MySQL creates and signs its own.
+pub fn certificate_remedy(error: &str) -> Option<&'static str> {
+    let remedy = "the certificate of the server is not signed by an authority that this machine trusts, or names another host. \
+        Add to the database URL either sslrootcert=FILE with the CA certificate of the server (MySQL: ca.pem in its data \
+        directory), or sslmode=verify-ca&sslrootcert=FILE if the certificate names another host (certificates that MySQL \
+        creates itself), or sslmode=disable if the server runs on this machine";
+    error.contains("invalid peer certificate").then_some(remedy)
+}
+
 /// Names and values, as they are in the URL.
 type Options<'u> = Vec<(&'u str, &'u str)>;
 

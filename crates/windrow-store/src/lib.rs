@@ -25,3 +25,4 @@ pub use redis::{RedisBell, RedisLimits};
 pub use sql::read::old_transaction::OldTransaction;
 pub use store::{SqlStore, SqlStore as SqliteStore};
 pub use transfer::{Moved, survey, transfer};
+pub use windrow_sql::certificate_remedy;

@@ -260,8 +260,9 @@ impl From<StoreError> for Error {
             StoreError::Unsettled { .. } => (Code::Conflict, "wait until its items have finished"),
             StoreError::StaleImport => (Code::Conflict, "import again when the other import has ended"),
             StoreError::TriesExhausted { .. } => (Code::Conflict, "run the file under another job name"),
-            StoreError::Unavailable(_) => {
-                (Code::Unavailable, "check the database and the disk with `windrow doctor`, then retry")
+            StoreError::Unavailable(why) => {
+                let usual = "check the database and the disk with `windrow doctor`, then retry";
+                (Code::Unavailable, windrow_store::certificate_remedy(why).unwrap_or(usual))
             }
             StoreError::Corrupt(_) => {
                 (Code::Failed, "use the newest windrow, or another data directory with `--data DIR`")

@@ -11,6 +11,7 @@ on_every_server! {
     a_node_that_looks_in_takes_nothing_from_one_that_lives,
     another_node_goes_on_with_what_a_killed_one_left,
     the_doctor_says_whether_the_database_answers_and_never_the_password,
+    a_certificate_that_nobody_trusts_names_the_ways_out,
     a_backup_is_left_to_the_tools_of_the_server,
     the_history_of_a_laptop_moves_to_a_server,
     what_is_in_use_is_not_moved_and_nothing_is_moved_over_it,
@@ -60,6 +61,20 @@ fn another_node_goes_on_with_what_a_killed_one_left(url: String) {
     assert!((40..=44).contains(&endpoint.calls()), "{} calls", endpoint.calls());
 }
 
+/// The servers of the tests have a private CA, as a new MySQL has.
+fn a_certificate_that_nobody_trusts_names_the_ways_out(url: String) {
+    let place = Place::empty();
+    let usual = url.replace("sslmode=disable", "sslmode=prefer");
+    let failed = place.windrow_with(&[(URL, &usual)], &["jobs", "list"]).ended_with(1);
+    let doctor = place.windrow_with(&[(URL, &usual)], &["doctor"]).ended_with(1);
+    for said in [&failed.stderr, &doctor.stdout] {
+        for way in ["invalid peer certificate", "sslrootcert=FILE", "sslmode=verify-ca", "sslmode=disable"] {
+            assert!(said.contains(way), "{way} in {said}");
+        }
+        assert!(!said.contains("windrow doctor"), "{said}");
+    }
+}
+
 fn the_doctor_says_whether_the_database_answers_and_never_the_password(url: String) {
     let place = Place::empty();
     let said = place.windrow_with(&[(URL, &url)], &["doctor"]).ended_with(0);
@@ -68,6 +83,7 @@ fn the_doctor_says_whether_the_database_answers_and_never_the_password(url: Stri
     let (scheme, _) = url.split_once("://").unwrap();
     let nowhere = format!("{scheme}://ann:hush@127.0.0.1:1/windrow?sslmode=disable");
     let said = place.windrow_with(&[(URL, &nowhere)], &["doctor"]).ended_with(1);
+    assert!(!said.stdout.contains("windrow doctor"), "{}", said.stdout);
     let shown = format!("{scheme}://127.0.0.1:1/windrow");
     assert!(said.stdout.contains(&shown) && !said.stdout.contains("hush"), "{}", said.stdout);
 }

@@ -70,7 +70,7 @@ pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Er
 
 /// Checks that need the open database.
 async fn inside(patient: &Patient<'_>) -> Vec<Check> {
-    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "fix the database first");
+    let unreadable = |name, error: Error| Check::failure(name, error.what(), "fix the database first");
     let app = match App::open(patient.options).await {
         Ok(app) => app,
         Err(error) => return vec![unreadable("jobs", error)],
@@ -79,7 +79,7 @@ async fn inside(patient: &Patient<'_>) -> Vec<Check> {
 }
 
 async fn inside_of(app: &App, patient: &Patient<'_>) -> Vec<Check> {
-    let unreadable = |name, error: Error| Check::failure(name, error.one_line(), "fix the database first");
+    let unreadable = |name, error: Error| Check::failure(name, error.what(), "fix the database first");
     let health = health::check(app, patient.now).await.unwrap_or_else(|error| unreadable("health", error));
     let jobs = credentials::check(app).await.unwrap_or_else(|error| unreadable("jobs", error));
     vec![health, jobs]

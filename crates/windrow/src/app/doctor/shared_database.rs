@@ -17,7 +17,9 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
         Err(error) => {
             let remedy = "check host, user, password and TLS of --database; the user must be allowed to make a schema (PostgreSQL) \
                  or the tables of the database (MySQL, MariaDB)";
-            return vec![Check::failure(NAME, format!("{}: {}", place(url), error.one_line()), remedy)];
+            let what = error.what();
+            let remedy = windrow_store::certificate_remedy(&what).unwrap_or(remedy);
+            return vec![Check::failure(NAME, format!("{}: {what}", place(url)), remedy)];
         }
     };
     let mut checks = vec![Check::ok(NAME, format!("{} is reachable, its schema is up to date", place(url)))];
@@ -40,7 +42,7 @@ pub async fn checks(url: &str, patient: &Patient<'_>) -> Vec<Check> {
     checks.extend(transactions(&app).await);
     match app.secret_keys().await {
         Ok(keys) => checks.push(master_key::check(patient, &keys)),
-        Err(error) => checks.push(Check::failure("secrets", error.one_line(), "fix the database first")),
+        Err(error) => checks.push(Check::failure("secrets", error.what(), "fix the database first")),
     }
     checks.extend(inside_of(&app, patient).await);
     checks
