@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium
+.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -15,6 +15,8 @@ menu:
 	@echo "make check         check formatting, lints, dependencies (licences, advisories), generated docs and the built web UI"
 	@echo "make docs          write the generated docs"
 	@echo "make ui            build the web UI into ui/dist (committed); needs Node"
+	@echo "make ui-dev        start a server with generated data, and the web UI with live reload"
+	@echo "make screenshots   take the screenshots of docs/ui.md"
 	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
 	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
@@ -42,7 +44,7 @@ soak:
 	cargo build --locked --release -p windrow
 	python3 scripts/soak.py
 
-test: nextest python-env promtool chromium
+test: nextest python-env promtool chromium axe
 	@scripts/services run cargo nextest run --workspace --locked
 
 quick: nextest
@@ -61,6 +63,15 @@ docs: nextest
 
 ui:
 	scripts/ui build
+
+ui-dev:
+	cargo build --locked -p windrow
+	scripts/ui install
+	python3 scripts/ui_dev.py
+
+screenshots: chromium
+	cargo build --locked -p windrow
+	node scripts/screenshots.mjs
 
 sim: nextest
 	WINDROW_SIM_SEEDS=$(SEEDS) cargo nextest run --locked --release -p windrow-engine --test sim --no-capture
@@ -105,3 +116,6 @@ promtool:
 
 chromium:
 	@scripts/need chromium chromium
+
+axe:
+	@scripts/ui install

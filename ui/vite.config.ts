@@ -1,5 +1,7 @@
 import { svelte } from '@sveltejs/vite-plugin-svelte'
-import { defineConfig } from 'vite'
+import { defineConfig, loadEnv } from 'vite'
+
+const server = loadEnv('development', '.', 'WINDROW_').WINDROW_SERVER ?? 'http://127.0.0.1:7373'
 
 export default defineConfig({
   plugins: [svelte()],
@@ -9,6 +11,6 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     target: 'es2022',
   },
-  // `npm run dev` shows the pages of this folder with the data of a `windrow serve` on this machine.
-  server: { proxy: { '/api': { target: 'http://127.0.0.1:7373', changeOrigin: true, headers: { Origin: 'http://127.0.0.1:7373' } } } },
+  // `npm run dev` shows the pages of this folder with the data of a server on this machine.
+  server: { proxy: { '/api': { target: server, changeOrigin: true, headers: { Origin: server } } } },
 })

@@ -7,7 +7,9 @@ export type Problem = components['schemas']['Problem']
 export class Rejected extends Error {
   constructor(
     readonly status: number,
-    readonly problem: Pick<Problem, 'detail' | 'remedy'>,
+    readonly problem: Pick<Problem, 'detail'> & Partial<Problem>,
+    /** The request, as the server's log names it. */
+    readonly request?: string | null,
   ) {
     super(problem.detail)
   }

@@ -1,6 +1,7 @@
 /** The session of the caller. The server stores the API key in an HttpOnly cookie. */
-import { request } from './request'
 import { Rejected } from './errors'
+import { forgetAll } from './query.svelte'
+import { request } from './request'
 import { server } from './server.svelte'
 
 export async function loadSession() {
@@ -8,10 +9,13 @@ export async function loadSession() {
 }
 
 export async function signIn(key: string) {
-  server.setCaller(await request('post', '/api/v1/session', { headers: { Authorization: `Bearer ${key}` } }))
+  const caller = await request('post', '/api/v1/session', { headers: { Authorization: `Bearer ${key}` } })
+  forgetAll()
+  server.setCaller(caller)
 }
 
 export async function signOut() {
   await request('delete', '/api/v1/session', {})
+  forgetAll()
   server.requireKey(new Rejected(401, { detail: 'you are signed out' }))
 }

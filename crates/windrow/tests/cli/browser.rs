@@ -36,7 +36,7 @@ pub struct Browser {
     messages: Receiver<Value>,
     session: String,
     sent: u64,
-    /// Script errors, and violations of the content security policy.
+    /// Script errors, messages to the console, and violations of the content security policy.
     pub complaints: Vec<Value>,
     _profile: TempDir,
 }
@@ -109,24 +109,81 @@ impl Browser {
         }
     }
 
+    /// Clicks the first element that fits a CSS selector.
+    #[track_caller]
+    pub fn click(&mut self, selector: &str) {
+        let find = format!("document.querySelector({})", json!(selector));
+        self.wait_for(selector, &format!("{find}?.checkVisibility() === true"));
+        self.evaluate(&format!("{find}.scrollIntoView({{block: 'center'}})"));
+        let middle =
+            format!("(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({find}.getBoundingClientRect())");
+        let middle = self.evaluate(&middle);
+        for kind in ["mousePressed", "mouseReleased"] {
+            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
+            self.call("Input.dispatchMouseEvent", event);
+        }
+    }
+
     /// Replaces the content of the focused field.
     pub fn type_text(&mut self, text: &str) {
         self.evaluate("document.activeElement.select()");
+        self.insert(text);
+    }
+
+    /// Types at the cursor.
+    pub fn insert(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));
     }
 
+    /// Presses a key by its name, or a letter; `Ctrl+` before it holds that key.
     pub fn press_key(&mut self, key: &str) {
-        let text = if key == "Enter" { "\r" } else { "" };
-        let code = match key {
-            "Enter" => 13,
-            "Escape" => 27,
-            "Tab" => 9,
+        let (held, key) = key.strip_prefix("Ctrl+").map_or((0, key), |key| (2, key));
+        let (code, text) = match key {
+            "Enter" => (13, "\r"),
+            "Escape" => (27, ""),
+            "Tab" => (9, ""),
+            "ArrowDown" => (40, ""),
+            letter if letter.len() == 1 => (i32::from(letter.as_bytes()[0].to_ascii_uppercase()), letter),
             other => panic!("{other} is no key that is known here"),
         };
+        let text = if held == 0 { text } else { "" };
         for kind in ["keyDown", "keyUp"] {
-            let event = json!({"type": kind, "key": key, "code": key, "text": text, "windowsVirtualKeyCode": code});
+            let event =
+                json!({"type": kind, "key": key, "text": text, "windowsVirtualKeyCode": code, "modifiers": held});
             self.call("Input.dispatchKeyEvent", event);
         }
+    }
+
+    /// Presses Tab until an expression is true.
+    #[track_caller]
+    pub fn tab_to(&mut self, what: &str, expression: &str) {
+        for _ in 0..80 {
+            if self.evaluate(expression) == true {
+                return;
+            }
+            self.press_key("Tab");
+        }
+        panic!("Tab does not lead to {what}");
+    }
+
+    pub fn prefer_dark(&mut self, dark: bool) {
+        let scheme = if dark { "dark" } else { "light" };
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+    }
+
+    /// Serious problems of accessibility that axe-core finds on the page.
+    pub fn inaccessible(&mut self) -> Vec<String> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/node_modules/axe-core/axe.min.js");
+        let axe = std::fs::read_to_string(path).expect("axe-core is missing; `make axe` installs it");
+        self.evaluate(&format!("{axe}; undefined"));
+        self.evaluate(
+            "window.found = undefined; axe.run().then(result => { window.found = result.violations }); undefined",
+        );
+        self.wait_for("axe", "window.found !== undefined");
+        let serious = "window.found.filter(rule => ['serious', 'critical'].includes(rule.impact)).map(rule => \
+                       `${location.pathname}${location.search} ${rule.id}: ${rule.nodes.map(node => node.html).join('; ')}`)";
+        serde_json::from_value(self.evaluate(serious)).unwrap()
     }
 
     fn call(&mut self, method: &str, parameters: Value) -> Value {
@@ -145,8 +202,12 @@ impl Browser {
                 assert!(answer["error"].is_null(), "{method}: {answer}");
                 return answer["result"].take();
             }
+            let said = answer["method"] == "Runtime.consoleAPICalled" && answer["params"]["type"] == "error";
             let broken = answer["method"] == "Runtime.exceptionThrown";
-            if broken || answer["params"]["entry"]["source"] == "security" {
+            // Rejected requests are logged by the browser too; tests make some on purpose.
+            let entry = &answer["params"]["entry"];
+            let logged = entry["level"] == "error" && entry["source"] != "network";
+            if broken || said || logged || entry["source"] == "security" {
                 self.complaints.push(answer["params"].take());
             }
         }

@@ -1,5 +1,5 @@
 /** Warnings about roles that no other live node has. */
-import type { NodeRole, NodeView } from './node'
+import type { NodeRole, NodeView } from '../../api/types'
 
 const WITHOUT: Record<NodeRole, string> = {
   api: 'No other node serves the API: the API and this page are unavailable until one is started.',

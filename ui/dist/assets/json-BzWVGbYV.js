@@ -1,0 +1,1 @@
+function f(t){return typeof t=="string"?t:JSON.stringify(t,null,2)}function i(t){return typeof t=="string"?t:JSON.stringify(t)}function e(t){return typeof t=="object"&&t!==null&&!Array.isArray(t)?Object.entries(t):[]}function s(t,...r){let n=t;for(const o of r)n=typeof n=="object"&&n!==null?n[o]:void 0;return n}export{e as a,i as c,s as f,f as p};

@@ -1,0 +1,65 @@
+/** What pages read, each request once, with the events that change it. */
+import { of } from './query.svelte'
+import type { Event, Job, JobDetail, Run } from './types'
+
+/** A job by the name in an address, or by its id. */
+const isJob = (event: Event, job: { id: string }) => event.job === job.id
+/** Events after which more than counts has changed. */
+const isChange = (event: Event) => event.kind !== 'run_progress'
+
+function countsOf(event: Event): Run['items'] | undefined {
+  const body = event.body as { counts?: Run['items'] } | null
+  return body?.counts
+}
+
+function advance(event: Event, run: Run): Run {
+  const counts = event.run === run.id ? countsOf(event) : undefined
+  return counts ? { ...run, items: { ...run.items, ...counts } } : run
+}
+
+/** Changes the counts of a job's latest run. */
+function advanceJob<T extends Job>(event: Event, job: T): T {
+  return isJob(event, job) ? { ...job, latest_run: advance(event, job.latest_run) } : job
+}
+
+export const JOBS_PAGE = 200
+
+export const jobs = (before?: string) =>
+  of('/api/v1/jobs', { query: { limit: JOBS_PAGE, before } }, {
+    on: isChange,
+    patch: (event, list) => (event.kind === 'run_progress' ? { ...list, jobs: list.jobs.map((job) => advanceJob(event, job)) } : list),
+  })
+
+export const job = (name: string) =>
+  of('/api/v1/jobs/{job}', { path: { job: name } }, {
+    on: (event, job) => isChange(event) && isJob(event, job),
+    patch: (event, job: JobDetail) => ({ ...advanceJob(event, job), runs: job.runs.map((run) => advance(event, run)) }),
+  })
+
+export const why = (name: string, id: string | undefined) =>
+  of('/api/v1/jobs/{job}/why', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
+
+export const logs = (name: string, id: string | undefined, after?: number) =>
+  of('/api/v1/jobs/{job}/logs', { path: { job: name }, query: { limit: 1000, after } }, { on: (event) => event.job === id })
+
+export const result = (run: string) => of('/api/v1/runs/{run}/result', { path: { run }, query: { worst: 5 } }, { on: (event) => event.run === run && isChange(event) })
+
+export const item = (id: string, run: string | undefined) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.run === run })
+
+export const targets = (name: string, id: string | undefined) =>
+  of('/api/v1/jobs/{job}/targets', { path: { job: name }, query: { limit: 1000 } }, { on: (event) => event.job === id })
+
+export const lineage = (run: string) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { limit: 200 } }, { on: (event) => event.run === run })
+
+export const datasets = () => of('/api/v1/datasets', {})
+export const dataset = (name: string, version?: number, rows = 100) => of('/api/v1/datasets/{name}', { path: { name }, query: { version, rows } })
+export const datasetDiff = (name: string, old: number, now: number) => of('/api/v1/datasets/{name}/diff', { path: { name }, query: { old, new: now, limit: 100 } })
+
+/** The server does not push these. */
+export const nodes = () => of('/api/v1/nodes', {}, { everyMs: 2_000 })
+export const alerts = () => of('/api/v1/alerts', {}, { everyMs: 15_000 })
+export const workers = () => of('/api/v1/workers', {}, { everyMs: 5_000 })
+export const health = () => of('/api/v1/health', {}, { everyMs: 10_000 })
+export const jobStats = (name: string, id: string | undefined) =>
+  of('/api/v1/jobs/{job}/stats', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
+export const stats = () => of('/api/v1/stats', {}, { on: isChange })

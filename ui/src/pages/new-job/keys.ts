@@ -1,0 +1,60 @@
+/** Names that the editor completes. The server checks the file; these only save typing. */
+type Names = readonly (readonly [name: string, meaning: string])[]
+
+const top: Names = [
+  ['kind', 'experiment, operation or ingest'],
+  ['name', 'unique in the workspace'],
+  ['description', 'for people'],
+  ['labels', 'creator, service, environment, region'],
+  ['dataset', 'rows of an experiment'],
+  ['target', 'the model under test'],
+  ['conversation', 'several turns'],
+  ['evaluators', 'what judges the outputs'],
+  ['trials', 'runs of each row'],
+  ['gates', 'quality gates'],
+  ['baseline', 'the run compared against'],
+  ['budget', 'pause at this cost'],
+  ['max_errors', 'share of items that may fail'],
+  ['targets', 'of an operation'],
+  ['action', 'of an operation'],
+  ['strategy', 'waves of an operation'],
+  ['source', 'of an ingest'],
+  ['slices', 'partitions of a source'],
+  ['key', 'identifies a record'],
+  ['destination', 'where records are written'],
+  ['schedule', 'cron expression'],
+  ['concurrency', 'items at once'],
+  ['timeout', 'of an item'],
+  ['retry', 'attempts and delays'],
+  ['priority', '1 to 9'],
+  ['worker', 'capability of remote workers'],
+]
+const nested: Names = [
+  ['openai', 'OpenAI and compatible APIs'],
+  ['anthropic', 'Anthropic API'],
+  ['http', 'any HTTP endpoint'],
+  ['prompt', 'template of the message'],
+  ['system', 'system message'],
+  ['model', 'name of the model'],
+  ['base_url', 'address of the API'],
+  ['api_key', '${secret:NAME} or ${env:NAME}'],
+  ['canary', 'size of the first wave'],
+  ['wave', 'size of the other waves'],
+  ['bake', 'observation period'],
+  ['approval', 'never, after_first, each'],
+  ['max_failed', 'failure cap'],
+  ['on_failure', 'stop, pause, rollback'],
+]
+const evaluators: Names = [
+  ['exact', 'equals the expected text'],
+  ['contains', 'contains a text'],
+  ['regex', 'matches a pattern'],
+  ['levenshtein', 'similar to a text'],
+  ['judge', 'a model judges by a rubric'],
+  ['json_schema', 'valid by a schema'],
+  ['latency', 'fast enough'],
+  ['embedding', 'similar in meaning'],
+  ['python', 'a Python function'],
+]
+
+export const KEYS = { top, nested, evaluators }
