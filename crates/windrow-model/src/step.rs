@@ -145,7 +145,8 @@ pub fn shown_while_running(earlier: Vec<Score>, new: &[Score]) -> Vec<Score> {
         let changed = new.iter().filter(same_name).any(|score| score.version != old.version);
         let name = if changed { format!("{}@{}", old.name, old.version) } else { old.name.clone() };
         let taken = shown.iter().any(|score| score.turn == old.turn && score.name == name);
-        if !replaced && !taken && !(changed && old.version.is_empty()) {
+        let unnamed = changed && old.version.is_empty();
+        if !replaced && !taken && !unnamed {
             shown.push(Score { name, ..old });
         }
     }
