@@ -64,7 +64,14 @@ async fn start(node: &Node, job: &Job) -> Result<(), StoreError> {
         let next = Schedule { cron: cron.clone(), next_at: timetable.next_after(node.now()).ok() };
         return node.store.schedule(job.id, Some(next), ACTOR, node.now()).await;
     }
-    let request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
+    let mut request = request(&*node.store, job, *at, ACTOR.to_owned()).await?;
+    if let Some(workload) = node.workloads.get(job.kind.as_str()) {
+        match workload.renewed(&job.workspace, &request.spec).await {
+            Ok(Some((spec, spec_hash))) => request = Request { spec, spec_hash, ..request },
+            Ok(None) => {}
+            Err(failure) => tracing::warn!(job = %job.name, %failure, "failed to renew the definition, using the last"),
+        }
+    }
     let chance = (node.workers.chance() * u32::MAX as f64) as u64;
     match submit(&*node.store, request, chance, node.now()).await {
         Ok(_) => {

@@ -10,30 +10,34 @@ mod execution;
 mod file;
 pub mod forecast;
 mod frozen;
+mod needs;
 mod process;
+mod rows;
 mod step;
 mod target;
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use windrow_jobfile::canonical::canonical;
-use windrow_jobfile::dataset::{Library, Row};
+use windrow_jobfile::dataset::{Library, Position, Row, Source};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
 use windrow_jobfile::prices::Prices;
 use windrow_jobfile::spec::{Spec, prepare_blocking};
-use windrow_jobfile::template::Fields;
+use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
-use windrow_model::{Failure, Json};
+use windrow_model::{ErrorClass, Failure, Json};
 
 use definition::spec::ExperimentSpec;
-use definition::trials;
 use execution::program::Experiment;
+use rows::RowRules;
 
 pub use definition::placement::CAPABILITY;
-pub use definition::spec::KIND;
+pub use definition::spec::{Callback, KIND};
 pub use evaluator::page as evaluators_page;
 pub use frozen::{is_trial_run, judges, quality};
 pub use process::broken_code;
@@ -74,20 +78,83 @@ pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
     asks(a).is_some_and(|asked| Some(asked) == asks(b))
 }
 
+/// The definition over the newest version of a dataset that it follows; `None` where it has that already. Blocks.
+pub fn over_newest(
+    spec: &Json,
+    workspace: &str,
+    library: &Library,
+) -> Result<Option<(Json, String)>, windrow_model::store::StoreError> {
+    // A definition that cannot be read is reported where it is run.
+    let Ok(mut spec) = spec.parse::<ExperimentSpec>() else { return Ok(None) };
+    let Source::Stored(frozen) = &spec.dataset.source else { return Ok(None) };
+    let Some(newest) = library.newer(workspace, frozen)? else { return Ok(None) };
+    spec.dataset.source = Source::Stored(newest);
+    Ok(Some(spec.freeze()))
+}
+
+/// Where a server sends the results of the job.
+pub fn callback(spec: &Json) -> Option<Callback> {
+    spec.parse::<ExperimentSpec>().ok()?.callback
+}
+
+/// Whether the definition has no rows of its own: they are sent to an online run.
+pub fn is_online_only(spec: &Json) -> bool {
+    spec.value()["dataset"]["online"] == true
+}
+
+/// The file that a definition reads its rows from.
+pub fn dataset_file(spec: &Json) -> Option<PathBuf> {
+    match spec.parse::<ExperimentSpec>().ok()?.dataset.source {
+        Source::File(file) => Some(file.path),
+        Source::Stored(_) | Source::Sent { .. } => None,
+    }
+}
+
+/// What identifies the rows of a dataset.
+pub struct RowKeys {
+    pub in_order: Vec<ContentKey>,
+    /// The definition covers the first rows only.
+    pub first: bool,
+}
+
+/// The rows that a definition reads now; `None` where there are too many to hold. Blocks.
+pub fn row_keys(spec: &Json, library: Option<&Library>) -> Result<Option<RowKeys>, String> {
+    let spec: ExperimentSpec = spec.parse().map_err(|error| format!("the definition cannot be read: {error}"))?;
+    let wanted = spec.first.map_or(usize::MAX, |first| first as usize);
+    let mut rows = spec.dataset.source.open(library, Position::START).map_err(|error| error.to_string())?;
+    let (mut in_order, mut times) = (Vec::new(), HashMap::<ContentKey, u64>::new());
+    while in_order.len() < wanted {
+        let Some(row) = rows.next_row() else { break };
+        let key = Row::key(row.map_err(|error| error.to_string())?.fields);
+        let n = times.entry(key).or_default();
+        *n += 1;
+        // A second row with the same content has a key of its own, unless trials group it.
+        in_order.push(if *n > 1 && spec.trials == 1 { key.repeated(*n) } else { key });
+        if in_order.len() > MAX_COMPARED {
+            return Ok(None);
+        }
+    }
+    Ok(Some(RowKeys { in_order, first: spec.first.is_some() }))
+}
+
+/// Rows whose keys are held to compare them (a few dozen megabytes).
+const MAX_COMPARED: usize = 1_000_000;
+
 /// Rows that arrive while an online run is open (E11): what items they become.
 pub struct OnlineRows {
-    trials: usize,
+    rules: RowRules,
 }
 
 impl OnlineRows {
-    pub fn of(spec: &Json) -> Result<Self, serde_json::Error> {
-        Ok(Self { trials: spec.parse::<ExperimentSpec>()?.trials as usize })
+    /// Reads the machine's forbidden words, so it may block.
+    pub fn of(spec: &Json, environment: &Environment) -> Result<Self, String> {
+        let spec = spec.parse::<ExperimentSpec>().map_err(|error| error.to_string())?;
+        Ok(Self { rules: RowRules::of(&spec, environment)? })
     }
 
+    /// A row that the job cannot run is rejected with the reason.
     pub fn items(&self, text: &str) -> Result<Vec<NewItem>, String> {
-        let fields: Fields = serde_json::from_str(text).map_err(|error| format!("not a JSON object: {error}"))?;
-        let row = Row { line: 0, text: canonical(&fields.clone().into()).into(), fields };
-        Ok(trials::items_of(row, self.trials))
+        self.rules.items_of_sent(text)
     }
 }
 
@@ -118,5 +185,12 @@ impl Workload for ExperimentWorkload {
         let (environment, library) = (self.environment.of_workspace(workspace), self.library.clone());
         let prepared = prepare_blocking(move || Experiment::prepare(spec, environment, library)).await;
         Ok(Arc::new(prepared?))
+    }
+
+    async fn renewed(&self, workspace: &str, spec: &Json) -> Result<Option<(Json, String)>, Failure> {
+        let Some(library) = self.library.clone() else { return Ok(None) };
+        let (spec, workspace) = (spec.clone(), workspace.to_owned());
+        let unread = |error| Failure::new(ErrorClass::Handler, format!("the dataset cannot be looked up: {error}"));
+        prepare_blocking(move || over_newest(&spec, &workspace, &library).map_err(unread)).await
     }
 }

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use windrow_model::Time;
 
 /// Milliseconds; text in files and frozen definitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +55,12 @@ impl<'de> Deserialize<'de> for Duration {
         }
         d.deserialize_str(Text)
     }
+}
+
+/// A moment: RFC 3339, or milliseconds since 1970.
+pub fn moment(text: &str) -> Option<Time> {
+    let ms = text.parse::<jiff::Timestamp>().ok().map(|time| time.as_millisecond());
+    ms.or_else(|| text.parse().ok()).map(Time)
 }
 
 #[cfg(test)]

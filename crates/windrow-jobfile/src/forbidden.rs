@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::environment::Environment;
+
 /// Names a file of words that are forbidden on the whole machine.
 pub const VARIABLE: &str = "WINDROW_FORBIDDEN";
 
@@ -59,6 +61,13 @@ impl Forbidden {
             _ => {}
         }
     }
+}
+
+/// The words that are forbidden on the whole machine. Reads their file.
+pub fn machine_words(environment: &Environment) -> Result<Vec<String>, String> {
+    let Ok(path) = environment.resolve(&format!("${{env:{VARIABLE}}}")) else { return Ok(Vec::new()) };
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{VARIABLE}: {path} cannot be read: {error}"))?;
+    Ok(words_in(&text).collect())
 }
 
 /// One word or phrase per line; empty lines and those that begin with `#` say nothing.

@@ -18,7 +18,7 @@ pub const ITEMS_PARTIAL: &str = "items_partial";
 
 /// Items in one event, at most: a reader holds a few of them in memory.
 pub const ITEMS: usize = 100;
-/// Characters of an error's message; all of it is with the item.
+/// Characters of an error's message and of a score's reason; all of it is with the item.
 const MESSAGE: usize = 300;
 
 /// An item that was settled, with its result.
@@ -43,29 +43,34 @@ pub struct ErrorNote {
 
 impl ErrorNote {
     pub fn of((class, message): &(ErrorClass, String)) -> Self {
-        let end = message.char_indices().nth(MESSAGE).map_or(message.len(), |(end, _)| end);
-        Self { class: *class, message: message[..end].to_owned() }
+        Self { class: *class, message: shortened(message) }
     }
 }
 
-/// A score without its reason.
+fn shortened(text: &str) -> String {
+    let end = text.char_indices().nth(MESSAGE).map_or(text.len(), |(end, _)| end);
+    text[..end].to_owned()
+}
+
+/// A score with the beginning of its reason.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ScoreNote {
     pub name: String,
     pub turn: u32,
     pub verdict: Verdict,
     pub value: Option<f64>,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 impl ScoreNote {
+    pub fn new(name: String, turn: u32, verdict: Verdict, value: Option<f64>, reason: &str) -> Self {
+        Self { name, turn, verdict, value, reason: shortened(reason) }
+    }
+
     /// By turn and name.
     pub fn all(scores: &[Score]) -> Vec<Self> {
-        let note = |score: &Score| Self {
-            name: score.name.clone(),
-            turn: score.turn,
-            verdict: score.verdict,
-            value: score.value,
-        };
+        let note = |score: &Score| Self::new(score.name.clone(), score.turn, score.verdict, score.value, &score.reason);
         let mut notes: Vec<Self> = scores.iter().map(note).collect();
         notes.sort_by(|a, b| (a.turn, &a.name).cmp(&(b.turn, &b.name)));
         notes

@@ -22,6 +22,11 @@ impl ContentKey {
         key.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
         Self(key)
     }
+
+    /// Of the `n`th row with the same content, from the second on.
+    pub fn repeated(&self, n: u64) -> Self {
+        Self::of(&[&self.0, &n.to_le_bytes()])
+    }
 }
 
 impl std::fmt::Display for ContentKey {

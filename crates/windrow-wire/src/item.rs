@@ -46,6 +46,9 @@ pub struct ItemRow {
     pub latency_ms: Option<i64>,
     pub usage: Usage,
     pub finished_at: Option<Timestamp>,
+    /// The row has left the dataset: the job's last run over all rows did not find it. Its results are kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
 }
 
 impl ItemRow {
@@ -65,6 +68,7 @@ impl ItemRow {
             latency_ms: item.latency_ms,
             usage: item.usage,
             finished_at: item.finished_at.map(Into::into),
+            removed: false,
         }
     }
 }

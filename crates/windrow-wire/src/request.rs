@@ -41,13 +41,26 @@ pub struct Submit {
     /// Continue even if all of the first calls fail. Otherwise the run pauses, and no item is marked as failed.
     #[serde(default)]
     pub keep_going: bool,
+    /// Start also where the estimate is over the budget; the run pauses when the budget is reached.
+    #[serde(default)]
+    pub yes: bool,
 }
 
 impl Submit {
     /// A request with only a job file.
     pub fn of(file: String) -> Self {
         let budget = BudgetRequest::default();
-        Self { file, mode: None, fresh: false, budget, first: None, dataset: None, resume: false, keep_going: false }
+        Self {
+            file,
+            mode: None,
+            fresh: false,
+            budget,
+            first: None,
+            dataset: None,
+            resume: false,
+            keep_going: false,
+            yes: false,
+        }
     }
 }
 

@@ -33,6 +33,15 @@ pub struct ExperimentSpec {
     /// How often each row is tried.
     #[serde(default = "once", skip_serializing_if = "is_once")]
     pub trials: u32,
+    /// When and beside what the items of a row run.
+    #[serde(default, skip_serializing_if = "RowTemplates::is_empty")]
+    pub row: RowTemplates,
+    /// Words that no row may have, beside those of the machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<String>,
+    /// Where a server sends the results of the job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub callback: Option<Callback>,
     /// What makes a run good enough.
     #[serde(default, skip_serializing_if = "Quality::is_empty")]
     pub quality: Quality,
@@ -47,6 +56,45 @@ pub struct ExperimentSpec {
 }
 
 impl Spec for ExperimentSpec {}
+
+/// `callback:` as it is frozen (E28): a webhook of the job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Callback {
+    pub url: String,
+    /// A reference to the secret that signs.
+    pub secret: String,
+    /// Topics; by default results and the states of runs.
+    #[serde(default = "Callback::usual_events")]
+    pub events: Vec<String>,
+}
+
+impl Callback {
+    fn usual_events() -> Vec<String> {
+        vec!["items.archived".to_owned(), "run.*".to_owned()]
+    }
+}
+
+/// `row:` as it is frozen: templates over the fields of a row.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct RowTemplates {
+    /// Items with the same resource never run together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource: Option<String>,
+    /// 1 (highest) to 9 (lowest).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<String>,
+    /// A time before which the items do not start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<String>,
+}
+
+impl RowTemplates {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
 
 fn once() -> u32 {
     1

@@ -3,10 +3,10 @@
 
 use windrow_jobfile::dataset::Row;
 use windrow_jobfile::template::Fields;
-use windrow_model::Json;
 use windrow_model::priority::Priority;
 use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
+use windrow_model::{Json, Time};
 
 /// The field that tells a row's trials apart, from 1.
 pub const TRIAL: &str = "trial";
@@ -14,22 +14,31 @@ pub const TRIAL: &str = "trial";
 pub const MAX_TRIALS: u32 = 100;
 
 /// The row's items, in order.
-pub fn items_of(row: Row, trials: usize) -> Vec<NewItem> {
+pub fn items_of(row: Row, trials: usize, placing: &Placing) -> Vec<NewItem> {
     let Row { fields, text, .. } = row;
     let key = Row::key(fields.clone());
     if trials == 1 {
-        return vec![item(key, None, Json::from_text(text))];
+        return vec![item(key, None, Json::from_text(text), placing)];
     }
     let trial = |no: u32| {
         let mut fields = fields.clone();
         fields.insert(TRIAL.to_owned(), no.into());
-        item(of_trial(key, no), Some(key), Json::of(&fields))
+        item(of_trial(key, no), Some(key), Json::of(&fields), placing)
     };
     (1..=trials as u32).map(trial).collect()
 }
 
-fn item(key: ContentKey, group: Option<ContentKey>, input: Json) -> NewItem {
-    NewItem { key, input, priority: Priority::NORMAL, resource: None, not_before: None, group }
+fn item(key: ContentKey, group: Option<ContentKey>, input: Json, placing: &Placing) -> NewItem {
+    let Placing { resource, priority, not_before } = placing.clone();
+    NewItem { key, input, priority, resource, not_before, group }
+}
+
+/// When and beside what the items of a row run.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Placing {
+    pub resource: Option<String>,
+    pub priority: Priority,
+    pub not_before: Option<Time>,
 }
 
 /// The number of the trial that an item is.

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use futures::future::join_all;
 use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
-use windrow_jobfile::dataset::{Library, Pager, Reading};
+use windrow_jobfile::dataset::{Library, Pager};
 use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
@@ -25,12 +25,13 @@ use crate::definition::spec::{ExperimentSpec, KIND, NamedComponent, Over};
 use crate::definition::{placement, trials};
 use crate::evaluator::{Bound, Case, Evaluation};
 use crate::execution::user_simulator::UserSimulator;
+use crate::rows::RowRules;
 use crate::step::TARGET;
 use crate::target::{self, Answer, Question, Target};
 
 pub struct Experiment {
     pager: Pager,
-    reading: Reading,
+    rules: Arc<RowRules>,
     trials: u32,
     first: Option<u64>,
     prompt: Prompt,
@@ -89,6 +90,9 @@ impl Experiment {
         rehearsal: Option<Rehearsal>,
     ) -> Result<Self, Failure> {
         let runs_on = placement::runs_on(&spec);
+        let rules = Arc::new(RowRules::of(&spec, &environment).map_err(invalid_request)?);
+        let of_rows = rules.clone();
+        let items_of = Arc::new(move |row| of_rows.items_of(row));
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices, &environment).map_err(invalid_request)?;
@@ -99,8 +103,8 @@ impl Experiment {
             Bound::new(component, &context)
         };
         Ok(Self {
-            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, trials::items_of),
-            reading: spec.dataset.reading,
+            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, items_of),
+            rules,
             trials: spec.trials,
             first: spec.first,
             prompt: Prompt::new(&spec.messages).map_err(|error| invalid_request(error.message))?,
@@ -239,11 +243,8 @@ impl Program for Experiment {
         let row =
             item.input.parse().map_err(|error| invalid_request(format!("the row is not a JSON object: {error}")))?;
         let trial = trials::number(&row, self.trials);
-        let row = self
-            .reading
-            .read(row)
-            .map_err(|why| invalid_request(format!("the row is not of the dataset's shape: {why}")))?;
-        let conversation = Conversation::of(row).map_err(invalid_request)?;
+        // Every row, however it came: nothing is paid for one that cannot be run to its end.
+        let conversation = self.rules.check(row).map_err(invalid_request)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
         let mut execution = ItemExecution { item, journal, conversation, trial, history, whole, done };
         let mut last = None;

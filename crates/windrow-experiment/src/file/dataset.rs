@@ -30,9 +30,15 @@ impl DatasetSection {
     pub fn rows(&self) -> Option<u64> {
         match &self.dataset.source {
             Source::Stored(version) => u64::try_from(version.rows).ok(),
-            Source::File(_) => None,
+            Source::File(_) | Source::Sent { .. } => None,
         }
     }
+}
+
+/// Of a job file without `dataset`.
+pub fn sent() -> DatasetSection {
+    let dataset = Dataset { source: Source::Sent { online: true }, reading: Reading::default() };
+    DatasetSection { dataset, shown: String::new(), span: 0..0, profile: None }
 }
 
 /// Where a dataset's name is looked up.
@@ -63,9 +69,12 @@ pub fn read(
     problems: &mut Problems,
 ) -> Option<DatasetSection> {
     let mut config = match section.text() {
-        Some(path) => DatasetConfig { path: Some(path.to_owned()), ..DatasetConfig::default() },
+        Some(text) => of_text(text, base),
         None => section.read::<DatasetConfig>(&[], problems)?,
     };
+    if let Some((name, version)) = config.name.as_deref().filter(|_| config.version.is_none()).and_then(pinned) {
+        config = DatasetConfig { name: Some(name), version: Some(version), ..config };
+    }
     let Located { source, shown, span, profile } = match (config.path.take(), config.name.take()) {
         (Some(_), None) if base.rows.is_some() => sent_along(&section, base, lookup, problems)?,
         (Some(path), None) => in_file(&section, base, &path, &config, problems)?,
@@ -80,6 +89,20 @@ pub fn read(
     check_fields(&section, &config.fields, problems)?;
     let reading = Reading { fields: config.fields, shape: config.shape };
     Some(DatasetSection { dataset: Dataset { source, reading }, shown, span, profile })
+}
+
+/// A path, or `NAME@VERSION` of an imported dataset where no file has that name.
+fn of_text(text: &str, base: Base<'_>) -> DatasetConfig {
+    let named = pinned(text).filter(|_| !base.folder.join(text).exists());
+    match named {
+        Some((name, version)) => DatasetConfig { name: Some(name), version: Some(version), ..DatasetConfig::default() },
+        None => DatasetConfig { path: Some(text.to_owned()), ..DatasetConfig::default() },
+    }
+}
+
+fn pinned(text: &str) -> Option<(String, i64)> {
+    let (name, version) = text.rsplit_once('@')?;
+    Some((name.to_owned(), version.parse().ok().filter(|version| *version > 0)?))
 }
 
 struct Located {
@@ -176,7 +199,8 @@ fn under_name(
         problems.add(section.span_of("version"), message, format!("there are: {}", known.join(", ")));
         return None;
     };
-    let version = StoredVersion { name, version: wanted, id: found.id, rows: found.rows };
+    let follows = config.version.is_none();
+    let version = StoredVersion { name, version: wanted, id: found.id, rows: found.rows, follows };
     let shown = format!("{}@{wanted}", version.name);
     Some(Located { source: Source::Stored(version), shown, span, profile: found.profile.parse().ok() })
 }

@@ -11,7 +11,9 @@ use windrow_jobfile::template::Template;
 
 use super::dataset::DatasetSection;
 use crate::definition::component::{Checked, Placed};
-use crate::file::survey::{Need, Survey, Unmet};
+use crate::file::survey::{Survey, Unmet};
+use crate::needs::Need;
+use crate::rows::RowOptions;
 
 /// A need of the rows and where in the job file it comes from.
 #[derive(Debug, Clone)]
@@ -28,6 +30,14 @@ pub struct Fit {
     /// Names seen in the rows and their turns.
     pub fields: BTreeSet<String>,
     pub warnings: Vec<String>,
+}
+
+impl Fit {
+    /// Rows that are sent are checked as they come.
+    pub fn of_sent_rows() -> Self {
+        let warning = "no `dataset`: the job runs only rows that are sent to it (`--online`, `mode: online` over HTTP)";
+        Self { rows: 0, fields: BTreeSet::new(), warnings: vec![warning.to_owned()] }
+    }
 }
 
 /// Compiles a template; what is wrong with its syntax is reported at its place.
@@ -64,12 +74,12 @@ pub fn check(
     dataset: &DatasetSection,
     library: Option<&Library>,
     wishes: &[Wish],
-    forbidden: &Forbidden,
+    (options, forbidden): (&RowOptions, &Forbidden),
     depth: Depth,
     problems: &mut Problems,
 ) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of(&dataset.dataset, library, &needs, forbidden, depth) {
+    let survey = match Survey::of(&dataset.dataset, library, &needs, options, forbidden, depth) {
         Ok(survey) => survey,
         Err(error) => {
             let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);

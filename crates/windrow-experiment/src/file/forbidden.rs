@@ -5,7 +5,7 @@ use std::path::Path;
 
 use windrow_jobfile::diagnostics::{Problem, Problems};
 use windrow_jobfile::environment::Environment;
-use windrow_jobfile::forbidden::{Forbidden, VARIABLE, words_in};
+use windrow_jobfile::forbidden::{Forbidden, machine_words, words_in};
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::yaml::{Content, Node};
 
@@ -15,19 +15,20 @@ use crate::file::survey::Survey;
 /// Hits in the job file that are shown one by one.
 const SHOWN: usize = 20;
 
-pub fn read(section: Option<Section>, folder: &Path, environment: &Environment, problems: &mut Problems) -> Forbidden {
+/// What is forbidden, and the words of the job file itself.
+pub fn read(
+    section: Option<Section>,
+    folder: &Path,
+    environment: &Environment,
+    problems: &mut Problems,
+) -> (Forbidden, Vec<String>) {
     let at = section.as_ref().map(|section| section.span.clone());
-    let mut words = section.map(|section| own(section, folder, problems)).unwrap_or_default();
-    if let Ok(path) = environment.resolve(&format!("${{env:{VARIABLE}}}")) {
-        match std::fs::read_to_string(&path) {
-            Ok(text) => words.extend(words_in(&text)),
-            Err(error) => {
-                let help = "correct the path, or unset the variable";
-                problems.push(Problem::new(format!("{VARIABLE}: {path} cannot be read: {error}"), help));
-            }
-        }
-    }
-    Forbidden::new(words).unwrap_or_else(|wrong| {
+    let own = section.map(|section| own(section, folder, problems)).unwrap_or_default();
+    let machine = machine_words(environment).unwrap_or_else(|why| {
+        problems.push(Problem::new(why, "correct the path, or unset the variable"));
+        Vec::new()
+    });
+    let forbidden = Forbidden::new(own.iter().cloned().chain(machine)).unwrap_or_else(|wrong| {
         let message = format!("the forbidden words cannot be looked for: {wrong}");
         let help = "shorten the list";
         match at {
@@ -35,7 +36,8 @@ pub fn read(section: Option<Section>, folder: &Path, environment: &Environment, 
             None => problems.push(Problem::new(message, help)),
         }
         Forbidden::default()
-    })
+    });
+    (forbidden, own)
 }
 
 fn own(section: Section, folder: &Path, problems: &mut Problems) -> Vec<String> {

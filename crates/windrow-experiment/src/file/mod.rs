@@ -1,6 +1,7 @@
 //! An experiment's job file: reads its sections, checks them against each other and against the
 //! dataset, and freezes the definition.
 
+mod callback;
 mod conversation;
 mod dataset;
 mod evaluators;
@@ -8,6 +9,7 @@ mod fit;
 mod forbidden;
 pub mod prices;
 mod quality;
+mod row;
 pub mod survey;
 pub mod target;
 mod trials;
@@ -30,6 +32,8 @@ const FIELDS: &[&str] = &[
     "evaluators",
     "trials",
     "cache",
+    "callback",
+    "row",
     "forbidden",
     "prices",
     "gates",
@@ -45,17 +49,19 @@ pub fn load(
     library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
-    let forbidden = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
+    let (forbidden, own_words) = forbidden::read(root.take("forbidden"), base.folder, environment, problems);
     forbidden::check_file(&root, &forbidden, problems);
     let budget = root.span_of("budget");
     let header = Header::take(&mut root, base.workspace, problems);
-    let dataset = root.require("dataset", "dataset: rows.jsonl", problems);
+    let dataset = root.take("dataset");
     let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
     let own_prices = root.take("prices");
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
     let trials = root.take("trials");
+    let callback = callback::read(root.take("callback"), problems);
+    let row = row::read(root.take("row"), problems);
     let quality = quality::Sections::take(&mut root);
     let root_span = root.span.clone();
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
@@ -72,7 +78,11 @@ pub fn load(
     let environment = &environment.of_workspace(workspace);
     let context = LoadContext { environment, folder: base.folder };
     let lookup = dataset::DatasetLookup { library, workspace };
-    let dataset = dataset.and_then(|section| dataset::read(section, base, lookup, problems));
+    let is_sent = dataset.is_none();
+    let dataset = match dataset {
+        Some(section) => dataset::read(section, base, lookup, problems),
+        None => Some(dataset::sent()),
+    };
     let conversation = conversation::read(conversation, context, problems);
     let mode = conversation.mode.clone().unwrap_or_default();
     let target = target.and_then(|section| target::read(section, &mode, context, problems));
@@ -85,11 +95,14 @@ pub fn load(
 
     // Checked against the data even when something else is wrong, so that one report says it all.
     let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
-    let wishes: Vec<_> = wishes.chain(&conversation.wishes).cloned().collect();
+    let wishes: Vec<_> = wishes.chain(&conversation.wishes).chain(&row.wishes).cloned().collect();
     let dataset = dataset?;
     // A forbidden word must not be stored, so it is looked for in every row beforehand.
     let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };
-    let mut fit = fit::check(&dataset, library, &wishes, &forbidden, depth, problems)?;
+    let mut fit = match is_sent {
+        true => fit::Fit::of_sent_rows(),
+        false => fit::check(&dataset, library, &wishes, (&row.options, &forbidden), depth, problems)?,
+    };
     trials.check(&dataset, &fit.fields, problems);
 
     if let (Some(header), Some(target)) = (&header, &target) {
@@ -107,6 +120,9 @@ pub fn load(
         prices: prices.own,
         cache,
         trials: trials.count,
+        row: row.templates,
+        forbidden: own_words,
+        callback,
         quality,
         timeout_ms: header.timeout.ms,
         retry: header.retry_policy(),

@@ -5,14 +5,13 @@
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use minijinja::value::Value;
 use windrow_jobfile::dataset::{BadRow, Dataset, Library, Position, ReadError, Reading, Row};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
-use windrow_jobfile::template::{HISTORY, Template};
 
 use crate::conversation::Conversation;
-use crate::definition::message::{Message, Role};
+use crate::needs::{Need, lack_of};
+use crate::rows::RowOptions;
 
 /// Bad rows shown one by one; the rest are counted.
 const SHOWN: usize = 20;
@@ -25,13 +24,6 @@ const FIRST_ROWS: u64 = 1_000;
 const FIRST_BYTES: usize = 8 << 20;
 /// Rows up to which repeated ones are counted (8 MB).
 const MAX_COMPARED: usize = 1_000_000;
-
-/// Something a row must have.
-#[derive(Debug, Clone)]
-pub enum Need {
-    Template { template: Template, given: &'static [&'static str] },
-    Field(String),
-}
 
 /// A need that some rows do not meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,6 +63,7 @@ impl Survey {
         dataset: &Dataset,
         library: Option<&Library>,
         needs: &[Need],
+        options: &RowOptions,
         forbidden: &Forbidden,
         depth: Depth,
     ) -> Result<Self, std::io::Error> {
@@ -93,7 +86,7 @@ impl Survey {
                         seen.push(fingerprint(&row.text));
                     }
                     survey.add_forbidden(&row, forbidden);
-                    survey.add(row, &dataset.reading, needs);
+                    survey.add(row, &dataset.reading, needs, options);
                 }
                 Err(ReadError::Row(bad)) => survey.add_bad(bad),
                 Err(ReadError::File(error)) => return Err(error),
@@ -110,7 +103,7 @@ impl Survey {
         Ok(survey)
     }
 
-    fn add(&mut self, row: Row, reading: &Reading, needs: &[Need]) {
+    fn add(&mut self, row: Row, reading: &Reading, needs: &[Need], options: &RowOptions) {
         let Row { line, fields, text } = row;
         let fields = match reading.read(fields) {
             Ok(fields) => fields,
@@ -127,6 +120,9 @@ impl Survey {
                 return self.add_bad(BadRow::new(line, &text, message, help));
             }
         };
+        if let Err(message) = options.of_row(&conversation) {
+            return self.add_bad(BadRow::new(line, &text, message, "correct the row, or `row` in the job file"));
+        }
         self.rows += 1;
         for name in conversation.field_names() {
             if self.fields.len() < MAX_NAMES && !self.fields.contains(name) {
@@ -166,51 +162,6 @@ impl Survey {
             self.bad.push(bad);
         }
     }
-}
-
-struct Lack {
-    message: String,
-    field: Option<String>,
-}
-
-fn lack_of(need: &Need, conversation: &Conversation, rehearse: bool) -> Option<Lack> {
-    (0..conversation.len()).find_map(|turn| match need {
-        Need::Field(name) => match conversation.field(turn, name) {
-            None | Some(serde_json::Value::Null) => Some(no_field(name)),
-            Some(_) => None,
-        },
-        Need::Template { template, given } => lack_of_variables(template, given, conversation, turn, rehearse),
-    })
-}
-
-/// Whether a variable is needed only rendering can tell: `{{ note | default("") }}` does without.
-fn lack_of_variables(
-    template: &Template,
-    given: &'static [&'static str],
-    conversation: &Conversation,
-    turn: usize,
-    rehearse: bool,
-) -> Option<Lack> {
-    let present =
-        |name: &String| name == HISTORY || given.contains(&name.as_str()) || conversation.field(turn, name).is_some();
-    let missing = template.variables().iter().find(|name| !present(name));
-    if missing.is_none() && !rehearse {
-        return None;
-    }
-    let stand_in = [Role::User, Role::Assistant].map(|role| Message { role, content: "…".to_owned() });
-    let history: Vec<Message> = stand_in.iter().cycle().take(turn * 2).cloned().collect();
-    let seen = conversation.variables(turn, &history);
-    let messages = conversation.variables(turn, &stand_in).history;
-    let seen = given.iter().fold(seen, |seen, name| match *name {
-        "messages" => seen.with(name, messages.clone()),
-        _ => seen.with(name, "…"),
-    });
-    let error = template.render(&Value::from_object(seen)).err()?;
-    Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))
-}
-
-fn no_field(name: &str) -> Lack {
-    Lack { message: format!("this row has no field `{name}`"), field: Some(name.to_owned()) }
 }
 
 fn fingerprint(text: &str) -> u64 {

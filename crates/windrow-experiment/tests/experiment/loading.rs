@@ -120,7 +120,7 @@ fn all_problems_come_in_one_report() {
     assert_says(
         &report,
         &[
-            "job.yaml has 13 errors. Nothing was called or stored.",
+            "job.yaml has 14 errors. Nothing was called or stored.",
             "job.yaml:1: the field `name` is missing",
             "job.yaml:2: `concurrency` must be a positive integer",
             "job.yaml:3: `timeout` must be a length of time with its unit, like 30s",
@@ -275,7 +275,10 @@ async fn an_unset_key_is_an_error_except_for_a_local_endpoint() {
         assert!(try_prepare(&job, environment()).await.is_ok());
     }
     let literal = folder(&job(REMOTE, "").replace("${env:TEST_KEY}", "sk-literal")).report();
-    assert_says(&literal, &["job.yaml:5: ", "a key must not stand in the job file", "${env:OPENAI_API_KEY}"]);
+    assert_says(
+        &literal,
+        &["job.yaml:5: ", "`target.openai.api_key` is a secret in clear", "${env:API_KEY}", "--allow-plain-secrets"],
+    );
 }
 
 #[test]

@@ -130,3 +130,16 @@ async fn a_row_broken_since_the_check_is_named_when_it_is_planned() {
     let bad_cursor = program.page(Some(&json("7")), 3).await.unwrap_err();
     assert_eq!(bad_cursor.class, ErrorClass::InvalidRequest);
 }
+
+/// T5: items naming the same resource never run together.
+#[tokio::test]
+async fn a_row_names_its_resource_priority_and_start_time() {
+    let yaml = job(LOCAL, "row: { resource: \"{{ capital }}\", priority: \"{{ prio }}\", not_before: \"{{ at }}\" }\n");
+    let rows = "{\"country\": \"a\", \"capital\": \"x\", \"prio\": 1, \"at\": \"1970-01-01T00:00:02Z\"}\n\
+                {\"country\": \"b\", \"capital\": \"x\", \"prio\": \"9\", \"at\": \"\"}\n";
+    let (_folder, program) = program(&yaml, rows).await;
+    let items = program.page(None, 10).await.unwrap().items;
+    let found: Vec<_> =
+        items.iter().map(|i| (i.resource.as_deref(), i.priority.get(), i.not_before.map(|at| at.0))).collect();
+    assert_eq!(found, [(Some("x"), 1, Some(2000)), (Some("x"), 9, None)]);
+}

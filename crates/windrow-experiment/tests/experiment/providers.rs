@@ -243,7 +243,7 @@ fn what_a_provider_does_not_have_is_said_before_anything_runs() {
     let key = report("mistral: { model: m }");
     assert!(key.contains("MISTRAL_API_KEY is not set"), "{key}");
     let header = report("openai: { model: m, api_key: \"${env:TEST_KEY}\", headers: { authorization: abc } }");
-    assert!(header.contains("must not stand in the job file"), "{header}");
+    assert!(header.contains("headers.authorization` is a secret in clear"), "{header}");
     let misspelt = report("anthropc: { model: m }");
     assert!(misspelt.contains("did you mean `anthropic`?"), "{misspelt}");
 }

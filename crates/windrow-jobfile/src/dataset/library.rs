@@ -29,6 +29,9 @@ pub struct StoredVersion {
     pub version: i64,
     pub id: DatasetVersionId,
     pub rows: i64,
+    /// The job file names no version: an append or a scheduled run takes the newest.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows: bool,
 }
 
 impl Library {
@@ -50,6 +53,15 @@ impl Library {
                 None => Ok(Vec::new()),
             }
         })
+    }
+
+    /// The newest version of a dataset that a definition follows, where it is another one.
+    pub fn newer(&self, workspace: &str, frozen: &StoredVersion) -> store::Result<Option<StoredVersion>> {
+        if !frozen.follows {
+            return Ok(None);
+        }
+        let newest = self.versions(workspace, &frozen.name)?.into_iter().next().filter(|newest| newest.id != frozen.id);
+        Ok(newest.map(|DatasetVersion { version, id, rows, .. }| StoredVersion { version, id, rows, ..frozen.clone() }))
     }
 
     /// The version that has the rows of a definition; `None` where they are not stored.

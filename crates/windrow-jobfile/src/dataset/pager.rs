@@ -36,11 +36,11 @@ impl Pager {
             }
         };
         let (source, library, open) = (self.source.clone(), self.library.clone(), self.open.clone());
-        let (per_row, items_of) = (self.per_row, self.items_of);
+        let (per_row, items_of) = (self.per_row, self.items_of.clone());
         let read = tokio::task::spawn_blocking(move || {
             let kept = open.lock().unwrap_or_else(PoisonError::into_inner).take();
             let mut rows = open_at(&source, library.as_ref(), kept, position)?;
-            let page = read_page(&source, &mut *rows, limit, |row| items_of(row, per_row), per_row)?;
+            let page = read_page(&source, &mut *rows, limit, |row| items_of(row), per_row)?;
             let rows = (!page.done).then_some(rows);
             *open.lock().unwrap_or_else(PoisonError::into_inner) = rows;
             Ok(page)
@@ -50,7 +50,7 @@ impl Pager {
 }
 
 /// What a row becomes.
-pub type ItemsOf = fn(Row, usize) -> Vec<NewItem>;
+pub type ItemsOf = Arc<dyn Fn(Row) -> Vec<NewItem> + Send + Sync>;
 
 /// Where the last page ended, or anywhere else.
 fn open_at(

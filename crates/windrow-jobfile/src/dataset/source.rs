@@ -1,4 +1,4 @@
-//! Where an experiment's rows are: in a file, or in the store under a name.
+//! Where an experiment's rows are: in a file, in the store under a name, or nowhere, because they are sent.
 
 use std::{fmt, io};
 
@@ -21,6 +21,10 @@ pub struct Dataset {
 pub enum Source {
     File(DatasetFile),
     Stored(StoredVersion),
+    /// The job file names no dataset: its rows are sent to an online run.
+    Sent {
+        online: bool,
+    },
 }
 
 impl Source {
@@ -29,6 +33,10 @@ impl Source {
         match (self, library) {
             (Source::File(file), _) => file.open(position),
             (Source::Stored(version), Some(library)) => Ok(library.open(version, position)),
+            (Source::Sent { .. }, _) => {
+                let message = "the job has no dataset: its rows are sent to an online run";
+                Err(io::Error::other(message).into())
+            }
             (Source::Stored(version), None) => {
                 let message = format!("there is no store to read {}@{} from", version.name, version.version);
                 Err(io::Error::other(message).into())
@@ -42,6 +50,7 @@ impl fmt::Display for Source {
         match self {
             Source::File(file) => write!(f, "{}", file.path.display()),
             Source::Stored(version) => write!(f, "{}@{}", version.name, version.version),
+            Source::Sent { .. } => f.write_str("rows that are sent"),
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod base;
 mod header;
+pub mod plain_secrets;
 mod read;
 mod section;
 
@@ -133,5 +134,6 @@ fn read_job(
         problems.add(kind.node.span, format!("unknown kind {given}"), help);
         return None;
     };
+    plain_secrets::check(&root.node, environment, problems);
     (found.load)(base, root, environment, library, problems)
 }

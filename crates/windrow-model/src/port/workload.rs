@@ -21,6 +21,11 @@ pub trait Workload: Send + Sync {
     fn kind(&self) -> &'static str;
     /// Reads a run's frozen definition, once per run and node. Names in it are resolved in the workspace.
     async fn prepare(&self, workspace: &str, spec: &Json) -> Result<Arc<dyn Program>, Failure>;
+    /// The definition, with its hash, of a run that appends to the job: over the newest version of a source that has
+    /// versions. `None`: the definition as it is.
+    async fn renewed(&self, _workspace: &str, _spec: &Json) -> Result<Option<(Json, String)>, Failure> {
+        Ok(None)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default)]

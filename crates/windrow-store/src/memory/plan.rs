@@ -30,16 +30,26 @@ impl World {
             }
         }
         let mut planned = Planned { done: page.done, ..Default::default() };
+        if page.from.is_none() {
+            self.jobs.get_mut(&job).expect("job exists").next_ordinal = 0;
+        }
         for item in page.items {
+            // Rows are numbered as the source has them now.
+            let ordinal = self.ordinal_of(job, &item);
             match self.place(id, job, mode, item.key) {
-                Placing::Skip => planned.skipped += 1,
+                Placing::Skip => {
+                    let known = self.keys[&(job, item.key)];
+                    self.items.get_mut(&known).expect("item exists").ordinal = ordinal;
+                    planned.skipped += 1;
+                }
                 Placing::Create(key) => {
                     let place = self.runs[&id].counters.total + planned.taken();
-                    self.create_item(id, place, item, key, now);
+                    self.create_item(id, (place, ordinal), item, key, now);
                     planned.created += 1;
                 }
                 Placing::Requeue(known) => {
                     let row = self.items.get_mut(&known).expect("item exists");
+                    row.ordinal = ordinal;
                     row.priority = item.priority;
                     row.resource = item.resource;
                     row.group = item.group;
@@ -119,7 +129,8 @@ impl World {
                 planned.skipped += 1;
             } else {
                 let (key, place) = (item.key, self.runs[&id].counters.total + planned.taken());
-                self.create_item(id, place, item, key, now);
+                let ordinal = self.ordinal_of(job, &item);
+                self.create_item(id, (place, ordinal), item, key, now);
                 planned.created += 1;
             }
         }
@@ -135,23 +146,26 @@ impl World {
                 Some(_) if mode == Mode::Append => return Placing::Skip,
                 Some(item) if self.items[item].run != run => return Placing::Requeue(*item),
                 // A second row with the same content: it has a key of its own.
-                Some(_) => candidate = ContentKey::of(&[&key.0, &n.to_le_bytes()]),
+                Some(_) => candidate = key.repeated(n),
             }
         }
         unreachable!("some number is free")
     }
 
-    fn create_item(&mut self, run: RunId, place: i64, new: NewItem, key: ContentKey, now: Time) {
-        let (job, wave) = (self.runs[&run].job, self.runs[&run].wave_at(place));
-        self.item_seq += 1;
-        let id = ItemId(self.item_seq);
-        // A further trial stands where its row stands.
+    /// A further trial stands where its row stands; any other row is the next.
+    fn ordinal_of(&mut self, job: JobId, new: &NewItem) -> i64 {
         let row = new.group.filter(|group| *group != new.key).and_then(|group| self.keys.get(&(job, group)));
-        let ordinal = row.map(|row| self.items[row].ordinal).unwrap_or_else(|| {
+        row.map(|row| self.items[row].ordinal).unwrap_or_else(|| {
             let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
             *ordinals += 1;
             *ordinals - 1
-        });
+        })
+    }
+
+    fn create_item(&mut self, run: RunId, (place, ordinal): (i64, i64), new: NewItem, key: ContentKey, now: Time) {
+        let (job, wave) = (self.runs[&run].job, self.runs[&run].wave_at(place));
+        self.item_seq += 1;
+        let id = ItemId(self.item_seq);
         self.keys.insert((job, key), id);
         let row = ItemRow {
             job,

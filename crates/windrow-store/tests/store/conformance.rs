@@ -3,7 +3,7 @@
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
+use windrow_model::record::{Item, ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::step::{Score, Usage};
 use windrow_model::store::*;
@@ -56,6 +56,7 @@ cases![
     retention_keeps_scheduled_and_pinned_jobs,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
+    rows_are_numbered_as_the_source_has_them_now,
     trials_of_a_row_share_its_ordinal_and_are_grouped,
     a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
@@ -762,6 +763,37 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     let whole = store.job_aggregates(store.run(ticket.run).await.unwrap().job).await.unwrap();
     assert_eq!((whole.evaluators["exact"].n, whole.evaluators["exact"].mean), (2, Some(0.5)), "of both runs");
     assert_eq!(half.usage.tokens_in, 10);
+}
+
+/// A row keeps its results wherever the source has it now; a row that has left keeps its last number and run.
+async fn rows_are_numbered_as_the_source_has_them_now(store: &dyn Store) {
+    let _ = store.open_session(session(1)).await;
+    let run_over = async |n: i64, mode: Mode, rows: &[u64]| {
+        store.submit(Submission { mode, ..submission(n, "a") }, T0).await.unwrap();
+        let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+        let (first, rest) = rows.split_at(1);
+        let start = PlanPage { done: false, ..page(ticket, vec![new_item(first[0])]) };
+        let to = start.to.clone();
+        store.plan_items(start, T0).await.unwrap();
+        let rest = rest.iter().copied().map(new_item).collect();
+        store.plan_items(PlanPage { from: to, ..page(ticket, rest) }, T0).await.unwrap();
+        for claimed in claim(store, ticket.run, 10, T0).await {
+            succeed(store, claimed.lease, T0).await.accepted();
+        }
+        store.archive(ticket, 10, T0).await.unwrap();
+        store.close_run(ticket, Closing::default(), T0).await.unwrap();
+        let job = store.run(ticket.run).await.unwrap().job;
+        let filter = ItemFilter { job, run: None, state: None, after: None, limit: 10 };
+        let items = store.items(filter).await.unwrap();
+        let row = |item: &Item| ((1..9).find(|n| new_item(*n).key == item.key).unwrap(), item.ordinal, item.run.0);
+        items.iter().map(row).collect::<Vec<_>>()
+    };
+    assert_eq!(run_over(1, Mode::Submit, &[1, 2, 3]).await, [(1, 0, 1), (2, 1, 1), (3, 2, 1)]);
+    // A row in front, one in the middle, and row 2 is gone.
+    let edited = run_over(2, Mode::Submit, &[4, 1, 5, 3]).await;
+    assert_eq!(edited, [(1, 1, 2), (2, 1, 1), (3, 3, 2), (4, 0, 2), (5, 2, 2)]);
+    let appended = run_over(3, Mode::Append, &[1, 4, 6, 5, 3]).await;
+    assert_eq!(appended, [(1, 0, 2), (2, 1, 1), (3, 4, 2), (4, 1, 2), (5, 3, 2), (6, 2, 3)]);
 }
 
 /// Trial 1 has the key of the row, so that added trials reuse it.

@@ -8,10 +8,10 @@ use windrow_experiment::OnlineRows;
 use windrow_model::SyntaxError;
 use windrow_model::gate::Comparison;
 use windrow_model::item_query::{Condition, Cursor, Field, ItemQuery, Sort, place};
-use windrow_model::record::Run;
-use windrow_model::state::ItemState;
+use windrow_model::record::{Job, Run};
+use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::NewItem;
-use windrow_model::{ItemId, JobId};
+use windrow_model::{ItemId, JobId, RunId};
 use windrow_wire::{Fed, ItemDetailView, ItemList, ListedItem};
 
 use crate::app::actor::Actor;
@@ -46,15 +46,38 @@ pub async fn list(app: &App, actor: &Actor, job: &str, listing: Listing<'_>) -> 
             entry.insert(app.store.run(found.item.run).await?);
         }
     }
-    let items = page.items.iter().map(|found| ListedItem::of(&job.kind, &runs[&found.item.run], found)).collect();
+    let mut items: Vec<_> =
+        page.items.iter().map(|found| ListedItem::of(&job.kind, &runs[&found.item.run], found)).collect();
+    if let Some(whole) = last_whole_run(app, &job, page.items.iter().map(|found| found.item.run)).await? {
+        for (listed, found) in items.iter_mut().zip(&page.items) {
+            listed.item.removed = found.item.run < whole;
+        }
+    }
     Ok(ItemList { items, next: page.next.map(|next| next.to_string()) })
+}
+
+/// The job's last run that has read its whole dataset: an item of an earlier run was not found there. `None` where
+/// no item of these can have left.
+async fn last_whole_run(app: &App, job: &Job, mut runs: impl Iterator<Item = RunId>) -> Result<Option<RunId>> {
+    if job.kind != windrow_experiment::KIND || runs.all(|run| run == job.latest_run) {
+        return Ok(None);
+    }
+    let whole = app.store.runs(job.id).await?.into_iter().rev().filter(|run| run.mode == Mode::Submit && run.planned);
+    for run in whole {
+        if !windrow_experiment::is_trial_run(&app.store.spec(&run.spec_hash).await?) {
+            return Ok(Some(run.id));
+        }
+    }
+    Ok(None)
 }
 
 /// With the status words of the run that gave the item its state.
 pub async fn show(app: &App, actor: &Actor, id: ItemId) -> Result<ItemDetailView> {
     let (job, detail) = lookup::item(app, actor, id).await?;
     let run = app.store.run(detail.item.run).await?;
-    Ok(ItemDetailView::of(&job.kind, &run, &detail).with_trace_url(app.trace_url()))
+    let mut shown = ItemDetailView::of(&job.kind, &run, &detail).with_trace_url(app.trace_url());
+    shown.item.removed = last_whole_run(app, &job, [run.id].into_iter()).await?.is_some_and(|whole| run.id < whole);
+    Ok(shown)
 }
 
 fn query(job: JobId, listing: Listing<'_>) -> Result<ItemQuery> {
@@ -108,7 +131,7 @@ pub async fn intake(app: &App, actor: &Actor, job: &str) -> Result<(Run, OnlineR
 
 pub async fn arrivals(app: &App, run: &Run) -> Result<OnlineRows> {
     let spec = app.store.spec(&run.spec_hash).await?;
-    OnlineRows::of(&spec).map_err(|error| {
+    OnlineRows::of(&spec, &app.environment()).map_err(|error| {
         let what = format!("cannot read the definition of run {}: {error}", run.no);
         Error::new(what, "submit the job file again")
     })

@@ -1,16 +1,22 @@
 //! What there is: jobs and runs, their logs and numbers, why a run does not progress, and who executes it.
 
 use windrow_model::aggregate::Stats;
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, LogEntry, Run, RunLimits};
+use windrow_model::state::{RunEvent, RunState};
 use windrow_model::store::{Extent, JobFilter};
 use windrow_model::why::{Explanation, explain};
 use windrow_wire::{
-    JobDetail, JobList, JobRow, LogLine, LogList, RunDetail, RunList, ScheduleList, ScheduledJob, Worker, WorkerList,
+    JobDetail, JobList, JobRow, LogLine, LogList, RunDetail, RunList, ScheduleList, ScheduledJob, Timestamp, Worker,
+    WorkerList,
 };
 
 use crate::app::actor::Actor;
 use crate::app::{App, lookup};
 use crate::error::Result;
+use crate::text;
+
+/// Entries of a log that are read at once.
+const LOG_PAGE: usize = 1_000;
 
 pub async fn list(app: &App, actor: &Actor, filter: JobFilter) -> Result<JobList> {
     if filter.workspace.as_deref().is_some_and(|workspace| !actor.sees(workspace)) {
@@ -86,7 +92,62 @@ pub async fn stats(app: &App, actor: &Actor, job: Option<&str>) -> Result<Stats>
 pub async fn why(app: &App, actor: &Actor, job: &str) -> Result<Explanation> {
     let (job, run) = lookup::job(app, actor, job).await?;
     let diagnosis = app.store.diagnose(run.id, app.now()).await?;
-    Ok(explain(&diagnosis, &job.name, app.now()))
+    let explained = explain(&diagnosis, &job.name, app.now());
+    match run.state {
+        RunState::Paused => paused(app, &job, &run, explained).await,
+        _ => Ok(explained),
+    }
+}
+
+/// Who paused the run, when and why, and a command that resumes it as it is printed.
+async fn paused(app: &App, job: &Job, run: &Run, explained: Explanation) -> Result<Explanation> {
+    // A server executes the run itself; on a data directory the command does.
+    let here = if app.is_server() { "" } else { " --here" };
+    let resume = |more: String| Some(app.command(&format!("jobs resume {}{here}{more}", job.name)));
+    let (actor, since) = match last_pause(app, job, run).await? {
+        Some(entry) => (entry.actor, format!(" since {}", Timestamp::from(entry.at))),
+        None => (String::new(), String::new()),
+    };
+    let mut details = explained.details;
+    if run.limits.exhausted_by(&run.spent).is_some() {
+        let RunLimits { max_cost_nanos, max_tokens, .. } = run.limits;
+        let (tokens, cost) = (run.spent.tokens_in + run.spent.tokens_out, run.spent.cost_nanos);
+        let in_flight = "calls in flight when the budget was reached are counted";
+        let (budget, spent, more) = match (max_tokens.filter(|max| tokens >= *max), max_cost_nanos) {
+            (None, Some(max)) => {
+                // Twice as much, and more than is spent.
+                let more = (max.max(cost) as f64 * 2.0 / 1e9).to_string();
+                (text::dollars(max), text::dollars(cost), format!(" --budget {more}"))
+            }
+            (max, _) => {
+                let max = max.unwrap_or_default();
+                let spent = format!("{} tokens", text::count(tokens));
+                (format!("{} tokens", text::count(max)), spent, format!(" --budget-tokens {}", max.max(tokens) * 2))
+            }
+        };
+        details.push(format!("spent: {spent} ({in_flight})"));
+        let headline = format!("Paused{since}: budget of {budget} reached. Results so far are saved.");
+        return Ok(Explanation { headline, details, remedy: resume(more) });
+    }
+    let by = if matches!(actor.as_str(), "" | "system") { String::new() } else { format!(" by {actor}") };
+    let reason = run.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+    let headline = format!("Paused{by}{since}{reason}.");
+    Ok(Explanation { headline, details, remedy: explained.remedy.and(resume(String::new())) })
+}
+
+async fn last_pause(app: &App, job: &Job, run: &Run) -> Result<Option<LogEntry>> {
+    let (mut after, mut found) = (0, None);
+    loop {
+        let page = app.store.logs(job.id, after, LOG_PAGE).await?;
+        let (last, more) = (page.last().map(|entry| entry.id), page.len() == LOG_PAGE);
+        let pauses =
+            page.into_iter().filter(|entry| entry.run == Some(run.id) && entry.event == RunEvent::Pause.as_str());
+        found = pauses.last().or(found);
+        match last.filter(|_| more) {
+            Some(last) => after = last,
+            None => return Ok(found),
+        }
+    }
 }
 
 /// Processes that execute items of all workspaces, or of the actor's.

@@ -6,9 +6,13 @@
 
 pub mod actor;
 pub mod audit;
+pub mod balance;
 pub mod control;
+pub mod dataset_changes;
 pub mod datasets;
 pub mod doctor;
+pub mod experience;
+pub mod forecast;
 pub mod ingest;
 pub mod items;
 pub mod jobs;
@@ -162,6 +166,16 @@ impl App {
     /// The same, for a server whose workers have this lease.
     pub fn serving(self, lease: Duration) -> Self {
         Self { lease: Some(lease), ..self }
+    }
+
+    /// What the runs of a workspace may cost together, in billionths of a dollar.
+    pub fn balance_of(&self, workspace: &str) -> Option<i64> {
+        self.options.balance.as_ref()?.of(workspace)
+    }
+
+    /// Whether a server answers, which executes runs itself.
+    pub fn is_server(&self) -> bool {
+        self.lease.is_some()
     }
 
     /// A worker without a heartbeat for so long has lost its items.

@@ -11,8 +11,11 @@ use windrow_model::{JobId, RunId, SessionId};
 use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
 
+use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::{App, control, submit};
+use crate::app::dataset_changes::{self, DatasetChange};
+use crate::app::forecast::DryRun;
+use crate::app::{App, control, forecast, submit};
 use crate::error::{Code, Error, Result};
 use crate::text;
 
@@ -83,15 +86,12 @@ pub async fn submit(
     key: Option<String>,
     executor: &impl RunExecutor,
 ) -> Result<Submitted> {
-    let mut file = submit::load(app, &change.actor, wish.file, wish.dataset, Depth::First).await?;
-    if let Some(rows) = wish.first {
-        file = windrow_experiment::first_rows(file, rows).map_err(|error| {
-            Error::invalid("first", format!("`first` does not fit this file: {error}"), "leave it out")
-        })?;
-    }
-    file.limits = control::with_budget(file.limits, wish.budget)?;
-    file.limits.keep_going |= wish.keep_going;
+    let file = load(app, &change.actor, &wish).await?;
     let mode = wish.mode.unwrap_or(Mode::Submit);
+    submit::check_dataset(&file, mode)?;
+    if !wish.yes && matches!(mode, Mode::Submit | Mode::Append) {
+        forecast::check_budget(app, &file, wish.fresh).await?;
+    }
     if wish.resume {
         let intent = RunIntent::of(mode, wish.fresh)?;
         let resolved = resolve(app, change, &file, intent, executor).await?;
@@ -111,6 +111,28 @@ pub async fn submit(
     submit::start(app, request, file.warnings).await
 }
 
+async fn load(app: &App, actor: &Actor, wish: &Submit) -> Result<LoadedJob> {
+    let mut file = submit::load(app, actor, wish.file.clone(), wish.dataset.clone(), Depth::First).await?;
+    if let Some(rows) = wish.first {
+        file = windrow_experiment::first_rows(file, rows).map_err(|error| {
+            Error::invalid("first", format!("`first` does not fit this file: {error}"), "leave it out")
+        })?;
+    }
+    file.limits = control::with_budget(file.limits, wish.budget)?;
+    file.limits.keep_going |= wish.keep_going;
+    Ok(file)
+}
+
+/// What a submission would cost. Calls nothing, stores nothing.
+pub async fn dry_run(app: &App, actor: &Actor, wish: Submit) -> Result<DryRun> {
+    let file = load(app, actor, &wish).await?;
+    if file.kind != windrow_experiment::KIND {
+        let what = format!("a dry run works only for experiments; the file is of kind {}", file.kind);
+        return Err(Error::invalid("file", what, "use POST /api/v1/plan for an operation"));
+    }
+    forecast::of_job(app, &file, wish.fresh).await
+}
+
 pub async fn resolve(
     app: &App,
     change: &Change,
@@ -118,6 +140,7 @@ pub async fn resolve(
     intent: RunIntent,
     executor: &impl RunExecutor,
 ) -> Result<ResolvedRun> {
+    submit::check_dataset(file, intent.mode())?;
     let Some(job) = app.store.find_job(&file.workspace, &file.name).await? else {
         return first_run(app, change, file, intent).await;
     };
@@ -134,13 +157,25 @@ pub async fn resolve(
         return begin(app, change, file, intent, Some(note)).await;
     }
     if !same_definition(app, &run, file).await? {
-        return Err(definition_changed(app, &job, &run));
+        return Err(changed(app, &job, &run, "the file has changed"));
     }
     let same = run.mode == intent.mode() || (intent == RunIntent::Run && run.mode == Mode::Append);
     if !same {
         return Err(another_mode(app, &job, &run));
     }
-    resume(app, change, file, run).await
+    let added = match dataset_changes::since(app, file, &run).await? {
+        DatasetChange::None => None,
+        DatasetChange::Grown { rows } => {
+            let rows = text::plural(rows as i64, "row");
+            Some(format!("{rows} added to the dataset since run {} started; run them with --append", run.no))
+        }
+        DatasetChange::Edited(what) => {
+            return Err(changed(app, &job, &run, &format!("the dataset has changed ({what})")));
+        }
+    };
+    let mut resumed = resume(app, change, file, run).await?;
+    resumed.notes.extend(added);
+    Ok(resumed)
 }
 
 /// An operation of an earlier version has its targets inside its definition.
@@ -267,11 +302,11 @@ fn another_mode(app: &App, job: &Job, run: &Run) -> Error {
     .coded(Code::RunningExisted)
 }
 
-fn definition_changed(app: &App, job: &Job, run: &Run) -> Error {
+fn changed(app: &App, job: &Job, run: &Run, what: &str) -> Error {
     let counters = &run.counters;
     Error::new(
         format!(
-            "the file has changed, and run {} of {} with the earlier definition is unfinished ({} of {} items done)",
+            "{what}, and run {} of {} with the earlier definition is unfinished ({} of {} items done)",
             run.no,
             job.name,
             text::count(counters.settled()),

@@ -13,7 +13,8 @@ use windrow_wire::{InOrder, Submitted};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::{App, kinds, lookup, target_lists};
+use crate::app::webhooks::callback;
+use crate::app::{App, balance, kinds, lookup, target_lists};
 use crate::error::{Code, Error, Exit, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
@@ -39,7 +40,19 @@ pub async fn load(app: &App, actor: &Actor, text: String, rows: Option<Rows>, de
     Ok(loaded.map_err(|panic| Error::new(format!("failed to read the job file: {panic}"), ""))??)
 }
 
+/// A job without a dataset runs only rows that are sent to it.
+pub fn check_dataset(file: &LoadedJob, mode: Mode) -> Result<()> {
+    if mode == Mode::Online || file.kind != windrow_experiment::KIND || !windrow_experiment::is_online_only(&file.spec)
+    {
+        return Ok(());
+    }
+    let remedy = "add `dataset: rows.jsonl` to the file, or send the rows: `--online` (`mode: online` over HTTP)";
+    let what = format!("{} has no `dataset`, so mode {mode} has no rows", file.name);
+    Err(Error::invalid("dataset", what, remedy).ending_with(Exit::Usage))
+}
+
 pub async fn check_mode(app: &App, file: &LoadedJob, mode: Mode) -> Result<()> {
+    check_dataset(file, mode)?;
     match mode {
         Mode::Submit | Mode::Append | Mode::Online => Ok(()),
         Mode::Rescore => {
@@ -110,7 +123,22 @@ pub(in crate::app) async fn start(app: &App, request: Request, warnings: Vec<Str
 
 pub(in crate::app) async fn store_run(app: &App, request: Request) -> Result<store::Submitted> {
     check_prices(app, &request.kind, &request.spec, &request.limits)?;
-    Ok(submit_request(app.store.as_ref(), request, fastrand::u64(..), app.now()).await?)
+    if request.kind == windrow_experiment::KIND {
+        balance::check(app, &request.workspace).await?;
+    }
+    let (chance, now) = (fastrand::u64(..), app.now());
+    if request.kind != windrow_experiment::KIND || !app.is_server() {
+        return Ok(submit_request(app.store.as_ref(), request, chance, now).await?);
+    }
+    let job = app.store.find_job(&request.workspace, &request.name).await?;
+    // The id that a new job gets from this time and chance.
+    let job = job.map_or(JobId::mint(now, chance), |job| job.id);
+    let hook = callback::register(app, &request, job, now).await?;
+    let submitted = submit_request(app.store.as_ref(), request, chance, now).await;
+    if let (Err(_), Some(hook)) = (&submitted, hook) {
+        callback::take_back(app, hook).await?;
+    }
+    Ok(submitted?)
 }
 
 /// A budget in money protects from nothing where a price is unknown.
@@ -129,13 +157,29 @@ pub async fn start_scheduled(app: &App, job: JobId, at: Time) -> Result<Option<R
         return Ok(None);
     }
     let request = scheduled_request(app.store.as_ref(), &job, at, Actor::local().name).await?;
+    let request = over_newest(app, request).await?;
     Ok(Some(store_run(app, request).await?.run))
+}
+
+/// A dataset without a version in the job file is that of the newest version.
+async fn over_newest(app: &App, request: Request) -> Result<Request> {
+    if request.kind != windrow_experiment::KIND {
+        return Ok(request);
+    }
+    let (spec, workspace, library) = (request.spec.clone(), request.workspace.clone(), app.library());
+    let newest = move || windrow_experiment::over_newest(&spec, &workspace, &library);
+    let newest = tokio::task::spawn_blocking(newest).await;
+    let newest = newest.map_err(|panic| Error::new(format!("failed to look up the dataset: {panic}"), ""))??;
+    Ok(match newest {
+        Some((spec, spec_hash)) => Request { spec, spec_hash, ..request },
+        None => request,
+    })
 }
 
 /// Rows of the job's dataset that it has not run.
 pub async fn append(app: &App, change: &Change, job: &str, key: Option<String>) -> Result<Submitted> {
     let (job, latest) = lookup::job(app, &change.actor, job).await?;
-    let request = of_run(app, change, &job, &latest, Mode::Append).await?;
+    let request = over_newest(app, of_run(app, change, &job, &latest, Mode::Append).await?).await?;
     start(app, Request { idempotency_key: key, ..request }, Vec::new()).await
 }
 

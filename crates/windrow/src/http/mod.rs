@@ -83,6 +83,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .routes(routes!(routes::jobs::list, routes::submit::submit))
         .routes(routes!(routes::check::check))
+        .routes(routes!(routes::submit::dry_run))
         .routes(routes!(routes::jobs::show, routes::delete_job::delete))
         .routes(routes!(routes::control::pause))
         .routes(routes!(routes::control::resume))

@@ -1,4 +1,5 @@
 pub mod backup;
+pub mod balance;
 pub mod config;
 pub mod data_dir;
 pub mod listen;

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use windrow_jobfile::job_file::plain_secrets;
 use windrow_jobfile::{Environment, forbidden, prices};
 use windrow_model::store::Quota;
 
 use crate::error::{Error, Result};
+use crate::node::balance::Balance;
 use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
 use crate::node::{config, data_dir};
@@ -28,12 +30,18 @@ pub struct GlobalOptions {
     /// Maximum concurrent runs per workspace, e.g. `3` or `3,team-a=10` [default: unlimited]
     #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
     pub quota: Option<Quota>,
+    /// US dollars that the runs of a workspace may cost together, e.g. `20` or `20,team-a=100` [default: unlimited]
+    #[arg(long, global = true, value_name = "DOLLARS", env = "WINDROW_BALANCE", hide_short_help = true)]
+    pub balance: Option<Balance>,
     /// Model prices (YAML); take precedence over the built-in table
     #[arg(long, global = true, value_name = "FILE", env = prices::VARIABLE, hide_short_help = true)]
     pub prices: Option<PathBuf>,
     /// File of words that job files and rows must not contain
     #[arg(long, global = true, value_name = "FILE", env = forbidden::VARIABLE, hide_short_help = true)]
     pub forbidden: Option<PathBuf>,
+    /// Accept API keys and passwords written in clear in job files, which are stored with every run
+    #[arg(long, global = true, env = plain_secrets::VARIABLE, hide_short_help = true)]
+    pub allow_plain_secrets: bool,
     /// Master key file for secrets [default: `master.key` in the data directory]
     #[arg(long, global = true, value_name = "FILE", env = "WINDROW_MASTER_KEY_FILE", hide_short_help = true)]
     pub master_key_file: Option<PathBuf>,
@@ -53,7 +61,11 @@ impl GlobalOptions {
     /// Variables as jobs see them; without secrets.
     pub fn environment(&self) -> Environment {
         let file = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-        let given = [(prices::VARIABLE, file(&self.prices)), (forbidden::VARIABLE, file(&self.forbidden))];
+        let given = [
+            (prices::VARIABLE, file(&self.prices)),
+            (forbidden::VARIABLE, file(&self.forbidden)),
+            (plain_secrets::VARIABLE, Some(self.allow_plain_secrets.to_string())),
+        ];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path?)));
         Environment::process().with_variables(given.collect())
     }

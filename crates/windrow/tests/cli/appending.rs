@@ -29,6 +29,52 @@ fn a_first_append_runs_all_rows_and_later_ones_only_what_is_new() {
     assert_eq!(items["items"].as_array().unwrap().len(), 12, "all of them are of one experiment");
 }
 
+/// A row is known by its content: it keeps its result and gets the number it has in the file now.
+#[test]
+fn rows_are_numbered_as_the_file_is_now_and_rows_that_left_are_marked() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 1);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    std::fs::write(place.path("counted.jsonl"), "{\"n\": 9}\n{\"n\": 2}\n{\"n\": 0}\n").unwrap();
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    assert_eq!(endpoint.calls(), 4, "only the new row is called");
+    let items = place.windrow(&["jobs", "items", "counted", "--json"]).json();
+    let rows = items["items"].as_array().unwrap().iter();
+    let rows: Vec<_> = rows.map(|item| (item["ordinal"].as_i64().unwrap(), item["removed"] == true)).collect();
+    assert_eq!(rows, [(2, false), (1, true), (1, false), (0, false)], "rows 0, 1, 2 and 9");
+    let page = place.windrow(&["jobs", "items", "counted"]).ended_with(0).stdout;
+    assert_eq!(page.matches("(removed)").count(), 1, "{page}");
+    let gone = items["items"][1]["id"].as_str().unwrap();
+    let page = place.windrow(&["jobs", "item", "counted", gone]).ended_with(0).stdout;
+    assert!(page.contains("removed from the dataset"), "{page}");
+}
+
+#[test]
+fn a_dataset_edited_while_a_run_is_unfinished_is_reported() {
+    let endpoint = Endpoint::gated(2);
+    let place = Place::with_rows(&endpoint, 6, 1);
+    let run = place.start(&["run", "job.yaml"]);
+    wait_until("the third call", || endpoint.calls() == 3);
+    run.signal(Signal::INT);
+    run.wait_for_stderr("Ctrl-C again");
+    endpoint.open_gate();
+    run.finish().ended_with(130);
+    let rows = std::fs::read_to_string(place.path("counted.jsonl")).unwrap();
+    place.edit("counted.jsonl", "\"n\": 5", "\"n\": 55");
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(1);
+    for part in
+        ["the dataset has changed (1 row of the run changed or left the dataset)", "--new", "jobs cancel counted"]
+    {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    // The same rows in a younger file are the same, and rows behind them do not disturb the run.
+    std::fs::write(place.path("counted.jsonl"), rows).unwrap();
+    place.append("counted.jsonl", "{\"n\": 6}");
+    let said = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
+    assert!(said.stderr.contains("1 row added to the dataset since run 1 started"), "{}", said.stderr);
+    assert_eq!((total(&said.json()), endpoint.calls()), ((6, 6), 6));
+}
+
 #[test]
 fn a_full_run_reuses_the_results_of_the_first_rows() {
     let endpoint = Endpoint::open();

@@ -28,7 +28,7 @@ fn is_spent(said: Said, spent: &str) -> Value {
 fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, ROWS, 4);
-    let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50", "--json"]);
+    let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50", "--yes", "--json"]);
     let result = is_spent(said, "of 50 tokens");
     // Ten calls use 50 tokens; three more may have been in flight.
     let made = endpoint.calls();
@@ -45,8 +45,18 @@ fn a_token_budget_pauses_the_run_and_a_larger_one_finishes_it() {
         assert!(said.stderr.contains("cannot resume") && said.stderr.contains("--budget-tokens"), "{}", said.stderr);
     }
     let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
-    assert!(why.stdout.contains("budget reached"), "{}", why.stdout);
+    for part in
+        ["Paused since", "budget of 50 tokens reached", "calls in flight when the budget was reached are counted"]
+    {
+        assert!(why.stdout.contains(part), "no {part:?} in {}", why.stdout);
+    }
+    let advice = why.stdout.lines().find_map(|line| line.strip_prefix("next: windrow ")).unwrap();
+    assert!(advice.starts_with("jobs resume counted --here --budget-tokens "), "{advice}");
     assert_eq!(endpoint.calls(), made);
+
+    // The advice works as it is printed.
+    place.windrow(&advice.split_whitespace().collect::<Vec<_>>()).ended_with(5);
+    assert!(endpoint.calls() > made);
 
     let result = place.windrow(&["run", "job.yaml", "--budget-tokens", "100000", "--json"]).ended_with(0).json();
     assert_eq!((&result["resumed"], succeeded(&result), endpoint.calls()), (&true.into(), ROWS, ROWS));
@@ -59,13 +69,46 @@ fn a_cost_budget_is_raised_in_the_file_or_on_resume() {
     let place = Place::with_rows(&endpoint, ROWS, 1);
     // Half a cent for each call.
     place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }\nbudget: { cost: 0.025 }");
-    is_spent(place.windrow(&["run", "job.yaml", "--json"]), "of $0.025");
+    is_spent(place.windrow(&["run", "job.yaml", "--yes", "--json"]), "of $0.025");
     assert_eq!(endpoint.calls(), 5);
     place.edit("job.yaml", "cost: 0.025", "cost: 0.05");
     is_spent(place.windrow(&["run", "job.yaml", "--json"]), "of $0.05");
     assert_eq!(endpoint.calls(), 10);
     let result = place.windrow(&["jobs", "resume", "counted", "--here", "--budget", "5", "--json"]).ended_with(0);
     assert_eq!((succeeded(&result.json()), endpoint.calls()), (ROWS, ROWS));
+}
+
+#[test]
+fn a_first_run_estimated_over_its_budget_is_rejected() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, ROWS, 4);
+    let said = place.windrow(&["run", "job.yaml", "--budget-tokens", "50"]).ended_with(5);
+    for part in ["over budget: the run is estimated at", "the budget is 50 tokens", "--yes"] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    assert_eq!(endpoint.calls(), 0);
+    place.windrow(&["run", "job.yaml", "--budget-tokens", "1000000"]).ended_with(0);
+    // All of it again is as much as a first run.
+    place.windrow(&["run", "job.yaml", "--new", "--budget-tokens", "50"]).ended_with(5);
+    assert_eq!(endpoint.calls(), ROWS);
+}
+
+/// E4: what a workspace may spend, over all its jobs.
+#[test]
+fn a_workspace_that_used_up_its_balance_starts_no_run() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 4, 1);
+    // Half a cent for each call.
+    place.append("job.yaml", "prices: { any: { input: 1000, output: 1000 } }");
+    let balance = |amount| [("WINDROW_BALANCE", amount)];
+    place.windrow_with(&balance("default=0.02"), &["run", "job.yaml"]).ended_with(0);
+    let said = place.windrow_with(&balance("default=0.02"), &["run", "job.yaml", "--new"]).ended_with(5);
+    let part = "the balance of workspace \"default\" is used up: $0.0200 of $0.0200 spent";
+    assert!(said.stderr.contains(part), "{}", said.stderr);
+    assert_eq!(endpoint.calls(), 4);
+    for enough in ["default=0.03", "other=0.01"] {
+        place.windrow_with(&balance(enough), &["run", "job.yaml"]).ended_with(0);
+    }
 }
 
 /// The budget may come from the command line, after the file was checked.
@@ -98,7 +141,7 @@ fn a_retry_that_reached_its_budget_resumes_with_the_printed_command() {
     let endpoint = Endpoint::open();
     let place = Place::with_rows(&endpoint, 10, 1);
     endpoint.fail_on(2..10);
-    place.windrow(&["run", "job.yaml", "--budget-tokens", "20"]).ended_with(0);
+    place.windrow(&["run", "job.yaml", "--budget-tokens", "20", "--yes"]).ended_with(0);
     endpoint.fail_on([]);
     let command = "windrow jobs resume counted --here";
     is_spent(place.windrow(&["jobs", "retry", "counted", "--json"]), &format!("{command} --budget"));

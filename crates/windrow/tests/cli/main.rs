@@ -58,6 +58,7 @@ mod remote_settings;
 mod reports;
 mod rescoring;
 mod retrying;
+mod rows;
 mod scale;
 mod secrets;
 mod server;

@@ -130,7 +130,7 @@ fn a_budget_exits_with_5_and_a_larger_one_resumes_the_run() {
     let endpoint = Endpoint::open();
     let (place, elsewhere) = (Place::with_rows(&endpoint, 10, 1), Place::empty());
     let server = Served::start(&elsewhere, &[]);
-    let said = place.windrow_at(&server, &["run", "job.yaml", "--budget-tokens", "12"]).ended_with(5);
+    let said = place.windrow_at(&server, &["run", "job.yaml", "--budget-tokens", "12", "--yes"]).ended_with(5);
     assert!(said.stderr.contains("Paused: budget of 12 tokens reached"), "{}", said.stderr);
     let said = place.windrow_at(&server, &["jobs", "resume", "counted"]).ended_with(5);
     assert!(said.stderr.contains("--budget-tokens"), "{}", said.stderr);

@@ -180,7 +180,13 @@ fn a_budget_pauses_a_run_and_a_larger_one_resumes_it() {
     let place = Place::empty();
     let server = Served::start(&place, &[]);
     let file = place.served_job("frugal", &endpoint, 10, 1);
-    server.post_json("/api/v1/jobs", &json!({ "file": file, "budget": { "tokens": 12 } })).with_status(201);
+    let mut wish = json!({ "file": file, "budget": { "tokens": 12 } });
+    let refused = server.post_json("/api/v1/jobs", &wish).with_status(409).json();
+    assert_eq!((&refused["code"], &refused["field"]), (&"budget_spent".into(), &"budget".into()), "{refused}");
+    let estimate = server.post_json("/api/v1/dry-run", &wish).with_status(200).json();
+    assert_eq!((&estimate["budget"]["verdict"], &estimate["exit_code"]), (&"exceeds".into(), &5.into()), "{estimate}");
+    wish["yes"] = true.into();
+    server.post_json("/api/v1/jobs", &wish).with_status(201);
     server.wait_for_state("frugal", "paused");
     assert_eq!(server.post("/api/v1/jobs/frugal/resume").with_status(409).json()["code"], "budget_spent");
     server.post_json("/api/v1/jobs/frugal/resume", &json!({ "budget": { "tokens": 1000 } })).with_status(200);

@@ -24,7 +24,11 @@ fn a_paused_run_starts_nothing_until_it_is_resumed() {
     });
     assert_eq!(endpoint.calls(), 4, "nothing new starts");
     let why = place.windrow(&["jobs", "why", "counted"]).ended_with(0);
-    assert!(why.stdout.contains("paused") && why.stdout.contains("windrow jobs resume counted"), "{}", why.stdout);
+    assert!(
+        why.stdout.contains("Paused by tester since") && why.stdout.contains("windrow jobs resume counted"),
+        "{}",
+        why.stdout
+    );
     let list = place.windrow(&["jobs", "list", "--state", "paused", "--json"]).json();
     assert_eq!(list["jobs"][0]["status"], "pending");
     place.windrow(&["jobs", "resume", "counted"]).ended_with(0);

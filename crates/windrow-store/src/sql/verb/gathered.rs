@@ -50,7 +50,7 @@ impl<'a> Gathered<'a> {
         for item in items {
             let n = times.entry(item.key).or_default();
             *n += 1;
-            keys.extend((*n > 1).then(|| plan::repeated(item.key, *n)));
+            keys.extend((*n > 1).then(|| item.key.repeated(*n)));
         }
         keys.sort_unstable();
         keys.dedup();

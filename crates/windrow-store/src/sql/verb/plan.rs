@@ -1,5 +1,6 @@
 //! Plan and feed: a page of rows becomes items with a first try, and the cursor moves with them. A
-//! row the job knows is queued again, skipped, or, as a duplicate, gets a key of its own.
+//! row the job knows is queued again, skipped, or, as a duplicate, gets a key of its own. A run that reads its source
+//! from the start numbers the rows as they are now.
 
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
@@ -29,7 +30,7 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
         return Ok(Planned { done: run.planned, ..Default::default() });
     }
-    let mut intake = Intake::open(tx, &run, &page.items, now)?;
+    let mut intake = Intake::open(tx, &run, &page.items, now)?.numbering(page.from.is_none());
     for item in &page.items {
         intake.take(item, run.mode == Mode::Append)?;
     }
@@ -71,6 +72,8 @@ struct Intake<'tx> {
     now: Time,
     last_item: i64,
     next_ordinal: i64,
+    /// Rows that the job knows are numbered again.
+    renumbers: bool,
     planned: Planned,
     requeued: Requeued<'tx>,
     gathered: Gathered<'tx>,
@@ -90,21 +93,33 @@ impl<'tx> Intake<'tx> {
             next_ordinal: tx
                 .prepare_cached("SELECT next_ordinal FROM jobs WHERE id = ?1")?
                 .query_row([run.job.0], |row| row.get(0))?,
+            renumbers: false,
             planned: Planned::default(),
             requeued: Requeued::default(),
             gathered: Gathered::read(tx, run, items)?,
         })
     }
 
+    /// The rows are those of the source in its order, from its start or from where the last page ended.
+    fn numbering(self, from_start: bool) -> Self {
+        let next_ordinal = if from_start { 0 } else { self.next_ordinal };
+        Self { next_ordinal, renumbers: true, ..self }
+    }
+
     /// `skip_known` leaves every row alone that the job has seen.
     fn take(&mut self, new: &'tx NewItem, skip_known: bool) -> Result<()> {
         let mut key = new.key;
+        let of_row = self.ordinal_of_row(new);
+        let ordinal = of_row.unwrap_or(self.next_ordinal);
+        self.next_ordinal += i64::from(of_row.is_none() && self.renumbers);
         for n in 2u64.. {
-            if self.create(new, key)? {
+            if self.create(new, key, ordinal)? {
+                self.next_ordinal += i64::from(of_row.is_none() && !self.renumbers);
                 self.planned.created += 1;
                 return Ok(());
             }
             if skip_known {
+                self.renumber(key, ordinal);
                 self.planned.skipped += 1;
                 return Ok(());
             }
@@ -115,28 +130,34 @@ impl<'tx> Intake<'tx> {
                 self.requeued.add(place, &known, (new.priority, new.resource.as_deref()), due_at)?;
                 self.requeued.regroup(known.id, new.group.as_ref());
                 self.gathered.took_on(key, &known, self.run.id);
+                self.renumber(key, ordinal);
                 self.planned.requeued += 1;
                 return Ok(());
             }
             // A second row with the same content: it has a key of its own.
-            key = repeated(new.key, n);
+            key = new.key.repeated(n);
         }
         unreachable!("some number is free")
     }
 
+    /// A row that the job knows stands where the source has it now.
+    fn renumber(&mut self, key: ContentKey, ordinal: i64) {
+        if let Some(seen) = self.gathered.known.get_mut(&key).filter(|seen| self.renumbers && seen.ordinal != ordinal) {
+            seen.ordinal = ordinal;
+            self.requeued.renumber(seen.item.id, ordinal);
+        }
+    }
+
     /// False if the job has an item with this key.
-    fn create(&mut self, new: &'tx NewItem, key: ContentKey) -> Result<bool> {
+    fn create(&mut self, new: &'tx NewItem, key: ContentKey, ordinal: i64) -> Result<bool> {
         if self.gathered.knows(self.tx, self.run, key)? {
             return Ok(false);
         }
         let id = ItemId(self.last_item + 1);
         let (run, due_at) = (self.run, new.not_before.unwrap_or(self.now));
-        let of_row = self.ordinal_of_row(new);
-        let ordinal = of_row.unwrap_or(self.next_ordinal);
         let wave = run.wave_at(self.place());
         self.gathered.create(run, NewRow { id, ordinal, key, wave, due_at, new });
         self.last_item = id.0;
-        self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)
     }
 
@@ -160,6 +181,8 @@ impl<'tx> Intake<'tx> {
             let changed =
                 tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([self.last_item])?;
             expect_rows(changed, 1, "last number of an item")?;
+        }
+        if planned.created > 0 || self.renumbers {
             let changed = tx
                 .prepare_cached("UPDATE jobs SET next_ordinal = ?2 WHERE id = ?1")?
                 .execute([run.job.0, self.next_ordinal])?;
@@ -167,11 +190,6 @@ impl<'tx> Intake<'tx> {
         }
         Ok(Written { tx, run: run.id, planned })
     }
-}
-
-/// The key of the `n`th row with this content, from the second on.
-pub(crate) fn repeated(key: ContentKey, n: u64) -> ContentKey {
-    ContentKey::of(&[&key.0, &n.to_le_bytes()])
 }
 
 /// Rows that were taken in and that the run's counters do not know yet.

@@ -1,7 +1,7 @@
 //! Replan: a run takes on items the job has already, page by page, by state. The snapshot keeps the
 //! last result until a new one lands; only the state and the current try change.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use windrow_model::counters::Counters;
 use windrow_model::ids::MAX_TRIES;
@@ -35,6 +35,8 @@ pub(crate) struct Requeued<'a> {
     items: Vec<[Cell<'a>; 7]>,
     tries: Vec<[Cell<'a>; 9]>,
     groups: Vec<[Cell<'a>; 2]>,
+    /// One number per item: a row that the source has twice stands where it is last.
+    ordinals: BTreeMap<ItemId, i64>,
 }
 
 pub(crate) static TAKE_ON: Change = Change::update(
@@ -44,6 +46,8 @@ pub(crate) static TAKE_ON: Change = Change::update(
 );
 pub(crate) static REGROUP: Change =
     Change::written("items", |d| ["group_key = ?2".into(), format!("id = ?1 AND NOT ({})", d.same("group_key", "?2"))]);
+
+pub(crate) static RENUMBER: Change = Change::update("items", "ordinal = ?2", "id = ?1");
 
 impl<'a> Requeued<'a> {
     /// The item's next try in this run, as the one planned at `place`.
@@ -74,11 +78,18 @@ impl<'a> Requeued<'a> {
         self.groups.push([Cell::Int(item.0), group.map_or(Cell::Null, |group| Cell::Blob(&group.0))]);
     }
 
+    pub fn renumber(&mut self, item: ItemId, ordinal: i64) {
+        self.ordinals.insert(item, ordinal);
+    }
+
     pub fn send(&mut self, tx: &Connection) -> Result<()> {
-        let Self { items, tries, groups } = std::mem::take(self);
+        let Self { items, tries, groups, ordinals } = std::mem::take(self);
         expect_rows(tx.execute_many(&TAKE_ON, &items)?, items.len(), "items taken on again")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
         tx.execute_many(&REGROUP, &groups)?;
+        let ordinals: Vec<_> =
+            ordinals.iter().map(|(item, ordinal)| [Cell::Int(item.0), Cell::Int(*ordinal)]).collect();
+        tx.execute_many(&RENUMBER, &ordinals)?;
         Ok(())
     }
 }

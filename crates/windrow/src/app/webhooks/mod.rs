@@ -2,6 +2,7 @@
 //! (<https://www.standardwebhooks.com>) defines. A delivery is sent at least once; the store knows what is left.
 //! What is in no outbox, such as an alert, is announced with [`HookStore::announce`](windrow_model::hook::HookStore).
 
+pub mod callback;
 mod deliver;
 mod message;
 mod register;

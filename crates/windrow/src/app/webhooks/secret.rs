@@ -27,6 +27,12 @@ pub async fn make(app: &App, hook: HookId, actor: &str, now: Time) -> Result<(St
     Ok((name, secret))
 }
 
+/// Keeps one that the owner chose.
+pub async fn keep(app: &App, name: &str, secret: &str, actor: &str, now: Time) -> Result<()> {
+    app.vault().set(WORKSPACE, name, secret, actor, now).await?;
+    Ok(())
+}
+
 /// Those that sign now, the newest first.
 pub async fn open(vault: &Vault, hook: &Hook, now: Time) -> Result<Vec<String>> {
     let mut secrets = Vec::new();

@@ -32,8 +32,9 @@ impl Show for ItemDetailView {
         let item = &self.item;
         let part = self.result_state == ResultState::Logged && item.attempt_state == AttemptState::Running;
         let part = if part { " + logged" } else { "" };
+        let removed = if item.removed { " · removed from the dataset" } else { "" };
         let (status, id) = (style::status(&item.status), style::dim(&item.id));
-        let mut page = format!("row {} · {status}{part} · item {id}\n", item.ordinal + 1);
+        let mut page = format!("row {} · {status}{part}{removed} · item {id}\n", item.ordinal + 1);
         if let Some(at) = self.next_retry_at {
             page += &format!("next retry at {at}\n");
         }

@@ -73,7 +73,7 @@ fn row(ListedItem { item, scores }: &ListedItem) -> Vec<String> {
     vec![
         item.id.clone(),
         (item.ordinal + 1).to_string(),
-        item.status.clone(),
+        if item.removed { format!("{} (removed)", item.status) } else { item.status.clone() },
         item.tries.to_string(),
         item.latency_ms.map_or("–".into(), text::duration),
         text::count(item.usage.tokens_in + item.usage.tokens_out),

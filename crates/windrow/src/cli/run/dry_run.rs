@@ -1,113 +1,40 @@
 //! `windrow run FILE --dry-run`: an estimate of calls, cost and duration. Calls nothing, stores nothing.
 
-use serde::Serialize;
-use windrow_experiment::forecast::{Estimate, Forecast, forecast};
+use windrow_experiment::forecast::{Estimate, Forecast};
 use windrow_jobfile::LoadedJob;
-use windrow_model::record::RunLimits;
 
 use crate::app::App;
-use crate::cli::run::experience;
+use crate::app::forecast::{self, Budget, DryRun, Verdict};
 use crate::cli::view::output::{self, Show};
-use crate::error::{Error, Exit, Result};
+use crate::error::{Exit, Result};
 use crate::node::options::GlobalOptions;
 use crate::text;
 use crate::text::style;
 
-#[derive(Serialize)]
-struct DryRun {
-    job: String,
-    #[serde(flatten)]
-    forecast: Forecast,
-    concurrency: i64,
-    budget: Option<Budget>,
-    exit_code: u8,
-}
-
-/// What the run may use, and whether that is enough.
-#[derive(Serialize)]
-struct Budget {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost_nanos: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tokens: Option<i64>,
-    verdict: Verdict,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Verdict {
-    Fits,
-    /// It should, but the sample does not rule out that it does not.
-    MayExceed,
-    Exceeds,
-}
-
-impl Verdict {
-    fn on(estimate: &Estimate, limit: Option<i64>) -> Self {
-        match limit {
-            Some(limit) if estimate.expected > limit => Verdict::Exceeds,
-            Some(limit) if estimate.most() > limit => Verdict::MayExceed,
-            _ => Verdict::Fits,
-        }
-    }
-}
-
-impl Budget {
-    fn of(limits: &RunLimits, forecast: &Forecast) -> Option<Self> {
-        let RunLimits { max_cost_nanos: cost_nanos, max_tokens: tokens, .. } = *limits;
-        let cost = Verdict::on(&forecast.cost_nanos, cost_nanos);
-        let verdict = cost.max(Verdict::on(&forecast.tokens, tokens));
-        (cost_nanos.is_some() || tokens.is_some()).then_some(Self { cost_nanos, tokens, verdict })
-    }
-
-    fn text(&self) -> String {
-        let cost = self.cost_nanos.map(text::dollars);
-        let tokens = self.tokens.map(|tokens| format!("{} tokens", text::count(tokens)));
-        let limits = cost.into_iter().chain(tokens).collect::<Vec<_>>().join(", ");
-        let verdict = match self.verdict {
-            Verdict::Fits => "sufficient",
-            Verdict::MayExceed => "may be exceeded",
-            Verdict::Exceeds => return style::yellow(format!("over budget: the run would pause at {limits}")),
-        };
-        format!("{limits}: {verdict}")
-    }
-}
-
-/// `afresh`: nothing is taken over from earlier runs.
+/// `fresh`: no result of an earlier run is reused.
 pub async fn perform(
     options: &GlobalOptions,
     app: Option<&App>,
     job: &LoadedJob,
-    afresh: bool,
+    fresh: bool,
     json: bool,
 ) -> Result<Exit> {
-    let earlier = match app {
-        Some(app) => experience::of(app, job).await?,
-        None => None,
+    let made = match app {
+        Some(app) => forecast::of_job(app, job, fresh).await?,
+        None => forecast::of_file(job, options.environment()).await?,
     };
-    let (run, experience) = earlier.map_or((None, Default::default()), |e| (Some(e.run), e.experience));
-    let learned = !experience.is_empty();
-    let environment = app.map_or_else(|| options.environment(), App::environment);
-    let made = forecast(job, environment, app.map(App::library), experience).await;
-    let mut forecast = made.map_err(|failure| {
-        Error::new(format!("cannot estimate the run: {}", failure.message), "correct the job file")
-    })?;
-    if let Some(run) = run {
-        if learned {
-            forecast.notes.push("lengths of answers and times are those of earlier runs".to_owned());
-        }
-        if !afresh {
-            forecast
-                .notes
-                .push(format!("run {} came before: what has not changed is taken over, so this is at most", run.no));
-        }
-    }
-    let budget = Budget::of(&job.limits, &forecast);
-    let exceeds = budget.as_ref().is_some_and(|budget| budget.verdict == Verdict::Exceeds);
-    let exit = if exceeds { Exit::BudgetSpent } else { Exit::Passed };
-    let (name, concurrency) = (job.name.clone(), job.limits.concurrency);
-    output::show(&DryRun { job: name, forecast, concurrency, budget, exit_code: exit.code() }, json);
-    Ok(exit)
+    output::show(&made, json);
+    Ok(Exit::of_code(made.exit_code))
+}
+
+fn budget(budget: &Budget) -> String {
+    let limits = budget.limits();
+    let verdict = match budget.verdict {
+        Verdict::Fits => "sufficient",
+        Verdict::MayExceed => "may be exceeded",
+        Verdict::Exceeds => return style::yellow(format!("over budget: the run would pause at {limits}")),
+    };
+    format!("{limits}: {verdict}")
 }
 
 impl Show for DryRun {
@@ -125,10 +52,10 @@ impl Show for DryRun {
         };
         facts.push(("cost", format!("{}{unknown}", with_margin(cost_nanos, text::dollars))));
         facts.push(("time", format!("about {}, limited by {}", text::duration(duration.ms), duration.bound_by)));
-        facts.extend(self.budget.as_ref().map(|budget| ("budget", budget.text())));
+        facts.extend(self.budget.as_ref().map(|found| ("budget", budget(found))));
         let mut page = format!("{}: estimate\n{}", style::bold(&self.job), output::facts(&facts));
         if !self.forecast.calls.is_empty() {
-            page += &format!("\n{}", self.calls());
+            page += &format!("\n{}", calls(self));
         }
         page += "\n";
         notes.iter().for_each(|note| page += &format!("note: {note}\n"));
@@ -136,21 +63,19 @@ impl Show for DryRun {
     }
 }
 
-impl DryRun {
-    fn calls(&self) -> String {
-        let row = |line: &windrow_experiment::forecast::Line| {
-            vec![
-                line.caller.clone(),
-                line.model.clone(),
-                text::count(line.calls),
-                text::count(line.tokens_in),
-                text::count(line.tokens_out),
-                text::dollars(line.cost_nanos),
-            ]
-        };
-        let rows = self.forecast.calls.iter().map(row).collect();
-        output::table(&["CALLER", "MODEL", ">CALLS", ">TOKENS IN", ">TOKENS OUT", ">COST"], rows)
-    }
+fn calls(made: &DryRun) -> String {
+    let row = |line: &windrow_experiment::forecast::Line| {
+        vec![
+            line.caller.clone(),
+            line.model.clone(),
+            text::count(line.calls),
+            text::count(line.tokens_in),
+            text::count(line.tokens_out),
+            text::dollars(line.cost_nanos),
+        ]
+    };
+    let rows = made.forecast.calls.iter().map(row).collect();
+    output::table(&["CALLER", "MODEL", ">CALLS", ">TOKENS IN", ">TOKENS OUT", ">COST"], rows)
 }
 
 fn with_margin(estimate: &Estimate, shown: fn(i64) -> String) -> String {

@@ -8,8 +8,8 @@ use windrow_model::record::Run;
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::resolve_run::{self, RunExecutor};
-use crate::app::{App, lookup};
+use crate::app::resolve_run::{self, RunExecutor, RunIntent};
+use crate::app::{App, forecast, lookup, submit};
 use crate::cli::run::execute::{self, Ending};
 use crate::cli::run::{self, Args, Started, dry_run, scheduled};
 use crate::cli::view::output;
@@ -56,6 +56,10 @@ async fn run_job(app: &App, change: Change, job: LoadedJob, args: Args) -> Resul
         lookup::run(app, &change.actor, baseline).await?;
     }
     confirm_new(app, &job, &args).await?;
+    submit::check_dataset(&job, args.how.intent().mode())?;
+    if !args.confirmation.yes && matches!(args.how.intent(), RunIntent::Run | RunIntent::RunFresh | RunIntent::Append) {
+        forecast::check_budget(app, &job, args.how.new).await?;
+    }
     let resolved = resolve_run::resolve(app, &change, &job, args.how.intent(), &ThisProcess).await?;
     if !args.quiet {
         resolved.notes.iter().for_each(|note| output::say(note));
@@ -96,6 +100,9 @@ pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Res
     }
     job.limits = args.budget.applied_to(job.limits);
     job.limits.keep_going = args.keep_going;
+    if windrow_experiment::callback(&job.spec).is_some() && !args.dry_run {
+        output::say("warning: `callback` is served by a server; this process sends nothing (use --server)");
+    }
     for warning in &job.warnings {
         output::say(&format!("warning: {warning}"));
     }

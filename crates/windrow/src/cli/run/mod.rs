@@ -4,7 +4,6 @@
 pub mod budget;
 pub mod dry_run;
 pub mod execute;
-pub mod experience;
 pub mod follow;
 pub mod input;
 pub mod job_text;

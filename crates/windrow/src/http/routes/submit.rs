@@ -11,7 +11,9 @@ use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
 
 use crate::app::App;
+use crate::app::actor::Actor;
 use crate::app::audit::Change;
+use crate::app::forecast::DryRun;
 use crate::app::resolve_run::{self, RunExecutor};
 use crate::error::Result;
 use crate::http::error::ApiError;
@@ -40,6 +42,18 @@ pub async fn submit(
     let wish = wish(&body)?;
     let _permit = server.heavy_request_permit().await?;
     Ok(started(resolve_run::submit(&server.app, &change, wish, key.read()?, &*server).await?))
+}
+
+/// Estimate calls, tokens, cost and duration of a run
+///
+/// The body is that of `POST /jobs`. `budget.verdict` is `fits`, `may_exceed` or `exceeds`. Nothing is called or stored.
+#[utoipa::path(post, operation_id = "dry_run", path = "/dry-run", tag = "jobs",
+    request_body(content((String = "text/yaml"), (Submit = "application/json"))),
+    responses((status = 200, description = "The estimate", body = BTreeMap<String, serde_json::Value>)))]
+pub async fn dry_run(State(server): Shared, actor: Actor, body: Body) -> Result<Json<DryRun>, ApiError> {
+    let wish = wish(&body)?;
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(resolve_run::dry_run(&server.app, &actor, wish).await?))
 }
 
 fn wish(body: &Body) -> Result<Submit, ApiError> {
