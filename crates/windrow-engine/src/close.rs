@@ -3,7 +3,10 @@
 
 use std::sync::Arc;
 
+<<<<<<< HEAD
 use windrow_model::aggregate::Aggregates;
+=======
+>>>>>>> da9080f (store, model, engine: a job has its own counters and status; a run closes without reading its items)
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
@@ -14,10 +17,8 @@ use crate::submit::{Request, submission};
 use crate::tick::Tick;
 use crate::{schedule, worker_pool};
 
-/// Closes a run whose items are all settled.
+/// Closes a run whose items are all settled. Reads none of them: the walk over them follows, elsewhere.
 pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Result<Tick, StoreError> {
-    let (aggregates, recount) = tokio::try_join!(node.store.aggregates(run.id), node.store.recount(run.id))?;
-    let (summary, recount) = (Json::of(&aggregates), Some(recount));
     let job = node.store.job(run.job).await?;
     let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() {
@@ -26,13 +27,14 @@ pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Res
         retry_after_end(node, owned_run, &job, &run, &aggregates).await?.map(Box::new)
     };
     let follows = then.is_some();
-    match node.store.close_run(owned_run.ticket, Closing { summary, recount, next_at, then }, node.now()).await {
+    match node.store.close_run(owned_run.ticket, Closing { next_at, then }, node.now()).await {
         Ok(closed) => {
             if follows {
                 node.poll_now();
             }
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
             node.workers.meters.run_ended(closed.state);
+            node.summaries.request(closed.id);
             Ok(Tick::Over)
         }
         // An item arrived or the run was paused in between: read it again.
