@@ -3,28 +3,24 @@
 
 use std::sync::Arc;
 
-<<<<<<< HEAD
-use windrow_model::aggregate::Aggregates;
-=======
->>>>>>> da9080f (store, model, engine: a job has its own counters and status; a run closes without reading its items)
+use windrow_model::ErrorClass;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
-use windrow_model::{ErrorClass, Json};
 
 use crate::node::{Node, OwnedRun};
 use crate::submit::{Request, submission};
 use crate::tick::Tick;
 use crate::{schedule, worker_pool};
 
-/// Closes a run whose items are all settled. Reads none of them: the walk over them follows, elsewhere.
+/// Closes a run whose items are all settled. The walk over them follows, elsewhere.
 pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Result<Tick, StoreError> {
     let job = node.store.job(run.job).await?;
     let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() {
         Some(Box::new(rollback(node, &job, &run).await?))
     } else {
-        retry_after_end(node, owned_run, &job, &run, &aggregates).await?.map(Box::new)
+        retry_after_end(node, owned_run, &job, &run).await?.map(Box::new)
     };
     let follows = then.is_some();
     match node.store.close_run(owned_run.ticket, Closing { next_at, then }, node.now()).await {
@@ -56,8 +52,12 @@ async fn retry_after_end(
     owned_run: &OwnedRun,
     job: &Job,
     run: &Run,
-    aggregates: &Aggregates,
 ) -> Result<Option<Submission>, StoreError> {
+    if run.counters.failed == 0 {
+        return Ok(None);
+    }
+    // The only walk before a run ends; kept error classes would make it unnecessary.
+    let aggregates = node.store.aggregates(run.id).await?;
     let retried = run.selection.as_ref().and_then(|selection| selection.retry_no).unwrap_or(0);
     let failed: Vec<ErrorClass> = aggregates.errors.keys().filter_map(|class| class.parse().ok()).collect();
     let policy = owned_run.active.program.retry_policy();

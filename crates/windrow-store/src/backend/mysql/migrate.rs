@@ -11,11 +11,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_limits.sql"),
     include_str!("migrations/0003_staged_events.sql"),
     include_str!("migrations/0004_pins.sql"),
-<<<<<<< HEAD
     include_str!("migrations/0005_keep_going.sql"),
-=======
-    include_str!("migrations/0005_job_counters.sql"),
->>>>>>> da9080f (store, model, engine: a job has its own counters and status; a run closes without reading its items)
+    include_str!("migrations/0006_job_counters.sql"),
 ];
 
 /// One installation per database. The name of a lock is short and of the whole server.

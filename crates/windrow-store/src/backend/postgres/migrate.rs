@@ -12,11 +12,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0004_room_for_tries.sql"),
     include_str!("migrations/0005_staged_events.sql"),
     include_str!("migrations/0006_pins.sql"),
-<<<<<<< HEAD
     include_str!("migrations/0007_keep_going.sql"),
-=======
-    include_str!("migrations/0007_job_counters.sql"),
->>>>>>> da9080f (store, model, engine: a job has its own counters and status; a run closes without reading its items)
+    include_str!("migrations/0008_job_counters.sql"),
 ];
 
 /// Any number, the same for all nodes.

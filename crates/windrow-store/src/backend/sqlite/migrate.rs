@@ -23,11 +23,8 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0014_event_numbers.sql"),
     include_str!("migrations/0015_nodes.sql"),
     include_str!("migrations/0016_pins.sql"),
-<<<<<<< HEAD
     include_str!("migrations/0017_keep_going.sql"),
-=======
-    include_str!("migrations/0017_job_counters.sql"),
->>>>>>> da9080f (store, model, engine: a job has its own counters and status; a run closes without reading its items)
+    include_str!("migrations/0018_job_counters.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {
