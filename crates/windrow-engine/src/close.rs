@@ -3,36 +3,34 @@
 
 use std::sync::Arc;
 
-use windrow_model::aggregate::Aggregates;
+use windrow_model::ErrorClass;
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::store::{Closing, StoreError, Submission};
-use windrow_model::{ErrorClass, Json};
 
 use crate::node::{Node, OwnedRun};
 use crate::submit::{Request, submission};
 use crate::tick::Tick;
 use crate::{schedule, worker_pool};
 
-/// Closes a run whose items are all settled.
+/// Closes a run whose items are all settled. The walk over them follows, elsewhere.
 pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Result<Tick, StoreError> {
-    let (aggregates, recount) = tokio::try_join!(node.store.aggregates(run.id), node.store.recount(run.id))?;
-    let (summary, recount) = (Json::of(&aggregates), Some(recount));
     let job = node.store.job(run.job).await?;
     let next_at = schedule::next_of(&job, &run, node.now());
     let then = if run.wants_rollback() {
         Some(Box::new(rollback(node, &job, &run).await?))
     } else {
-        retry_after_end(node, owned_run, &job, &run, &aggregates).await?.map(Box::new)
+        retry_after_end(node, owned_run, &job, &run).await?.map(Box::new)
     };
     let follows = then.is_some();
-    match node.store.close_run(owned_run.ticket, Closing { summary, recount, next_at, then }, node.now()).await {
+    match node.store.close_run(owned_run.ticket, Closing { next_at, then }, node.now()).await {
         Ok(closed) => {
             if follows {
                 node.poll_now();
             }
             tracing::info!(run = %closed.id, state = %closed.state, "run ended");
             node.workers.meters.run_ended(closed.state);
+            node.summaries.request(closed.id);
             Ok(Tick::Over)
         }
         // An item arrived or the run was paused in between: read it again.
@@ -54,8 +52,12 @@ async fn retry_after_end(
     owned_run: &OwnedRun,
     job: &Job,
     run: &Run,
-    aggregates: &Aggregates,
 ) -> Result<Option<Submission>, StoreError> {
+    if run.counters.failed == 0 {
+        return Ok(None);
+    }
+    // The only walk before a run ends; kept error classes would make it unnecessary.
+    let aggregates = node.store.aggregates(run.id).await?;
     let retried = run.selection.as_ref().and_then(|selection| selection.retry_no).unwrap_or(0);
     let failed: Vec<ErrorClass> = aggregates.errors.keys().filter_map(|class| class.parse().ok()).collect();
     let policy = owned_run.active.program.retry_policy();

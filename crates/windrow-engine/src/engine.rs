@@ -21,7 +21,7 @@ use crate::settings::Settings;
 use crate::worker_backend::StoreBackend;
 use crate::worker_context::WorkerPoolParts;
 use crate::worker_pool::WorkerPool;
-use crate::{clean_up, limiter, mark_silent, reap, relay, schedule, waits, watchdog};
+use crate::{clean_up, limiter, mark_silent, reap, relay, schedule, summarize, waits, watchdog};
 
 /// What an engine is built from.
 pub struct Parts {
@@ -67,6 +67,7 @@ impl Engine {
         if node.settings.coordinates {
             tasks.spawn(reap::reap(node.clone()));
             tasks.spawn(mark_silent::mark_silent(node.clone()));
+            tasks.spawn(summarize::summarize(node.clone()));
         }
         if let Some(bell) = bell {
             tasks.spawn(listen(bell, node.clone()));

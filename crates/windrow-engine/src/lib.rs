@@ -26,6 +26,8 @@ mod archive;
 
 mod close;
 
+mod summarize;
+
 mod schedule;
 
 mod reap;
@@ -52,6 +54,7 @@ mod programs;
 mod reporter;
 mod settings;
 mod spans;
+mod summaries;
 mod task_queue;
 #[cfg(test)]
 mod tests;
@@ -71,5 +74,6 @@ pub use remote::{LeasedItem, ReportError, ReportedEnding, StepDecision, WorkerRe
 pub use schedule::request as scheduled_request;
 pub use settings::Settings;
 pub use submit::{Request, submit};
+pub use summarize::summarize_run;
 pub use worker_context::{Assignment, WorkerPoolParts};
 pub use worker_pool::WorkerPool;

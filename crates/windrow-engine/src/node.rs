@@ -12,6 +12,7 @@ use windrow_model::{RunId, SessionId, Ticket, Time};
 
 use crate::first_calls::FirstCalls;
 use crate::settings::Settings;
+use crate::summaries::Summaries;
 use crate::worker_context::WorkerContext;
 
 /// A run whose items this node can execute, whichever node coordinates it.
@@ -63,6 +64,7 @@ pub struct Node {
     pub claims: AtomicUsize,
     /// Runs with a health check in progress.
     pub checking: Mutex<BTreeSet<RunId>>,
+    pub summaries: Summaries,
     /// Rounds of the dispatcher, for the watchdog.
     pub rounds: AtomicU64,
     /// The newest event that was relayed.
@@ -94,6 +96,7 @@ impl Node {
             events: broadcast::channel(1024).0,
             claims: AtomicUsize::new(0),
             checking: Mutex::default(),
+            summaries: Summaries::default(),
             rounds: AtomicU64::new(0),
             relayed: AtomicI64::new(0),
             active_runs: Mutex::default(),

@@ -1,6 +1,6 @@
 //! Rows of the store, as the engine, the API and the CLI read them.
 
-use crate::counters::Counters;
+use crate::counters::{Counters, JobCounters};
 use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
 use crate::json::Json;
@@ -35,6 +35,8 @@ pub struct Job {
     pub state: JobState,
     pub labels: Labels,
     pub latest_run: RunId,
+    /// Over all its current items.
+    pub counters: JobCounters,
     pub schedule: Option<Schedule>,
     /// Since when retention keeps it for good (T19).
     pub pinned_at: Option<Time>,
@@ -90,7 +92,7 @@ pub struct Run {
     pub moved_at: Time,
     /// Why it ended without completing.
     pub reason: Option<String>,
-    /// Aggregates, computed at the end.
+    /// Aggregates, computed after the end.
     pub summary: Option<Json>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use windrow_model::counters::Counters;
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::machine::Machine;
 use windrow_model::state::*;
 use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, task};
@@ -73,14 +73,18 @@ fn rows<W: Word>(page: &mut String) {
 
 fn run_views(page: &mut String) {
     page.push_str(
-        "\n### How a run reads\n\nOf 2 items; `n ✗` of them failed.\n\n\
+        "\n### How a job reads\n\nBy the state of its latest run and all its items, here 2; `n ✗` of them failed.\n\n\
          | kernel | failed | experiment | batch | batch, rolling back | task | task, retrying | plan |\n|---|---|---|---|---|---|---|---|\n",
     );
     for &state in RunState::ALL {
         let failures: &[i64] = if state == RunState::Completed { &[0, 1, 2] } else { &[0] };
         for &failed in failures {
             let counters = Counters { total: 2, succeeded: 2 - failed, failed, ..Default::default() };
-            let view = |mode| RunView { state, mode, planned: true, started: true, counters };
+            let view = |mode| {
+                let mut all = JobCounters::default();
+                all.add(mode, counters);
+                RunView { state, mode, planned: true, started: true, counters: all }
+            };
             let _ = writeln!(
                 page,
                 "| `{state}` | {failed} ✗ | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",
@@ -104,7 +108,7 @@ fn item_views(page: &mut String) {
     for &state in ItemState::ALL {
         let attempts: &[AttemptState] = if state == ItemState::Queued { &live } else { &over };
         for &attempt in attempts {
-            let view = |mode| ItemView { state, attempt, mode, tried_before: false, late: false };
+            let view = |mode| ItemView { state, attempt, mode, tried_before: false, late: false, lost: false };
             let _ = writeln!(
                 page,
                 "| `{state}` | `{attempt}` | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",

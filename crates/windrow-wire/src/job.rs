@@ -3,20 +3,24 @@
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
+use windrow_model::aggregate::Aggregates;
 use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
 
-use crate::{RunDetail, Timestamp, flat, status};
+use crate::{ItemCounts, RunDetail, Timestamp, flat, status};
 
-/// An entry of `jobs list`: the job and the status of its latest run.
+/// An entry of `jobs list`: the whole job first, then its latest run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobRow {
     pub id: String,
     pub name: String,
     pub workspace: String,
     pub kind: String,
+    /// Public status of the whole job.
     pub status: String,
     pub state: JobState,
+    /// All items of the job, whichever run executed them last.
+    pub items: ItemCounts,
     pub labels: Labels,
     pub latest_run: RunDetail,
     /// The schedule, if the job has one.
@@ -35,7 +39,8 @@ impl JobRow {
             name: job.name.clone(),
             workspace: job.workspace.clone(),
             kind: job.kind.clone(),
-            status: status::of_run(&job.kind, latest).to_owned(),
+            status: status::of_job(job, latest).to_owned(),
+            items: job.counters.all.into(),
             state: job.state,
             labels: job.labels.clone(),
             latest_run: RunDetail::of(&job.kind, latest),
@@ -103,6 +108,8 @@ pub struct JobDetail {
     pub job: JobRow,
     pub spec: Json,
     pub runs: Vec<RunDetail>,
+    /// Over the current results of all items.
+    pub aggregates: Option<Aggregates>,
 }
 
 impl<'de> Deserialize<'de> for JobDetail {
@@ -111,8 +118,10 @@ impl<'de> Deserialize<'de> for JobDetail {
         struct Rest {
             spec: Json,
             runs: Vec<RunDetail>,
+            #[serde(default)]
+            aggregates: Option<Aggregates>,
         }
-        let (job, Rest { spec, runs }) = flat::read(d)?;
-        Ok(Self { job, spec, runs })
+        let (job, Rest { spec, runs, aggregates }) = flat::read(d)?;
+        Ok(Self { job, spec, runs, aggregates })
     }
 }

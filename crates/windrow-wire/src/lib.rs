@@ -47,7 +47,7 @@ pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
 pub use problem::{PlacedProblem, Problem};
-pub use result::{BaselineHead, Compared, Findings, GateList, RunResult};
+pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};
 pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};

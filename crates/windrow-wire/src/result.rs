@@ -57,7 +57,14 @@ pub struct JobHead {
     pub id: String,
     pub name: String,
     pub kind: String,
+    /// Of the whole job.
     pub status: String,
+    /// All items of the job, whichever run executed them last.
+    pub items: ItemCounts,
+    /// Over the current results of all items.
+    pub aggregates: Aggregates,
+    /// The run of this result is the job's latest.
+    pub latest: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -111,21 +118,39 @@ pub struct Findings {
     pub judges: Vec<String>,
 }
 
+/// A whole job, beside one of its runs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
+    /// The job's latest run.
+    pub latest: Run,
+    /// Over the current results of all items.
+    pub aggregates: Aggregates,
+}
+
 impl RunResult {
-    pub fn of(job: &Job, run: &Run, aggregates: Aggregates, found: Findings, resumed: bool, exit_code: u8) -> Self {
-        let status = status::of_run(&job.kind, run).to_owned();
+    pub fn of(
+        job: &Job,
+        run: &Run,
+        (whole, aggregates): (Whole, Aggregates),
+        found: Findings,
+        resumed: bool,
+        exit_code: u8,
+    ) -> Self {
         Self {
             job: JobHead {
                 id: job.id.to_string(),
                 name: job.name.clone(),
                 kind: job.kind.clone(),
-                status: status.clone(),
+                status: status::of_job(job, &whole.latest).to_owned(),
+                items: job.counters.all.into(),
+                aggregates: whole.aggregates,
+                latest: whole.latest.id == run.id,
             },
             run: RunHead {
                 id: run.id.to_string(),
                 no: run.no,
                 mode: run.mode,
-                status,
+                status: status::of_run(&job.kind, run).to_owned(),
                 state: run.state,
                 reason: run.reason.clone(),
             },

@@ -104,6 +104,8 @@ pub struct RunDetail {
     pub fresh: bool,
     pub spec_hash: String,
     pub coordinator: Option<String>,
+    /// Until when the coordinator's lease runs; null without a coordinator.
+    pub coordinated_until: Option<Timestamp>,
     pub created_at: Timestamp,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -136,6 +138,7 @@ impl RunDetail {
             fresh: run.fresh,
             spec_hash: run.spec_hash.clone(),
             coordinator: run.coordinator.map(|session| session.to_string()),
+            coordinated_until: run.coordinator.map(|_| run.coordinator_until.into()),
             created_at: run.created_at.into(),
             started_at: run.started_at.map(Into::into),
             ended_at: run.ended_at.map(Into::into),
@@ -151,6 +154,19 @@ impl RunDetail {
         let (Budget { tokens, cost_nanos }, spent) = (self.budget, &self.spent);
         tokens.is_some_and(|max| spent.tokens_in + spent.tokens_out >= max)
             || cost_nanos.is_some_and(|max| spent.cost_nanos >= max)
+    }
+
+    /// A person has to know that nobody executes the run now, which its public status does not tell.
+    pub fn condition(&self, now: Time) -> Option<&'static str> {
+        let coordinated = self.coordinated_until.is_some_and(|until| until.0 > now);
+        match self.state {
+            state if state.is_final() => None,
+            RunState::Paused => Some("paused"),
+            RunState::Pending => None,
+            _ if !coordinated => Some("interrupted"),
+            _ if matches!(self.holdup(now), Some(Holdup::Approval { .. })) => Some("waiting for approval"),
+            _ => None,
+        }
     }
 
     /// Paused because the failure cap was reached or a health check failed.

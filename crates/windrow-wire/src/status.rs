@@ -1,17 +1,16 @@
 //! Maps a job's kind to its public statuses.
 
-use windrow_model::record::{Item, Run};
-use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, task};
+use windrow_model::record::{Item, Job, Run};
+use windrow_model::view::{ItemView, RunView, batch, experiment, ingest, job_status, task};
 
-/// The status of a run, and of the job whose latest run it is.
+/// The status of a run alone.
 pub fn of_run(kind: &str, run: &Run) -> &'static str {
-    let view = RunView::of(run);
-    match kind {
-        "experiment" => experiment::ExperimentStatus::of(&view).as_str(),
-        "operation" => batch::BatchStatus::of_batch(&view).as_str(),
-        "ingest" => ingest::PlanStatus::of(&view).as_str(),
-        _ => task::TaskStatus::of(&view).as_str(),
-    }
+    job_status(kind, &RunView::of(run))
+}
+
+/// The status of a whole job.
+pub fn of_job(job: &Job, latest: &Run) -> &'static str {
+    job_status(&job.kind, &RunView::of_job(job, latest))
 }
 
 /// `run` is the run that determined the item's state.

@@ -313,6 +313,12 @@ impl Queue for FaultyStore {
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
         pass_on!(self, self.inner.close_run(ticket, closing, now))
     }
+    async fn summarize_run(&self, run: RunId, summary: Summary, now: Time) -> Result<()> {
+        pass_on!(self, self.inner.summarize_run(run, summary, now))
+    }
+    async fn unsummarized_runs(&self, limit: usize) -> Result<Vec<RunId>> {
+        pass_on!(self, self.inner.unsummarized_runs(limit))
+    }
     async fn request_transition(
         &self,
         run: RunId,

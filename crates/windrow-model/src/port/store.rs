@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, JobCounters};
 pub use crate::error::{Result, StoreError};
 use crate::failure::Failure;
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
@@ -33,6 +33,7 @@ use crate::rule::why::RunDiagnosis;
 use crate::state::{ItemState, JobState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::{DAY_MS, Time};
+use crate::view::filter::JobWord;
 
 // ---- submit ----------------------------------------------------------------------------------
 
@@ -261,23 +262,20 @@ pub struct Renewal {
 }
 
 /// What is stored when a run ends.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Closing {
-    /// Aggregates of the results.
-    pub summary: Json,
-    /// A recount of the items, made after all of them were settled. If it is missing or differs from the counters, the
-    /// items are counted again while the run is locked.
-    pub recount: Option<Counters>,
     /// When a scheduled job starts next.
     pub next_at: Option<Time>,
     /// The run that follows, submitted in the same transaction.
     pub then: Option<Box<Submission>>,
 }
 
-impl Default for Closing {
-    fn default() -> Self {
-        Self { summary: Json::null(), recount: None, next_at: None, then: None }
-    }
+/// What a walk over the items of an ended run found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    pub aggregates: Json,
+    /// The counters, counted from the rows.
+    pub recount: Counters,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -301,7 +299,8 @@ pub struct Reaped {
 pub struct JobFilter {
     pub workspace: Option<String>,
     pub kind: Option<String>,
-    pub state: Option<RunState>,
+    /// By public status or by the state of the latest run.
+    pub status: Option<JobWord>,
     pub name_contains: Option<String>,
     /// Only scheduled jobs.
     pub scheduled: bool,
@@ -313,8 +312,8 @@ pub struct JobFilter {
 impl JobFilter {
     /// Without conditions a page reads no more rows than it has jobs.
     pub fn is_every_job(&self) -> bool {
-        let Self { workspace, kind, state, name_contains, scheduled, before: _, limit: _ } = self;
-        workspace.is_none() && kind.is_none() && state.is_none() && name_contains.is_none() && !scheduled
+        let Self { workspace, kind, status, name_contains, scheduled, before: _, limit: _ } = self;
+        workspace.is_none() && kind.is_none() && status.is_none() && name_contains.is_none() && !scheduled
     }
 }
 
@@ -427,8 +426,13 @@ pub trait Queue: Send + Sync {
     async fn halt(&self, ticket: Ticket, reason: &str, now: Time) -> Result<Run>;
     /// Releases the run; its state does not change.
     async fn yield_run(&self, ticket: Ticket, now: Time) -> Result<()>;
-    /// Ends the run; rejected while an item is unsettled. Recounts, and sets the next start of a scheduled job.
+    /// Ends the run; rejected while an item is unsettled. Reads no items, and sets the next start of a scheduled job.
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run>;
+    /// Keeps what a walk over an ended run found; corrects and logs counters that a recount does not confirm. A run
+    /// that has a summary is left as it is.
+    async fn summarize_run(&self, run: RunId, summary: Summary, now: Time) -> Result<()>;
+    /// Ended runs without a summary, oldest first.
+    async fn unsummarized_runs(&self, limit: usize) -> Result<Vec<RunId>>;
 
     // transitions and the log
     /// Stores a requested transition of a run; idempotent if the run is already in the target state.
@@ -476,6 +480,7 @@ pub trait Queue: Send + Sync {
     async fn outline(&self, id: ItemId) -> Result<ItemDetail>;
     /// The newest steps of one attempt, newest first.
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
+    /// Over the results that the run archived, also where a later run has replaced them.
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// The counters, counted from the rows.
     async fn recount(&self, run: RunId) -> Result<Counters>;
@@ -497,6 +502,8 @@ pub trait Reads: Send + Sync {
     async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;
+    /// The counters of a whole job, counted from the rows.
+    async fn recount_job(&self, job: JobId) -> Result<JobCounters>;
     /// Over the current results of all items, from whichever run.
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
     /// The run's own results by item, even where a later run has replaced them.

@@ -1,6 +1,7 @@
 //! B5, B8: the statuses of a bulk operation and its tasks, with the rollback family.
 
 use super::{ItemView, RunView};
+use crate::counters::JobCounters;
 use crate::state::{AttemptState, ItemState, Mode, RunState};
 
 crate::vocabulary! {
@@ -27,7 +28,7 @@ crate::vocabulary! {
         Cancel = "cancel",
         #[doc = "Failed, and waits for another try."]
         RetryPending = "retry_pending",
-        #[doc = "None of the above."]
+        #[doc = "The outcome is not known: the workers disappeared."]
         Unknown = "unknown",
     }
 }
@@ -36,21 +37,43 @@ impl BatchStatus {
     /// Of a batch, derived from its tasks by way of the counters.
     pub fn of_batch(run: &RunView) -> Self {
         use RunState::*;
-        let c = &run.counters;
-        match (run.mode == Mode::Rollback, run.state) {
-            (false, Pending | Paused) => Self::Pending,
-            (false, Running | Draining) => Self::Running,
-            (true, Pending | Paused) => Self::RollbackPending,
-            (true, Running | Draining) => Self::RollbackRunning,
-            (_, Cancelling | Terminating | SystemTerminating | Failing) => Self::Running,
+        match (run.mode, run.state) {
+            (Mode::Rollback, Pending | Paused) => Self::RollbackPending,
+            (Mode::Rollback, Running | Draining | Cancelling | Terminating | SystemTerminating | Failing) => {
+                Self::RollbackRunning
+            }
+            (Mode::FailRetry, Pending) => Self::RetryPending,
+            (_, Pending | Paused) => Self::Pending,
+            (_, Running | Draining | Cancelling | Terminating | SystemTerminating | Failing) => Self::Running,
+            (Mode::Rollback, Cancelled | Terminated | SystemTerminated) => match Self::of_tasks(&run.counters) {
+                // The targets that it did not come to are still changed.
+                Self::RollbackSuccess => Self::RollbackSuccess,
+                _ => Self::RollbackFail,
+            },
             (_, Cancelled | Terminated | SystemTerminated) => Self::Cancel,
-            (true, Completed) if c.failed == 0 => Self::RollbackSuccess,
-            (true, Completed | Failed) => Self::RollbackFail,
-            (false, Completed) if c.failed == 0 => Self::Success,
-            (false, Completed) if run.all_failed() => Self::Fail,
-            (false, Completed) => Self::PartialFail,
-            (false, Failed) if c.succeeded > 0 => Self::PartialFail,
-            (false, Failed) => Self::Fail,
+            (Mode::Rollback, Failed) => Self::RollbackFail,
+            (_, Failed) if run.counters.forward().succeeded > 0 => Self::PartialFail,
+            (_, Failed) => Self::Fail,
+            (_, Completed) => Self::of_tasks(&run.counters),
+        }
+    }
+
+    /// Of tasks that are all over, whichever runs they were last executed by.
+    fn of_tasks(counters: &JobCounters) -> Self {
+        let (rolled_back, forward) = (&counters.rolled_back, counters.forward());
+        let done = forward.succeeded + forward.skipped;
+        if rolled_back.failed + rolled_back.cancelled > 0 {
+            Self::RollbackFail
+        } else if rolled_back.total > 0 && forward.total == 0 {
+            Self::RollbackSuccess
+        } else if forward.failed + forward.cancelled == 0 {
+            Self::Success
+        } else if done > 0 {
+            Self::PartialFail
+        } else if forward.failed > 0 {
+            Self::Fail
+        } else {
+            Self::Cancel
         }
     }
 
@@ -69,6 +92,7 @@ impl BatchStatus {
             (_, ItemState::Succeeded | ItemState::Skipped | ItemState::Failed) if item.late => Self::Cancel,
             (false, ItemState::Succeeded | ItemState::Skipped) => Self::Success,
             (true, ItemState::Succeeded | ItemState::Skipped) => Self::RollbackSuccess,
+            (_, ItemState::Failed) if item.lost => Self::Unknown,
             (false, ItemState::Failed) => Self::Fail,
             (true, ItemState::Failed) => Self::RollbackFail,
             (_, ItemState::Cancelled) => Self::Cancel,
@@ -81,17 +105,71 @@ mod tests {
     use super::*;
     use crate::counters::Counters;
 
-    fn done(mode: Mode, succeeded: i64, failed: i64) -> BatchStatus {
-        let counters = Counters { total: succeeded + failed, succeeded, failed, ..Default::default() };
-        BatchStatus::of_batch(&RunView { state: RunState::Completed, mode, planned: true, started: true, counters })
+    fn settled(succeeded: i64, failed: i64, cancelled: i64, skipped: i64) -> Counters {
+        let total = succeeded + failed + cancelled + skipped;
+        Counters { total, succeeded, failed, cancelled, skipped, ..Default::default() }
     }
+
+    fn batch(mode: Mode, state: RunState, forward: Counters, rolled_back: Counters) -> BatchStatus {
+        let mut counters = JobCounters::default();
+        counters.add(Mode::Submit, forward);
+        counters.add(Mode::Rollback, rolled_back);
+        BatchStatus::of_batch(&RunView { state, mode, planned: true, started: true, counters })
+    }
+
+    const NONE: Counters =
+        Counters { total: 0, queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0, skipped: 0, retries: 0 };
 
     #[test]
     fn a_batch_is_what_its_tasks_are() {
-        assert_eq!(done(Mode::Submit, 3, 0), BatchStatus::Success);
-        assert_eq!(done(Mode::Submit, 0, 3), BatchStatus::Fail);
-        assert_eq!(done(Mode::Submit, 2, 1), BatchStatus::PartialFail);
-        assert_eq!(done(Mode::Rollback, 3, 0), BatchStatus::RollbackSuccess);
-        assert_eq!(done(Mode::Rollback, 2, 1), BatchStatus::RollbackFail);
+        use BatchStatus::*;
+        let over = |mode, forward, back| batch(mode, RunState::Completed, forward, back);
+        for mode in [Mode::Submit, Mode::FailRetry, Mode::Append] {
+            assert_eq!(over(mode, settled(3, 0, 0, 0), NONE), Success);
+            assert_eq!(over(mode, settled(0, 3, 0, 0), NONE), Fail);
+            assert_eq!(over(mode, settled(7, 3, 0, 0), NONE), PartialFail, "also when the retry failed again");
+            assert_eq!(over(mode, settled(0, 3, 0, 1), NONE), PartialFail, "one was up to date");
+            assert_eq!(over(mode, settled(5, 0, 5, 0), NONE), PartialFail, "some were never done");
+            assert_eq!(over(mode, settled(0, 0, 2, 0), NONE), Cancel);
+            assert_eq!(over(mode, NONE, NONE), Success);
+        }
+        assert_eq!(over(Mode::Rollback, NONE, settled(3, 0, 0, 7)), RollbackSuccess);
+        assert_eq!(over(Mode::Rollback, NONE, settled(2, 1, 0, 0)), RollbackFail);
+        assert_eq!(over(Mode::Rollback, settled(9, 0, 0, 0), settled(1, 0, 0, 0)), Success, "one of ten");
+        assert_eq!(over(Mode::Rollback, settled(6, 3, 0, 0), settled(1, 0, 0, 0)), PartialFail, "one of ten");
+    }
+
+    #[test]
+    fn a_cancelled_rollback_is_no_cancelled_batch() {
+        let cancelled = |forward, back| batch(Mode::Rollback, RunState::Cancelled, forward, back);
+        assert_eq!(cancelled(NONE, settled(3, 0, 2, 0)), BatchStatus::RollbackFail);
+        assert_eq!(cancelled(settled(9, 0, 0, 0), settled(1, 0, 0, 0)), BatchStatus::RollbackFail);
+        assert_eq!(cancelled(NONE, settled(3, 0, 0, 0)), BatchStatus::RollbackSuccess);
+        assert_eq!(batch(Mode::Submit, RunState::Cancelled, settled(3, 0, 2, 0), NONE), BatchStatus::Cancel);
+    }
+
+    /// Every state × mode: the family follows the mode, and only a run that is over has a final status.
+    #[test]
+    fn every_state_and_mode_has_its_family() {
+        use BatchStatus::*;
+        for &state in RunState::ALL {
+            for &mode in Mode::ALL {
+                let (forward, back) =
+                    if mode == Mode::Rollback { (NONE, settled(2, 0, 0, 0)) } else { (settled(2, 0, 0, 0), NONE) };
+                let status = batch(mode, state, forward, back);
+                let waits = matches!(status, Pending | RetryPending | RollbackPending | Running | RollbackRunning);
+                assert_eq!(waits, !state.is_final(), "{state} {mode}: {status}");
+                let rolling = matches!(status, RollbackPending | RollbackRunning | RollbackSuccess | RollbackFail);
+                assert_eq!(rolling, mode == Mode::Rollback, "{state} {mode}: {status}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_task_whose_workers_disappeared_is_unknown() {
+        let (state, attempt, mode) = (ItemState::Failed, AttemptState::Resulted, Mode::Submit);
+        let task = ItemView { state, attempt, mode, tried_before: true, late: false, lost: true };
+        assert_eq!(BatchStatus::of_task(&task), BatchStatus::Unknown);
+        assert_eq!(BatchStatus::of_task(&ItemView { lost: false, ..task }), BatchStatus::Fail);
     }
 }

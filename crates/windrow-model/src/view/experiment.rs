@@ -9,9 +9,9 @@ crate::vocabulary! {
         Pending = "pending",
         #[doc = "In progress."]
         Processing = "processing",
-        #[doc = "Over; some items may have failed, not all."]
+        #[doc = "Over: some items succeeded, others may have failed."]
         Success = "success",
-        #[doc = "Over, and every item failed, or the run could not continue."]
+        #[doc = "Over: some items failed and none succeeded, or the run could not continue."]
         Failed = "failed",
         #[doc = "A person ended it."]
         Terminated = "terminated",
@@ -89,6 +89,32 @@ impl ResultState {
             AttemptState::Queued | AttemptState::Blocked | AttemptState::Running => Self::Init,
             AttemptState::Logged => Self::Logged,
             AttemptState::Resulted => Self::Resulted,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::{Counters, JobCounters};
+    use crate::state::Mode;
+
+    fn over(mode: Mode, succeeded: i64, failed: i64, skipped: i64) -> ExperimentStatus {
+        let total = succeeded + failed + skipped;
+        let mut counters = JobCounters::default();
+        counters.add(Mode::Submit, Counters { total, succeeded, failed, skipped, ..Counters::default() });
+        ExperimentStatus::of(&RunView { state: RunState::Completed, mode, planned: true, started: true, counters })
+    }
+
+    /// Whatever the latest run did.
+    #[test]
+    fn the_status_is_that_of_all_rows() {
+        for &mode in Mode::ALL {
+            assert_eq!(over(mode, 999, 1, 0), ExperimentStatus::Success, "{mode}");
+            assert_eq!(over(mode, 0, 10, 0), ExperimentStatus::Failed, "{mode}");
+            assert_eq!(over(mode, 0, 9, 1), ExperimentStatus::Failed, "{mode}: skipped is no success");
+            assert_eq!(over(mode, 0, 0, 1), ExperimentStatus::Success, "{mode}");
+            assert_eq!(over(mode, 0, 0, 0), ExperimentStatus::Success, "{mode}");
         }
     }
 }

@@ -32,9 +32,9 @@ ingest_machine! {
         Ready = "READY",
         #[doc = "Some slices could not be made."]
         Partial = "PARTIAL",
-        #[doc = "No slice could be made."]
+        #[doc = "No slice could be made, or no task succeeded."]
         Failed = "FAILED",
-        #[doc = "All its tasks are over."]
+        #[doc = "All its tasks are over, and some succeeded."]
         Completed = "COMPLETED",
     }, [
         Draft -> Slicing,
@@ -120,10 +120,11 @@ ingest_machine! {
 impl PlanStatus {
     pub fn of(run: &RunView) -> Self {
         use RunState::*;
-        match (run.state, run.planned, run.counters.total) {
+        match (run.state, run.planned, run.counters.all.total) {
             (Pending | Paused, false, 0) if !run.started => Self::Draft,
-            // What failed before all slices were made; behind that it is a matter of tasks.
+            // No slice was made, or no task succeeded.
             (Failed, false, 0) => Self::Failed,
+            (Completed | Failed, _, _) if run.all_failed() => Self::Failed,
             (Failed, false, 1..) => Self::Partial,
             (Completed | Failed | Cancelled | Terminated | SystemTerminated, _, _) => Self::Completed,
             (_, false, _) => Self::Slicing,
@@ -187,7 +188,7 @@ impl BatchStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::Counters;
+    use crate::counters::{Counters, JobCounters};
     use crate::state::{self, AttemptState, Mode};
     use crate::vocabulary::Word;
 
@@ -263,6 +264,7 @@ mod tests {
             mode: Mode::Submit,
             tried_before: false,
             late: false,
+            lost: false,
         };
         // A later run that takes the item up again is another task.
         for &(from, _, to) in state::ITEM.table.iter().filter(|(from, _, _)| *from == ItemState::Queued) {
@@ -278,7 +280,7 @@ mod tests {
             mode: Mode::Submit,
             planned,
             started,
-            counters: Counters { total, ..Counters::default() },
+            counters: JobCounters { all: Counters { total, ..Counters::default() }, ..JobCounters::default() },
         };
         for &(from, event, to) in state::RUN.table {
             for (planned, started, total) in

@@ -3,15 +3,17 @@
 
 pub mod batch;
 pub mod experiment;
+pub mod filter;
 pub mod ingest;
 pub mod task;
 pub mod turn;
 
-use crate::counters::Counters;
-use crate::record::{Item, Run};
+use crate::counters::JobCounters;
+use crate::failure::ErrorClass;
+use crate::record::{Item, Job, Run};
 use crate::state::{AttemptState, ItemState, Mode, RunState};
 
-/// What a run's public status depends on.
+/// What the public status of a job depends on: the state and mode of its latest run, and all its items.
 #[derive(Debug, Clone, Copy)]
 pub struct RunView {
     pub state: RunState,
@@ -19,23 +21,40 @@ pub struct RunView {
     pub planned: bool,
     /// It has had a coordinator before.
     pub started: bool,
-    pub counters: Counters,
+    pub counters: JobCounters,
 }
 
 impl RunView {
+    /// A run alone, as if its items were the whole job.
     pub fn of(run: &Run) -> Self {
-        Self {
-            state: run.state,
-            mode: run.mode,
-            planned: run.planned,
-            started: run.started_at.is_some(),
-            counters: run.counters,
-        }
+        let mut counters = JobCounters::default();
+        counters.add(run.mode, run.counters);
+        Self::over(run, counters)
     }
 
-    /// Completed, and every item failed.
+    /// A whole job.
+    pub fn of_job(job: &Job, latest: &Run) -> Self {
+        Self::over(latest, job.counters)
+    }
+
+    fn over(run: &Run, counters: JobCounters) -> Self {
+        let (state, mode, started) = (run.state, run.mode, run.started_at.is_some());
+        Self { state, mode, planned: run.planned, started, counters }
+    }
+
+    /// Some items failed and none succeeded. A skipped item is no success.
     pub(crate) fn all_failed(&self) -> bool {
-        self.counters.failed > 0 && self.counters.failed == self.counters.total
+        self.counters.all.failed > 0 && self.counters.all.succeeded == 0
+    }
+}
+
+/// The public status of a job of this kind, or of one of its runs.
+pub fn job_status(kind: &str, view: &RunView) -> &'static str {
+    match kind {
+        "experiment" => experiment::ExperimentStatus::of(view).as_str(),
+        "operation" => batch::BatchStatus::of_batch(view).as_str(),
+        "ingest" => ingest::PlanStatus::of(view).as_str(),
+        _ => task::TaskStatus::of(view).as_str(),
     }
 }
 
@@ -49,6 +68,8 @@ pub struct ItemView {
     pub tried_before: bool,
     /// It finished after its run was told to end.
     pub late: bool,
+    /// It failed because its workers disappeared: what they did is not known.
+    pub lost: bool,
 }
 
 impl ItemView {
@@ -56,7 +77,8 @@ impl ItemView {
     pub fn of(item: &Item, run: &Run) -> Self {
         let late = run.cancelled_at.is_some_and(|at| item.finished_at.is_some_and(|finished| finished >= at));
         let tried_before = item.tries > 1;
-        Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late }
+        let lost = item.error.as_ref().is_some_and(|(class, _)| *class == ErrorClass::Lost);
+        Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late, lost }
     }
 
     /// As far as it alone tells: a worker has started it.

@@ -6,21 +6,11 @@ use super::world::World;
 impl World {
     pub fn clean_up(&mut self, retention: Retention, limit: usize, now: Time) -> i64 {
         let doomed: Vec<JobId> = self.jobs.keys().copied().filter(|job| self.is_doomed(*job, retention, now)).collect();
-        let (mut items_left, mut deleted) = (limit, 0);
-        for job in doomed {
-            let of_job = self.items.iter().filter(|(_, row)| row.job == job);
-            let page: Vec<ItemId> = of_job.map(|(id, _)| *id).take(items_left).collect();
-            for item in &page {
-                self.delete_item(*item);
-            }
-            items_left -= page.len();
-            deleted += page.len() as i64;
-            if !self.items.values().any(|row| row.job == job) {
-                self.delete_job(job);
-                deleted += 1;
-            }
+        for job in &doomed {
+            self.delete_rows(*job);
+            self.doomed.insert(*job);
         }
-        deleted
+        doomed.len() as i64 + self.sweep_jobs(limit)
     }
 
     fn is_doomed(&self, job: JobId, retention: Retention, now: Time) -> bool {
@@ -34,12 +24,6 @@ impl World {
         let (first, last) = item.attempts();
         self.attempts.retain(|id, _| !(first..=last).contains(id));
         self.steps.retain(|id, _| !(first..=last).contains(&id.attempt()));
-    }
-
-    fn delete_job(&mut self, job: JobId) {
-        self.delete_rows(job);
-        self.log.retain(|_, entry| entry.job != job);
-        self.outbox.retain(|_, event| event.job != job);
     }
 
     /// The job and its runs.

@@ -1,7 +1,7 @@
 use windrow_model::counters::Counters;
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{AttemptState, JOB, JobEvent, Outcome, RUN, RunEvent};
-use windrow_model::store::{Closing, Result, StoreError};
+use windrow_model::store::{Closing, Result, StoreError, Summary};
 use windrow_model::{RunId, Ticket, Time};
 
 use super::world::World;
@@ -15,15 +15,9 @@ impl World {
         if run.counters.unsettled() > 0 || unread {
             return Err(StoreError::Unsettled { run: id, unsettled: run.counters.unsettled() });
         }
-        let recount = self.recount(id)?;
-        if recount != self.runs[&id].counters {
-            self.log_system(id, None, LogLevel::Error, "counters_corrected", String::new(), now);
-        }
         let run = self.run_mut(id);
-        run.counters = recount;
         run.state = state;
         run.ended_at = Some(now);
-        run.summary = Some(closing.summary);
         let message = ended_message(run);
         self.drop_coordinator(id);
         let row = self.jobs.get_mut(&job).expect("job exists");
@@ -40,6 +34,21 @@ impl World {
             self.submit(*next, now)?;
         }
         Ok(closed)
+    }
+
+    pub fn summarize_run(&mut self, id: RunId, summary: Summary, now: Time) -> Result<()> {
+        let run = self.run(id)?;
+        if !run.state.is_final() || run.summary.is_some() {
+            return Ok(());
+        }
+        let differs = run.counters != summary.recount;
+        let run = self.run_mut(id);
+        run.summary = Some(summary.aggregates);
+        run.counters = summary.recount;
+        if differs {
+            self.log_system(id, None, LogLevel::Error, "counters_corrected", String::new(), now);
+        }
+        Ok(())
     }
 
     pub fn recount(&self, id: RunId) -> Result<Counters> {

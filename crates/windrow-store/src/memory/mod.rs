@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::compare::Comparison;
-use windrow_model::counters::Counters;
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
@@ -146,6 +146,14 @@ impl Queue for MemoryStore {
     async fn close_run(&self, ticket: Ticket, closing: Closing, now: Time) -> Result<Run> {
         self.world().close_run(ticket, closing, now)
     }
+    async fn summarize_run(&self, run: RunId, summary: Summary, now: Time) -> Result<()> {
+        self.world().summarize_run(run, summary, now)
+    }
+    async fn unsummarized_runs(&self, limit: usize) -> Result<Vec<RunId>> {
+        let world = self.world();
+        let unsummarized = world.runs.values().filter(|run| run.ended_at.is_some() && run.summary.is_none());
+        Ok(unsummarized.map(|run| run.id).take(limit).collect())
+    }
     async fn request_transition(
         &self,
         run: RunId,
@@ -214,8 +222,7 @@ impl Queue for MemoryStore {
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         let world = self.world();
         let run = world.run(run)?.id;
-        // An item that the run has not redone yet still shows its earlier result.
-        Ok(world.tally(|row| row.run == run, |archived| archived.run == run))
+        Ok(world.tally_of(run))
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
@@ -257,8 +264,11 @@ impl Reads for MemoryStore {
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         Ok(self.world().stats(&extent))
     }
+    async fn recount_job(&self, job: JobId) -> Result<JobCounters> {
+        Ok(self.world().recount_job(job))
+    }
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
-        Ok(self.world().tally(|row| row.job == job, |_| true))
+        Ok(self.world().tally_current(job))
     }
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.world().results(run, after, limit)

@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 
 use windrow_model::aggregate::Stats;
-use windrow_model::record::{Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
+use windrow_model::counters::{Counters, JobCounters};
+use windrow_model::record::{Attempt, Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
 use windrow_model::state::Outcome;
 use windrow_model::store::{Extent, ItemFilter, JobFilter, OutboxReach, Result, StoreError};
 use windrow_model::why::RunDiagnosis;
@@ -12,24 +13,43 @@ use super::world::{ItemRow, World};
 impl World {
     pub fn job(&self, id: JobId) -> Result<Job> {
         let row = self.jobs.get(&id).ok_or_else(|| StoreError::NotFound { what: "job", id: id.to_string() })?;
-        Ok(row.job.clone())
+        Ok(self.counted(&row.job))
+    }
+
+    /// The stores for production keep these counters; here they are what the rows say.
+    pub(super) fn counted(&self, job: &Job) -> Job {
+        Job { counters: self.recount_job(job.id), ..job.clone() }
+    }
+
+    pub fn recount_job(&self, job: JobId) -> JobCounters {
+        let mut counted = JobCounters::default();
+        for (id, row) in self.items.iter().filter(|(_, row)| row.job == job) {
+            let attempt = self.attempts[&AttemptId::new(*id, row.tries)].attempt.state;
+            counted.add(self.runs[&row.run].mode, Counters::of_items(row.state, attempt, 1));
+        }
+        let retried = |attempt: &&Attempt| matches!(attempt.outcome, Some(Outcome::Retried | Outcome::Lost));
+        let attempts = self.attempts.values().map(|row| &row.attempt).filter(retried);
+        counted.all.retries =
+            attempts.filter(|attempt| self.runs.get(&attempt.run).is_some_and(|run| run.job == job)).count() as i64;
+        counted
     }
 
     pub fn find_job(&self, workspace: &str, name: &str) -> Option<Job> {
-        self.jobs.values().map(|row| &row.job).find(|job| job.workspace == workspace && job.name == name).cloned()
+        let mut jobs = self.jobs.values().map(|row| &row.job);
+        jobs.find(|job| job.workspace == workspace && job.name == name).map(|job| self.counted(job))
     }
 
     pub fn list_jobs(&self, f: &JobFilter) -> Vec<(Job, Run)> {
-        let wanted = |(job, run): &(&Job, &Run)| {
+        let wanted = |job: &&Job| {
             f.workspace.as_ref().is_none_or(|workspace| *workspace == job.workspace)
                 && f.kind.as_ref().is_none_or(|kind| *kind == job.kind)
-                && f.state.is_none_or(|state| state == run.state)
                 && f.name_contains.as_ref().is_none_or(|part| job.name.contains(part.as_str()))
                 && (!f.scheduled || job.schedule.is_some())
                 && f.before.is_none_or(|before| job.id < before)
         };
-        let newest_first = self.jobs.values().rev().map(|row| (&row.job, &self.runs[&row.job.latest_run]));
-        newest_first.filter(wanted).take(f.limit).map(|(job, run)| (job.clone(), run.clone())).collect()
+        let newest_first = self.jobs.values().rev().map(|row| &row.job).filter(wanted);
+        let with_run = newest_first.map(|job| (self.counted(job), self.runs[&job.latest_run].clone()));
+        with_run.filter(|(job, run)| f.status.as_ref().is_none_or(|word| word.fits(job, run))).take(f.limit).collect()
     }
 
     pub fn spec(&self, hash: &str) -> Result<Json> {

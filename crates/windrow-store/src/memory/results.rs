@@ -1,31 +1,36 @@
 use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
-use windrow_model::record::{Attempt, BadScore, ItemResult};
+use windrow_model::record::{BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
 use windrow_model::store::Result;
-use windrow_model::{ItemId, RunId};
+use windrow_model::{ErrorClass, ItemId, JobId, RunId};
 
 use super::world::{AttemptRow, ItemRow, World};
 
 impl World {
-    /// Over items and the attempts that made them what they are.
-    pub fn tally(&self, wanted: impl Fn(&ItemRow) -> bool, counts: impl Fn(&Attempt) -> bool) -> Aggregates {
-        let mut tally = Tally::default();
-        let mut rows: Vec<(&ItemId, &ItemRow)> = self.items.iter().filter(|(_, row)| wanted(row)).collect();
-        rows.sort_by_key(|(id, row)| (row.group, **id));
-        for (_, row) in rows {
-            let archived = row.archived.map(|id| &self.attempts[&id]).filter(|archived| counts(&archived.attempt));
-            let Some(archived) = archived else { continue };
-            tally.item(row.group, row.state, Some(archived.latency_ms), archived.usage);
-            if let (ItemState::Failed, Some((class, _))) = (row.state, &row.error) {
-                tally.error(*class);
-            }
-            for score in in_order(&row.scores) {
-                tally.score(score.turn, &score.name, score.verdict, score.value);
-            }
-        }
-        tally.finish()
+    /// Over the current results of a job's items.
+    pub fn tally_current(&self, job: JobId) -> Aggregates {
+        let rows = self.items.iter().filter(|(_, row)| row.job == job);
+        tally(rows.filter_map(|(id, row)| {
+            let archived = &self.attempts[&row.archived?];
+            let error = row.error.as_ref().map(|(class, _)| *class);
+            Some(Tallied { id: *id, group: row.group, state: row.state, error, of: archived, scores: &row.scores })
+        }))
+    }
+
+    /// Over the results that a run archived.
+    pub fn tally_of(&self, run: RunId) -> Aggregates {
+        tally(self.handed_in(run).filter_map(|(id, row, outcome, of)| {
+            let state = match outcome {
+                Outcome::Succeeded => ItemState::Succeeded,
+                Outcome::Failed => ItemState::Failed,
+                Outcome::Skipped => ItemState::Skipped,
+                Outcome::Cancelled | Outcome::Retried | Outcome::Lost => return None,
+            };
+            let error = of.attempt.error.as_ref().map(|(class, _)| *class);
+            Some(Tallied { id, group: row.group, state, error, of, scores: &of.scores })
+        }))
     }
 
     /// What the run handed in for good, by item: at most one attempt each.
@@ -93,6 +98,32 @@ impl World {
         }
         Ok(pairing.finish())
     }
+}
+
+/// One item's part in a tally.
+struct Tallied<'a> {
+    id: ItemId,
+    group: Option<ContentKey>,
+    state: ItemState,
+    error: Option<ErrorClass>,
+    of: &'a AttemptRow,
+    scores: &'a [Score],
+}
+
+fn tally<'a>(items: impl Iterator<Item = Tallied<'a>>) -> Aggregates {
+    let mut tally = Tally::default();
+    let mut items: Vec<Tallied> = items.collect();
+    items.sort_by_key(|item| (item.group, item.id));
+    for item in items {
+        tally.item(item.group, item.state, Some(item.of.latency_ms), item.of.usage);
+        if let (ItemState::Failed, Some(class)) = (item.state, item.error) {
+            tally.error(class);
+        }
+        for score in in_order(item.scores) {
+            tally.score(score.turn, &score.name, score.verdict, score.value);
+        }
+    }
+    tally.finish()
 }
 
 fn in_order(scores: &[Score]) -> Vec<&Score> {

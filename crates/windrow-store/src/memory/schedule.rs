@@ -14,7 +14,7 @@ impl World {
         let mut jobs: Vec<Job> = self.jobs.values().map(|row| &row.job).filter(due).cloned().collect();
         jobs.sort_by_key(|job| job.schedule.as_ref().and_then(|schedule| schedule.next_at));
         jobs.truncate(limit);
-        jobs
+        jobs.iter().map(|job| self.counted(job)).collect()
     }
 
     pub fn schedule(&mut self, id: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()> {

@@ -1,4 +1,4 @@
-use windrow_model::counters::Counters;
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::record::{Job, LogLevel, Run, Schedule};
 use windrow_model::rollout::Stage;
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
@@ -106,6 +106,7 @@ fn new_job(s: &Submission, now: Time) -> Job {
         state: JobState::Idle,
         labels: s.labels.clone(),
         latest_run: s.run,
+        counters: JobCounters::default(),
         schedule: None,
         pinned_at: None,
         created_at: now,

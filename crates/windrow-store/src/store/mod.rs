@@ -19,7 +19,7 @@ use async_trait::async_trait;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::bell::Bell;
 use windrow_model::compare::Comparison;
-use windrow_model::counters::Counters;
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
 use windrow_model::limit::Wait;
@@ -357,6 +357,14 @@ impl Queue for SqlStore {
         self.write_and_tell("close_run", move |tx| close::close_run(tx, ticket, &closing, now)).await
     }
 
+    async fn summarize_run(&self, run: RunId, summary: Summary, now: Time) -> Result<()> {
+        self.write("summarize_run", move |tx| close::summarize_run(tx, run, &summary, now)).await
+    }
+
+    async fn unsummarized_runs(&self, limit: usize) -> Result<Vec<RunId>> {
+        self.read("unsummarized_runs", move |conn| close::unsummarized_runs(conn, limit)).await
+    }
+
     async fn request_transition(
         &self,
         run: RunId,
@@ -411,7 +419,10 @@ impl Queue for SqlStore {
     }
 
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
-        self.write("clean_up", move |tx| clean_up::clean_up(tx, retention, limit, now)).await
+        self.write("clean_up", move |tx| {
+            Ok(clean_up::clean_up(tx, retention, now)? + delete_job::sweep_jobs(tx, limit)?)
+        })
+        .await
     }
 
     async fn delete_job(&self, job: JobId) -> Result<()> {
@@ -503,6 +514,10 @@ impl Reads for SqlStore {
 
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         self.read_background("stats", move |conn| stats::stats(conn, &extent)).await
+    }
+
+    async fn recount_job(&self, job: JobId) -> Result<JobCounters> {
+        self.read_background("recount_job", move |conn| recount::recount_job(conn, job)).await
     }
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {

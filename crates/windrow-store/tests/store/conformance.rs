@@ -1,5 +1,6 @@
 //! The rules of the store port, one per case. Cases are plain functions, listed once and generated per adapter.
 
+use windrow_model::counters::Counters;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
@@ -57,6 +58,7 @@ cases![
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     rows_are_numbered_as_the_source_has_them_now,
+    a_summary_is_kept_once_and_corrects_counters,
     trials_of_a_row_share_its_ordinal_and_are_grouped,
     a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
@@ -682,11 +684,11 @@ async fn retention_deletes_finished_jobs_only(store: &dyn Store) {
     planned_as(store, submission(300, "live"), vec![new_item(1)]).await;
     let retention = Retention { completed_ms: 1_000, failed_ms: 5_000 };
     assert_eq!(store.clean_up(retention, 10, T0 + 999).await.unwrap(), 0);
-    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 2, "a little at a time");
-    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 2, "the last item and the job");
-    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 0);
-    assert_eq!(store.find_job("w", "good").await.unwrap(), None);
-    assert_eq!(store.clean_up(retention, 10, T0 + 5_000).await.unwrap(), 2);
+    assert_eq!(store.clean_up(retention, 2, T0 + 1_000).await.unwrap(), 3, "the job, and a few of its rows");
+    assert_eq!(store.find_job("w", "good").await.unwrap(), None, "half a job is seen by nobody");
+    while store.clean_up(retention, 2, T0 + 1_000).await.unwrap() > 0 {}
+    assert!(store.find_job("w", "bad").await.unwrap().is_some());
+    while store.clean_up(retention, 10, T0 + 5_000).await.unwrap() > 0 {}
     let left = store.jobs(JobFilter { limit: 10, ..Default::default() }).await.unwrap();
     assert_eq!(left.iter().map(|(job, _)| job.name.as_str()).collect::<Vec<_>>(), ["live"]);
     assert!(store.spec("hash100").await.is_err(), "its definition went with it");
@@ -741,15 +743,15 @@ async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
     assert_eq!(all.latency.unwrap().p99, 12);
 }
 
-/// A later run does not count the results of items that it has not executed.
+/// A later run does not count the results of items that it has not executed, and an earlier one keeps its own.
 async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
-    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
-    for claimed in claim(store, ticket.run, 2, T0).await {
+    let first_ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    for claimed in claim(store, first_ticket.run, 2, T0).await {
         let scored = hand_in(Outcome::Succeeded, vec![score("exact", 1.0)]);
         report(store, claimed.lease, vec![], scored, T0).await.accepted();
     }
-    store.archive(ticket, 10, T0).await.unwrap();
-    store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    store.archive(first_ticket, 10, T0).await.unwrap();
+    store.close_run(first_ticket, Closing::default(), T0).await.unwrap();
     store.submit(submission(2, "a"), T0).await.unwrap();
     let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
     store.plan_items(page(ticket, vec![new_item(1), new_item(2)]), T0).await.unwrap();
@@ -763,6 +765,36 @@ async fn aggregates_are_of_the_runs_own_results(store: &dyn Store) {
     let whole = store.job_aggregates(store.run(ticket.run).await.unwrap().job).await.unwrap();
     assert_eq!((whole.evaluators["exact"].n, whole.evaluators["exact"].mean), (2, Some(0.5)), "of both runs");
     assert_eq!(half.usage.tokens_in, 10);
+    let before = store.aggregates(first_ticket.run).await.unwrap();
+    assert_eq!(
+        (before.evaluators["exact"].n, before.evaluators["exact"].mean),
+        (2, Some(1.0)),
+        "also of what was redone"
+    );
+}
+
+/// Closing reads no items; what a walk finds later is kept, once.
+async fn a_summary_is_kept_once_and_corrects_counters(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    let summary = |succeeded| Summary {
+        aggregates: Json::of(&succeeded),
+        recount: Counters { total: 2, succeeded, failed: 2 - succeeded, ..Counters::default() },
+    };
+    store.summarize_run(ticket.run, summary(1), T0).await.unwrap();
+    assert_eq!(store.run(ticket.run).await.unwrap().summary, None, "a run that goes on has none");
+    for claimed in claim(store, ticket.run, 2, T0).await {
+        succeed(store, claimed.lease, T0).await.accepted();
+    }
+    store.archive(ticket, 10, T0).await.unwrap();
+    assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().summary, None);
+    assert_eq!(store.unsummarized_runs(10).await.unwrap(), [ticket.run]);
+    store.summarize_run(ticket.run, summary(1), T0).await.unwrap();
+    store.summarize_run(ticket.run, summary(2), T0).await.unwrap();
+    let run = store.run(ticket.run).await.unwrap();
+    assert_eq!((run.summary, run.counters.succeeded), (Some(Json::of(&1)), 1), "as the first walk said");
+    assert_eq!(store.unsummarized_runs(10).await.unwrap(), []);
+    let log = store.logs(run.job, 0, 100).await.unwrap();
+    assert_eq!(log.iter().filter(|entry| entry.event == "counters_corrected").count(), 1);
 }
 
 /// A row keeps its results wherever the source has it now; a row that has left keeps its last number and run.

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use windrow_model::counters::JobCounters;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
@@ -41,6 +42,7 @@ enum Op {
     Cancel { ticket: usize, limit: u8 },
     Yield { ticket: usize },
     Close { ticket: usize },
+    Summarize { run: usize },
     Intend { run: usize, event: usize },
     CleanUp { limit: u8 },
     Delete { job: u8, limit: u8 },
@@ -80,6 +82,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (n.clone(), 1u8..6).prop_map(|(ticket, limit)| Op::Cancel { ticket, limit }),
         1 => n.clone().prop_map(|ticket| Op::Yield { ticket }),
         4 => n.clone().prop_map(|ticket| Op::Close { ticket }),
+        2 => n.clone().prop_map(|run| Op::Summarize { run }),
         3 => (n.clone(), 0usize..RunEvent::ALL.len()).prop_map(|(run, event)| Op::Intend { run, event }),
         1 => (1u8..10).prop_map(|limit| Op::CleanUp { limit }),
         1 => (0u8..4, 1u8..10).prop_map(|(job, limit)| Op::Delete { job, limit }),
@@ -404,13 +407,27 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             seen.runs.extend(then.filter(|_| answer.is_ok()));
             format!("{answer:?}")
         }
+        Op::Summarize { run } => {
+            let run = some!(runs, run);
+            let (Ok(aggregates), Ok(recount)) = (store.aggregates(run).await, store.recount(run).await) else {
+                return "deleted".into();
+            };
+            let summary = Summary { aggregates: Json::of(&aggregates), recount };
+            let kept = store.summarize_run(run, summary, now).await;
+            format!("{kept:?} {:?}", store.unsummarized_runs(3).await)
+        }
         Op::Intend { run, event } => {
             let reason = event.is_multiple_of(2).then_some("because");
             format!("{:?}", store.request_transition(some!(runs, run), RunEvent::ALL[event], "bob", reason, now).await)
         }
         Op::CleanUp { limit } => {
             let retention = Retention { completed_ms: 60_000, failed_ms: 120_000 };
-            format!("{:?}", store.clean_up(retention, limit.into(), now).await)
+            let mut answers = vec![format!("{:?}", store.clean_up(retention, limit.into(), now).await)];
+            // Sweeps everything, because the id may be reused here.
+            while let Ok(swept @ 1..) = store.sweep_jobs(limit.into()).await {
+                answers.push(swept.to_string());
+            }
+            answers.join(" ")
         }
         Op::Delete { job, limit } => {
             let mut answers = vec![format!("{:?}", store.delete_job(JobId(1000 + i64::from(job))).await)];
@@ -454,6 +471,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for (job, _) in store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap() {
         lines.push(format!("{job:?} {:?}", store.stats(Extent::Job(job.id)).await));
         lines.push(format!("{:?}", store.find_job(&job.workspace, &job.name).await));
+        assert_eq!(job.counters, store.recount_job(job.id).await.unwrap(), "counters of a job equal a recount");
         lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
         for run in store.runs(job.id).await.unwrap() {
@@ -487,6 +505,12 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     lines
 }
 
+/// Memory counts the rows; databases keep counters.
+async fn job_counters(store: &dyn Store) -> Vec<(JobId, JobCounters)> {
+    let jobs = store.jobs(JobFilter { limit: 100, ..Default::default() }).await.unwrap();
+    jobs.into_iter().map(|(job, _)| (job.id, job.counters)).collect()
+}
+
 async fn compare(history: Vec<Op>, sql: &dyn Store) {
     let spec = MemoryStore::new();
     let (mut left, mut right) = (Seen::default(), Seen::default());
@@ -494,6 +518,8 @@ async fn compare(history: Vec<Op>, sql: &dyn Store) {
         let expected = play(&spec, op, &mut left).await;
         let actual = play(sql, op, &mut right).await;
         assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, the database on the right");
+        let (expected, actual) = (job_counters(&spec).await, job_counters(sql).await);
+        assert_eq!(expected, actual, "counters of jobs after verb {n}: {op:?}\na recount on the left");
     }
     let (expected, actual) = (dump(&spec, &left).await, dump(sql, &right).await);
     for (expected, actual) in expected.iter().zip(&actual) {

@@ -29,7 +29,7 @@ async fn spent(app: &App, workspace: &str) -> Result<i64> {
         let filter = JobFilter {
             workspace: Some(workspace.to_owned()),
             kind: Some(windrow_experiment::KIND.to_owned()),
-            state: None,
+            status: None,
             name_contains: None,
             scheduled: false,
             before,

@@ -47,7 +47,12 @@ pub async fn show(app: &App, actor: &Actor, job: &str) -> Result<JobDetail> {
     row.latest_run = with_aggregates(app, &job, &latest).await?;
     let runs = app.store.runs(job.id).await?.iter().map(|run| RunDetail::of(&job.kind, run)).collect();
     let spec = app.store.spec(&latest.spec_hash).await?;
-    Ok(JobDetail { job: row, spec, runs })
+    // A run of all items has the numbers of the whole job.
+    let aggregates = match job.counters.all.total == latest.counters.total {
+        true => row.latest_run.aggregates.clone(),
+        false => Some(app.job_aggregates(job.id).await?.as_ref().clone()),
+    };
+    Ok(JobDetail { job: row, spec, runs, aggregates })
 }
 
 pub async fn runs(app: &App, actor: &Actor, job: &str) -> Result<RunList> {
@@ -67,7 +72,9 @@ pub async fn run(app: &App, actor: &Actor, run: &str, aggregates: bool) -> Resul
 
 async fn with_aggregates(app: &App, job: &Job, run: &Run) -> Result<RunDetail> {
     let mut detail = RunDetail::of(&job.kind, run);
-    if detail.aggregates.is_none() {
+    if detail.aggregates.is_none() && run.state.is_final() {
+        detail.aggregates = Some(windrow_engine::summarize_run(&*app.store, run.id, app.now()).await?);
+    } else if detail.aggregates.is_none() {
         detail.aggregates = Some(app.aggregates(run.id).await?.as_ref().clone());
     }
     Ok(detail)

@@ -49,7 +49,7 @@ use windrow_model::record::{NodeRole, Run, ServingNode, Session};
 use windrow_model::secret::SecretStore;
 use windrow_model::store::{Extent, Retention, Scope, Store, StoreError};
 use windrow_model::trace::Tracer;
-use windrow_model::{Clock, RunId, SessionId, Time};
+use windrow_model::{Clock, JobId, RunId, SessionId, Time};
 use windrow_store::redis::Link;
 use windrow_store::{OldTransaction, RedisBell, RedisLimits, SqlStore};
 
@@ -83,6 +83,7 @@ pub struct App {
     tracer: Option<Arc<dyn Tracer>>,
     clock: Arc<dyn Clock>,
     aggregates: Arc<Recent<RunId, Aggregates>>,
+    job_aggregates: Arc<Recent<JobId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
     rejected: Arc<Rejected>,
     /// Of the server's engine; `None` in a command.
@@ -155,6 +156,7 @@ impl App {
             store,
             clock: Arc::new(SystemClock),
             aggregates: Arc::default(),
+            job_aggregates: Arc::default(),
             stats: Arc::default(),
             rejected: Arc::default(),
             lease: None,
@@ -253,6 +255,11 @@ impl App {
     /// Numbers of an unfinished run, cached briefly.
     pub async fn aggregates(&self, run: RunId) -> Result<Arc<Aggregates>> {
         Ok(self.aggregates.get(run, self.store.aggregates(run)).await?)
+    }
+
+    /// Over the current results of all items of a job, cached briefly.
+    pub async fn job_aggregates(&self, job: JobId) -> Result<Arc<Aggregates>> {
+        Ok(self.job_aggregates.get(job, self.store.job_aggregates(job)).await?)
     }
 
     /// Counts and durations, cached briefly.

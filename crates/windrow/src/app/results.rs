@@ -8,8 +8,8 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Baseline, Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
-use windrow_model::store::{Extent, ItemFilter};
-use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult};
+use windrow_model::store::ItemFilter;
+use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult, Whole};
 
 use crate::app::actor::Actor;
 use crate::app::{App, ingest, lookup};
@@ -38,6 +38,7 @@ pub struct Assessment {
     pub job: Job,
     pub run: Run,
     pub aggregates: Aggregates,
+    pub whole: Whole,
     /// The evaluators whose agreement says something: those that ask a model.
     pub judges: Vec<String>,
     pub gates: Vec<Judged>,
@@ -58,16 +59,18 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
         Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
         None => None,
     };
-    let whole = Whole::of(app, run, &aggregates).await?;
+    let whole = whole(app, &job, run, &aggregates).await?;
+    let judged = judged(app, run, &aggregates).await?;
     let before = baseline.as_ref().map(|(_, before)| before);
-    let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
-    let exit = exit(run, &quality, &whole.counters, &gates);
+    let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
+    let exit = exit(run, &quality, &judged.0, &gates);
     Ok(Assessment {
         worst: worst(app, run, options.worst).await?,
         failed: failed(app, &job.kind, run).await?,
         run: run.clone(),
         judges: windrow_experiment::judges(&spec),
         aggregates,
+        whole,
         gates,
         baseline,
         comparison,
@@ -79,7 +82,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
 async fn judge(
     app: &App,
     quality: &Quality,
-    whole: &Whole,
+    (counters, own): &(Counters, Aggregates),
     before: Option<&Run>,
     comparison: Option<&Comparison>,
 ) -> Result<Vec<Judged>> {
@@ -88,7 +91,7 @@ async fn judge(
         None => None,
     };
     Ok(quality.judge(&Evidence {
-        run: Numbers { counters: &whole.counters, aggregates: &whole.aggregates },
+        run: Numbers { counters, aggregates: own },
         baseline: before.as_ref().map(|(counters, aggregates)| Numbers { counters, aggregates }),
         comparison,
     }))
@@ -101,7 +104,8 @@ pub async fn result(app: &App, actor: &Actor, run: &str, options: &Options) -> R
         true => assess(app, actor, job.clone(), &run, options).await?.result(false),
         false => {
             let aggregates = app.store.aggregates(run.id).await?;
-            RunResult::of(&job, &run, aggregates, Findings::default(), false, Exit::Interrupted.code())
+            let whole = whole(app, &job, &run, &aggregates).await?;
+            RunResult::of(&job, &run, (whole, aggregates), Findings::default(), false, Exit::Interrupted.code())
         }
     };
     if job.kind == windrow_ingest::KIND {
@@ -146,34 +150,37 @@ impl Assessment {
             judges: self.judges.clone(),
             failed: self.failed.clone(),
         };
-        RunResult::of(&self.job, &self.run, self.aggregates.clone(), found, resumed, self.exit.code())
+        RunResult::of(
+            &self.job,
+            &self.run,
+            (self.whole.clone(), self.aggregates.clone()),
+            found,
+            resumed,
+            self.exit.code(),
+        )
     }
 }
 
 /// A run of a part of the items (a retry, an append) is judged by all items of the job, together with the results of
 /// earlier runs.
-struct Whole {
-    counters: Counters,
-    aggregates: Aggregates,
+async fn judged(app: &App, run: &Run, own: &Aggregates) -> Result<(Counters, Aggregates)> {
+    if run.mode == Mode::Submit {
+        return Ok((run.counters, own.clone()));
+    }
+    let counters = app.store.job(run.job).await?.counters.all;
+    Ok((counters, app.store.job_aggregates(run.job).await?))
 }
 
-impl Whole {
-    async fn of(app: &App, run: &Run, own: &Aggregates) -> Result<Self> {
-        if run.mode == Mode::Submit {
-            return Ok(Self { counters: run.counters, aggregates: own.clone() });
-        }
-        let stats = app.store.stats(Extent::Job(run.job)).await?;
-        let mut counters = Counters { total: stats.items, retries: stats.retries, ..Default::default() };
-        for state in ItemState::ALL {
-            counters.add(*state, stats.items_by_state.get(state.as_str()).copied().unwrap_or(0));
-        }
-        Ok(Self { counters, aggregates: app.store.job_aggregates(run.job).await? })
-    }
+/// The whole job, next to this run.
+async fn whole(app: &App, job: &Job, run: &Run, own: &Aggregates) -> Result<Whole> {
+    let latest = if job.latest_run == run.id { run.clone() } else { app.store.run(job.latest_run).await? };
+    let is_all = latest.id == run.id && job.counters.all.total == run.counters.total;
+    let aggregates = if is_all { own.clone() } else { app.store.job_aggregates(job.id).await? };
+    Ok(Whole { latest, aggregates })
 }
 
 /// Some failed items are a result; too many, or a failed run, are not.
-fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exit {
-    let counters = if quality.max_errors.is_some() { whole } else { &run.counters };
+fn exit(run: &Run, quality: &Quality, counters: &Counters, gates: &[Judged]) -> Exit {
     match (run.state, overall(gates)) {
         (RunState::Failed | RunState::SystemTerminated, _) => Exit::ItemsFailed,
         // A target that is not restored must not be overlooked.
@@ -250,13 +257,13 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
         None => None,
     };
     let before = if quality.baseline.is_some() { other.as_ref() } else { before };
-    let whole = Whole::of(app, run, &aggregates(app, run).await?).await?;
+    let judged = judged(app, run, &aggregates(app, run).await?).await?;
     let comparison = match before.filter(|_| quality.compares_rows()) {
         Some(before) => Some(app.store.compare(before.id, run.id, 0).await?),
         None => None,
     };
-    let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
-    Ok(exit(run, &quality, &whole.counters, &gates) == Exit::Passed)
+    let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
+    Ok(exit(run, &quality, &judged.0, &gates) == Exit::Passed)
 }
 
 /// The run that a job file names as its baseline; of a job without a number its last completed one, because two jobs
@@ -271,11 +278,11 @@ async fn named_run(app: &App, run: &Run, named: &Baseline) -> Result<Option<Run>
     Ok(app.store.runs(job.id).await?.into_iter().rev().find(fits))
 }
 
-/// A finished run has them stored: a later run does not change them.
+/// A finished run has them stored, or they are computed and stored now.
 async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
         Some(aggregates) => Ok(aggregates),
-        None => Ok(app.store.aggregates(run.id).await?),
+        None => Ok(windrow_engine::summarize_run(&*app.store, run.id, app.now()).await?),
     }
 }
 

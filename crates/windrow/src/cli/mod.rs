@@ -20,7 +20,6 @@ mod run;
 mod serve;
 mod serve_access;
 mod started;
-mod status;
 pub mod view;
 mod worker;
 

@@ -84,5 +84,6 @@ mod torture_nodes;
 mod tracing;
 mod warehouse;
 mod watching;
+mod whole_job;
 mod workers;
 mod workspaces;

@@ -24,6 +24,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0015_nodes.sql"),
     include_str!("migrations/0016_pins.sql"),
     include_str!("migrations/0017_keep_going.sql"),
+    include_str!("migrations/0018_job_counters.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

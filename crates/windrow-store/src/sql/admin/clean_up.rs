@@ -1,5 +1,4 @@
-//! Clean up: jobs that ended long enough ago disappear with everything they had, a bounded number of
-//! items at a time, so that no transaction grows with the job.
+//! Clean up: jobs that ended long enough ago are deleted, as a person would delete them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +7,7 @@ use windrow_model::store::Retention;
 use windrow_model::{AttemptId, ItemId, JobId, Time};
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Cell, Change, Connection, Lookup, Sql, Text, params};
+use crate::backend::{self, Cell, Change, Connection, Lookup, NewRows, Sql, Text, params};
 use crate::sql::lock;
 
 pub(crate) static DOOMED: Sql = Sql::new(|d| {
@@ -25,8 +24,6 @@ pub(crate) static DOOMED: Sql = Sql::new(|d| {
     )
 });
 pub(crate) const ITEMS: &str = "SELECT id FROM items WHERE job_id = ?1 ORDER BY id LIMIT ?2";
-pub(crate) static EMPTY: Lookup =
-    Lookup::new("j.id", "jobs j", "j.id = ?1 AND NOT EXISTS (SELECT 1 FROM items i WHERE i.job_id = j.id)", "");
 pub(crate) static SPECS: Lookup = Lookup::new("spec_hash", "runs", "job_id = ?1", "");
 /// Of a page of items; steps, attempts and items are ranges of keys.
 pub(crate) static SHARED_STEPS: Change = Change::delete("shared_steps", "step_id BETWEEN ?1 AND ?2");
@@ -35,30 +32,25 @@ pub(crate) static SCORES: Change = Change::delete("scores", "attempt_id BETWEEN 
 pub(crate) static ATTEMPTS: Change = Change::delete("attempts", "id BETWEEN ?1 AND ?2");
 pub(crate) static INPUTS: Change = Change::delete("inputs", "item_id BETWEEN ?1 AND ?2");
 pub(crate) static ITEM_ROWS: Change = Change::delete("items", "id BETWEEN ?1 AND ?2");
-pub(crate) static LOG: Change = Change::delete("log", "job_id = ?1");
-pub(crate) static OUTBOX: Change = Change::delete("outbox", "job_id = ?1");
 pub(crate) static RUNS: Change = Change::delete("runs", "job_id = ?1");
 pub(crate) static JOBS: Change = Change::delete("jobs", "id = ?1");
 pub(crate) static PINS: Change = Change::delete("pins", "job_id = ?1");
+pub(crate) static DOOM: NewRows = NewRows::new("doomed_jobs", "job_id", "?1");
 pub(crate) static UNUSED_SPECS: Change =
     Change::delete("specs", "hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)");
 
-pub(crate) fn clean_up(tx: &Connection, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+/// Returns how many. Their rows are left to `sweep_jobs`.
+pub(crate) fn clean_up(tx: &Connection, retention: Retention, now: Time) -> Result<i64> {
     let doomed = doomed(tx, retention, now)?;
-    let mut items = Vec::new();
-    for job in &doomed {
-        if items.len() < limit {
-            items.extend(ids(tx, ITEMS, params![job.0, (limit - items.len()) as i64])?);
-        }
-    }
-    delete_items(tx, &items)?;
-    let mut empty = Vec::new();
-    tx.query_many(&EMPTY, &rows_of(&doomed), |n, _| {
-        empty.push(doomed[n]);
-        Ok(())
-    })?;
-    delete_jobs(tx, &empty)?;
-    Ok((items.len() + empty.len()) as i64)
+    doom(tx, &doomed)?;
+    Ok(doomed.len() as i64)
+}
+
+/// Out of sight at once, so that nobody sees half a job; their rows are swept away later.
+pub(crate) fn doom(tx: &Connection, jobs: &[JobId]) -> Result<()> {
+    delete_rows(tx, jobs)?;
+    tx.execute_many(&DOOM, &rows_of(jobs))?;
+    Ok(())
 }
 
 fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>> {
@@ -95,16 +87,8 @@ pub(crate) fn delete_items(tx: &Connection, ids: &[i64]) -> Result<()> {
     Ok(())
 }
 
-fn delete_jobs(tx: &Connection, jobs: &[JobId]) -> Result<()> {
-    delete_rows(tx, jobs)?;
-    for change in [&LOG, &OUTBOX] {
-        tx.execute_many(change, &rows_of(jobs))?;
-    }
-    Ok(())
-}
-
 /// The jobs, their runs, and definitions that no other run has.
-pub(crate) fn delete_rows(tx: &Connection, jobs: &[JobId]) -> Result<()> {
+fn delete_rows(tx: &Connection, jobs: &[JobId]) -> Result<()> {
     let (jobs, mut specs) = (rows_of(jobs), BTreeSet::<String>::new());
     tx.query_many(&SPECS, &jobs, |_, row| {
         specs.insert(row.get(0)?);

@@ -19,9 +19,7 @@ pub(crate) fn delete_job(tx: &Connection, id: JobId) -> Result<()> {
     if let Some(run) = live.first() {
         return Err(StoreError::RunningExisted { name: job.name, run: windrow_model::RunId(*run) }.into());
     }
-    clean_up::delete_rows(tx, &[id])?;
-    tx.prepare_cached("INSERT INTO doomed_jobs (job_id) VALUES (?1)")?.execute([id.0])?;
-    Ok(())
+    clean_up::doom(tx, &[id])
 }
 
 pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<i64> {

@@ -99,6 +99,7 @@ fn every_hot_statement_is_served_by_an_index() {
         ("unused rows", sql(&dataset_drop::DELETE_UNUSED), "dataset_entries_by_row (version_id=? AND row_id=?)"),
         ("aggregates", sql(&aggregates::SINGLE), "items_by_job (job_id=?)"),
         ("scores", sql(&aggregates::SINGLE), "PRIMARY KEY (attempt_id=? AND part=?)"),
+        ("aggregates of a run", sql(&aggregates::OWN_SINGLE), "items_by_job (job_id=?)"),
         ("aggregates of trials", sql(&aggregates::GROUPED), "items_by_group (job_id=?"),
         ("results", sql(&results::PAGE), "items_by_job (job_id=? AND id>?)"),
         ("active alerts", sql(&alerts::ACTIVE), "alerts_active (id>?)"),

@@ -1,12 +1,12 @@
 //! Recount: the counters as the rows say they should be. No index holds finished attempts by run: they are found among the
 //! tries of the job's items, which lie together in one range if the job was planned at a stretch.
 
-use windrow_model::counters::Counters;
-use windrow_model::state::{AttemptState, Outcome};
-use windrow_model::{ItemId, RunId};
+use windrow_model::counters::{Counters, JobCounters};
+use windrow_model::state::{AttemptState, ItemState, Mode, Outcome};
+use windrow_model::{ItemId, JobId, RunId};
 
 use crate::backend::failure::Result;
-use crate::backend::{Connection, Row, Sql};
+use crate::backend::{self, Connection, Row, Sql};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{attempts_per_item, code, in_states};
 use crate::sql::table::runs;
@@ -66,4 +66,36 @@ pub(crate) fn recount(conn: &Connection, run: RunId) -> Result<Counters> {
     }
     let (first, last) = (ItemId(first).attempts().0.0, ItemId(last).attempts().1.0);
     Ok(conn.prepare_cached(&RECOUNT_RANGE)?.query_row([first, last, run.id.0], counters)?)
+}
+
+/// The current items of a job by their state, that of their attempt, and the mode of the run that executed them last.
+pub(crate) static RECOUNT_JOB: Sql = Sql::new(|d| {
+    format!(
+        "SELECT i.state, a.state, r.mode, count(*) FROM items i {} {} WHERE i.job_id = ?1 GROUP BY i.state, a.state, r.mode",
+        d.each_by_key("attempts", "a", &format!("a.id = i.id * {} + i.tries", attempts_per_item())),
+        d.each_by_key("runs", "r", "r.id = i.run_id")
+    )
+});
+pub(crate) static RETRIES: Sql = Sql::new(|d| {
+    let again = [Outcome::Retried, Outcome::Lost].map(|outcome| format!("a.outcome = {}", code(outcome))).join(" OR ");
+    let tries = d.each_by_key("attempts", "a", &tries_of_item());
+    format!(
+        "SELECT count(*) FROM items i {tries} WHERE i.job_id = ?1 AND a.{} AND ({again})",
+        in_states(&[AttemptState::Resulted])
+    )
+});
+
+pub(crate) fn recount_job(conn: &Connection, job: JobId) -> Result<JobCounters> {
+    let mut counted = JobCounters::default();
+    let mut stmt = conn.prepare_cached(&RECOUNT_JOB)?;
+    let found = stmt.query_map([job.0], |row| {
+        let mut c = Cells::of(row);
+        Ok((c.coded()?, c.coded()?, c.word()?, c.get()?))
+    })?;
+    for found in found.collect::<backend::Result<Vec<(ItemState, AttemptState, Mode, i64)>>>()? {
+        let (state, attempt, mode, n) = found;
+        counted.add(mode, Counters::of_items(state, attempt, n));
+    }
+    counted.all.retries = conn.prepare_cached(&RETRIES)?.query_row([job.0], |row| row.get(0))?;
+    Ok(counted)
 }

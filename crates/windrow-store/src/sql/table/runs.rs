@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use windrow_model::counters::Counters;
 use windrow_model::record::{Run, RunLimits};
 use windrow_model::rollout::Stage;
-use windrow_model::state::RunState;
+use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 use windrow_model::store::{Held, StoreError};
+use windrow_model::vocabulary::Word;
 use windrow_model::{JobId, Json, RunId, SessionId, Ticket, Time};
 
 use crate::backend::failure::{Result, expect_rows};
@@ -25,6 +26,7 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
 
 pub(crate) static BY_ID: Lookup = Lookup::new(COLUMNS, "runs r", "r.id = ?1", "");
 pub(crate) static STATE: Lookup = Lookup::new("state", "runs", "id = ?1", "");
+pub(crate) static MODE: Lookup = Lookup::new("mode", "runs", "id = ?1", "");
 pub(crate) static COORDINATOR: Change =
     Change::update("runs", "coordinator = ?2, coordinator_until = ?3", "id = ?1 AND ended_at IS NULL");
 pub(crate) static BY_JOB: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.job_id = ?1 ORDER BY r.no"));
@@ -130,14 +132,22 @@ pub(crate) fn held(tx: &Connection, ids: &[RunId]) -> Result<Vec<Held>> {
 }
 
 pub(crate) fn states(tx: &Connection, ids: &[RunId]) -> Result<HashMap<RunId, RunState>> {
-    let mut states = HashMap::new();
-    tx.query_many(&STATE, &rows_of(ids), |n, row| {
-        states.insert(ids[n], Cells::of(row).word()?);
+    words(tx, &STATE, ids)
+}
+
+pub(crate) fn modes(tx: &Connection, ids: &[RunId]) -> Result<HashMap<RunId, Mode>> {
+    words(tx, &MODE, ids)
+}
+
+fn words<W: Word>(tx: &Connection, lookup: &Lookup, ids: &[RunId]) -> Result<HashMap<RunId, W>> {
+    let mut words = HashMap::new();
+    tx.query_many(lookup, &rows_of(ids), |n, row| {
+        words.insert(ids[n], Cells::of(row).word()?);
         Ok(())
     })?;
-    match ids.iter().find(|id| !states.contains_key(id)) {
+    match ids.iter().find(|id| !words.contains_key(id)) {
         Some(missing) => Err(no_such_run(*missing).into()),
-        None => Ok(states),
+        None => Ok(words),
     }
 }
 

@@ -1,43 +1,28 @@
-//! Close: the run ends and frees its job, once every item is settled and the counters have been
-//! compared with a recount.
+//! Close: the run ends and frees its job, once every item is settled. No item is read: a walk over them follows, and what
+//! it finds is kept by `summarize_run`.
 
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::record::{LogLevel, Run};
 use windrow_model::state::{JOB, JobEvent, JobState, RUN, RunEvent};
-use windrow_model::store::{Closing, StoreError};
-use windrow_model::{Ticket, Time};
+use windrow_model::store::{Closing, StoreError, Summary};
+use windrow_model::{RunId, Ticket, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{Change, Connection, named_params, params};
-use crate::sql::read::recount;
+use crate::backend::{self, Change, Connection, params};
 use crate::sql::table::journal::{self, Note};
-use crate::sql::table::runs;
+use crate::sql::table::{jobs, runs};
 use crate::sql::verb::submit;
 
 pub(crate) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now: Time) -> Result<Run> {
     let before = runs::check_ticket(tx, ticket)?;
     let state = RUN.next(before.state, RunEvent::Close)?;
     check_settled(&before)?;
-    let counters = match closing.recount {
-        Some(counted) if counted == before.counters => counted,
-        _ => recount::recount(tx, before.id)?,
-    };
-    if counters != before.counters {
-        let message = format!("they said {:?}, and the rows say {counters:?}", before.counters);
-        note(tx, &before, LogLevel::Error, "counters_corrected", message, now)?;
-    }
-    let mut stmt = tx.prepare_cached(
-        "UPDATE runs SET state = :to, ended_at = :now, summary = :summary, coordinator = NULL, coordinator_until = 0, \
-         total = :total, queued = :queued, running = :running, succeeded = :succeeded, failed = :failed, \
-         cancelled = :cancelled, skipped = :skipped, retries = :retries \
-         WHERE id = :run AND state = :from AND epoch = :epoch",
-    )?;
-    let changed = stmt.execute(named_params! {
-        ":run": before.id.0, ":from": before.state.as_str(), ":epoch": before.epoch,
-        ":to": state.as_str(), ":now": now.0, ":summary": closing.summary.as_str(),
-        ":total": counters.total, ":queued": counters.queued, ":running": counters.running,
-        ":succeeded": counters.succeeded, ":failed": counters.failed, ":cancelled": counters.cancelled,
-        ":skipped": counters.skipped, ":retries": counters.retries,
-    })?;
+    let changed = tx
+        .prepare_cached(
+            "UPDATE runs SET state = ?4, ended_at = ?5, coordinator = NULL, coordinator_until = 0 \
+             WHERE id = ?1 AND state = ?2 AND epoch = ?3",
+        )?
+        .execute(params![before.id.0, before.state.as_str(), before.epoch, state.as_str(), now.0])?;
     expect_rows(changed, 1, "end of a run")?;
     free_job(tx, &before, closing.next_at, now)?;
     let run = runs::run(tx, before.id)?;
@@ -47,6 +32,41 @@ pub(crate) fn close_run(tx: &Connection, ticket: Ticket, closing: &Closing, now:
         submit::submit(tx, next, now)?;
     }
     Ok(Run { moved_at: now, ..run })
+}
+
+pub(crate) const UNSUMMARIZED: &str =
+    "SELECT id FROM runs WHERE ended_at IS NOT NULL AND summary IS NULL ORDER BY id LIMIT ?1";
+
+pub(crate) fn unsummarized_runs(conn: &Connection, limit: usize) -> Result<Vec<RunId>> {
+    let mut stmt = conn.prepare_cached(UNSUMMARIZED)?;
+    let found = stmt.query_map(params![limit as i64], |row| row.get(0).map(RunId))?;
+    Ok(found.collect::<backend::Result<_>>()?)
+}
+
+pub(crate) fn summarize_run(tx: &Connection, id: RunId, summary: &Summary, now: Time) -> Result<()> {
+    let run = runs::locked(tx, id)?;
+    if !run.state.is_final() || run.summary.is_some() {
+        return Ok(());
+    }
+    tx.prepare_cached("UPDATE runs SET summary = ?2 WHERE id = ?1")?
+        .execute(params![id.0, summary.aggregates.as_str()])?;
+    if summary.recount == run.counters {
+        return Ok(());
+    }
+    let (missing, message) = corrected(&run, summary);
+    runs::move_counters(tx, id, &missing)?;
+    // A later run has passed them on to the job.
+    if jobs::job(tx, run.job)?.latest_run != id {
+        let mut left = JobCounters::default();
+        left.add(run.mode, missing);
+        jobs::move_rest(tx, run.job, &left)?;
+    }
+    note(tx, &run, LogLevel::Error, "counters_corrected", message, now)
+}
+
+fn corrected(run: &Run, summary: &Summary) -> (Counters, String) {
+    let message = format!("the counters were {:?}; the rows say {:?}", run.counters, summary.recount);
+    (summary.recount - run.counters, message)
 }
 
 fn check_settled(run: &Run) -> Result<()> {

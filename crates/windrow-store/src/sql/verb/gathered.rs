@@ -29,8 +29,6 @@ pub(crate) struct Gathered<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct Seen {
     pub item: Known,
-    /// Which took it last.
-    pub run: RunId,
     pub ordinal: i64,
 }
 
@@ -74,15 +72,15 @@ impl<'a> Gathered<'a> {
     }
 
     pub fn create(&mut self, run: &Run, row: NewRow<'a>) {
-        let item = Known { id: row.id, state: ITEM.initial[0], tries: 1 };
-        self.known.insert(row.key, Seen { item, run: run.id, ordinal: row.ordinal });
+        let item = Known { id: row.id, state: ITEM.initial[0], tries: 1, run: run.id };
+        self.known.insert(row.key, Seen { item, ordinal: row.ordinal });
         self.rows.push(row);
     }
 
     /// What the job knew is this run's from now on.
     pub fn took_on(&mut self, key: ContentKey, before: &Known, run: RunId) {
         if let Some(seen) = self.known.get_mut(&key) {
-            *seen = Seen { item: Known { tries: before.tries + 1, ..*before }, run, ..*seen };
+            *seen = Seen { item: Known { tries: before.tries + 1, run, ..*before }, ..*seen };
         }
     }
 
@@ -122,6 +120,6 @@ impl NewRow<'_> {
 
 fn seen(row: &Row) -> backend::Result<Seen> {
     let mut c = Cells::of(row);
-    let item = Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()? };
-    Ok(Seen { item, run: RunId(c.get()?), ordinal: c.get()? })
+    let item = Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()?, run: RunId(c.get()?) };
+    Ok(Seen { item, ordinal: c.get()? })
 }

@@ -123,8 +123,8 @@ impl<'tx> Intake<'tx> {
                 self.planned.skipped += 1;
                 return Ok(());
             }
-            let Seen { item: known, run: last_run, .. } = self.gathered.known[&key];
-            if last_run != self.run.id {
+            let Seen { item: known, .. } = self.gathered.known[&key];
+            if known.run != self.run.id {
                 let due_at = new.not_before.unwrap_or(self.now);
                 let place = (self.run, self.place());
                 self.requeued.add(place, &known, (new.priority, new.resource.as_deref()), due_at)?;
@@ -175,7 +175,7 @@ impl<'tx> Intake<'tx> {
     /// Everything but what is the run's.
     fn write(self) -> Result<Written<'tx>> {
         let Self { tx, run, planned, mut requeued, .. } = self;
-        requeued.send(tx)?;
+        requeued.send(tx, run.job)?;
         self.gathered.send(tx, run)?;
         if planned.created > 0 {
             let changed =

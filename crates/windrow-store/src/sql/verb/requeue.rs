@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use windrow_model::counters::Counters;
+use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Run;
@@ -11,7 +11,7 @@ use windrow_model::selection::turn_in_reverse;
 use windrow_model::state::{ITEM, ItemEvent, ItemState, Mode};
 use windrow_model::step::{ContentKey, Verdict};
 use windrow_model::store::{Planned, Selection, StoreError};
-use windrow_model::{AttemptId, ItemId, Json, Ticket, Time};
+use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Change, Connection, Dialect, params};
@@ -19,7 +19,7 @@ use crate::sql::cells::Cells;
 use crate::sql::codes::{code, in_states};
 use crate::sql::table::attempts::{self, AttemptHead, NextTry, Tries};
 use crate::sql::table::items::{is_not_good, not_good};
-use crate::sql::table::{journal, runs};
+use crate::sql::table::{jobs, journal, runs};
 
 /// An item the job has, as far as taking it on again needs it.
 #[derive(Clone, Copy)]
@@ -27,6 +27,8 @@ pub(crate) struct Known {
     pub id: ItemId,
     pub state: ItemState,
     pub tries: u32,
+    /// The run that executed it last.
+    pub run: RunId,
 }
 
 /// Items that a run takes on again, sent as sets, since every statement may be a journey over the network.
@@ -37,6 +39,8 @@ pub(crate) struct Requeued<'a> {
     groups: Vec<[Cell<'a>; 2]>,
     /// One number per item: a row that the source has twice stands where it is last.
     ordinals: BTreeMap<ItemId, i64>,
+    /// What the runs lose that had the items before.
+    lost: BTreeMap<RunId, Counters>,
 }
 
 pub(crate) static TAKE_ON: Change = Change::update(
@@ -66,6 +70,9 @@ impl<'a> Requeued<'a> {
         let kept = if run.mode == Mode::Rollback { Cell::Null } else { Cell::Int(wave) };
         let [id, before, tried] = [item.id.0, code(item.state), item.tries.into()].map(Cell::Int);
         let [after, tried_now, of_run] = [code(state), tries.into(), run.id.0].map(Cell::Int);
+        let lost = self.lost.entry(item.run).or_default();
+        lost.total -= 1;
+        lost.add(item.state, -1);
         self.items.push([id, before, tried, after, tried_now, of_run, kept]);
         let id = AttemptId::new(item.id, tries);
         let next = NextTry { id, run: run.id, wave, priority, resource, due_at, tries: Tries::default() };
@@ -82,16 +89,24 @@ impl<'a> Requeued<'a> {
         self.ordinals.insert(item, ordinal);
     }
 
-    pub fn send(&mut self, tx: &Connection) -> Result<()> {
-        let Self { items, tries, groups, ordinals } = std::mem::take(self);
+    pub fn send(&mut self, tx: &Connection, job: JobId) -> Result<()> {
+        let Self { items, tries, groups, ordinals, lost } = std::mem::take(self);
         expect_rows(tx.execute_many(&TAKE_ON, &items)?, items.len(), "items taken on again")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
         tx.execute_many(&REGROUP, &groups)?;
         let ordinals: Vec<_> =
             ordinals.iter().map(|(item, ordinal)| [Cell::Int(item.0), Cell::Int(*ordinal)]).collect();
         tx.execute_many(&RENUMBER, &ordinals)?;
-        Ok(())
+        leave_earlier_runs(tx, job, &lost)
     }
+}
+
+/// The items are no longer among those of earlier runs, which the job counts apart.
+fn leave_earlier_runs(tx: &Connection, job: JobId, lost: &BTreeMap<RunId, Counters>) -> Result<()> {
+    let mut left = JobCounters::default();
+    let modes = runs::modes(tx, &lost.keys().copied().collect::<Vec<_>>())?;
+    lost.iter().for_each(|(run, counters)| left.add(modes[run], *counters));
+    jobs::move_rest(tx, job, &left)
 }
 
 /// The page of a replan, for the states asked for.
@@ -100,7 +115,7 @@ pub(crate) fn page_sql(d: Dialect, selection: &Selection) -> String {
     let hint = if all_not_good { format!("{} AND ", not_good(d, "i")) } else { String::new() };
     let (beyond, order) = if selection.reverse { ("<", "DESC") } else { (">", "ASC") };
     format!(
-        "SELECT i.id, i.state, i.tries FROM items i WHERE i.job_id = ?1 AND {hint}{} AND i.run_id <> ?2 \
+        "SELECT i.id, i.state, i.tries, i.run_id FROM items i WHERE i.job_id = ?1 AND {hint}{} AND i.run_id <> ?2 \
          AND i.id {beyond} ?3{} ORDER BY i.id {order} LIMIT ?4",
         in_states(&selection.states),
         narrowed(selection)
@@ -153,7 +168,7 @@ pub(crate) fn replan_items(
         let due_at = if selection.reverse { turn_in_reverse(run.created_at, place) } else { start };
         requeued.add((&run, place), item, (last.priority, last.resource.as_deref()), due_at)?;
     }
-    requeued.send(tx)?;
+    requeued.send(tx, run.job)?;
     let cursor = match page.last() {
         Some(last) => Some(Json::from_text(format!("{{\"after\":{}}}", last.id))),
         None => run.cursor.clone(),
@@ -177,7 +192,7 @@ fn page(tx: &Connection, run: &Run, selection: &Selection, limit: usize) -> Resu
     let mut stmt = tx.prepare_cached(&page_sql(tx.dialect(), selection))?;
     let found = stmt.query_map(params![run.job.0, run.id.0, after, limit as i64], |row| {
         let mut c = Cells::of(row);
-        Ok(Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()? })
+        Ok(Known { id: ItemId(c.get()?), state: c.coded()?, tries: c.get()?, run: RunId(c.get()?) })
     })?;
     Ok(found.collect::<backend::Result<_>>()?)
 }

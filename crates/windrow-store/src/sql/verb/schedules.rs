@@ -10,10 +10,11 @@ use crate::backend::{self, Connection, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::table::{jobs, journal};
 
-pub(crate) static DUE: Sql = Sql::new(|_| {
+pub(crate) static DUE: Sql = Sql::new(|d| {
     format!(
-        "SELECT {} FROM jobs j WHERE j.next_at <= ?1 AND j.state = '{}' ORDER BY j.next_at LIMIT ?2",
+        "SELECT {} FROM {} WHERE j.next_at <= ?1 AND j.state = '{}' ORDER BY j.next_at LIMIT ?2",
         jobs::COLUMNS,
+        jobs::with_latest_run(d),
         JobState::Idle
     )
 });

@@ -1,6 +1,7 @@
 //! Submit: job, frozen definition and run in one go. A job that is live refuses a second run; an
 //! idempotency key seen before gets its first answer again.
 
+use windrow_model::counters::JobCounters;
 use windrow_model::record::{Job, LogLevel};
 use windrow_model::state::{JOB, JobEvent, JobState, Mode, RunState};
 use windrow_model::store::{NewLog, StoreError, Submission, Submitted};
@@ -9,7 +10,7 @@ use windrow_model::{JobId, Json, RunId, Time, event};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, OptionalExtension, Sql, named_params, params};
 use crate::sql::lock;
-use crate::sql::table::{jobs, journal};
+use crate::sql::table::{jobs, journal, runs};
 
 pub(crate) const SUBMITTED_BEFORE: &str = "SELECT job_id, id FROM runs WHERE workspace = ?1 AND idempotency_key = ?2";
 
@@ -92,6 +93,11 @@ fn restart_job(tx: &Connection, job: Job, s: &Submission, now: Time) -> Result<i
         s.schedule
     ])?;
     expect_rows(changed, 1, "state of a job")?;
+    // The items of the run before belong to an earlier run from now on.
+    let before = runs::run(tx, job.latest_run)?;
+    let mut left = JobCounters::default();
+    left.add(before.mode, before.counters);
+    jobs::move_rest(tx, job.id, &left)?;
     let mut stmt = tx.prepare_cached("SELECT coalesce(max(no), 0) + 1 FROM runs WHERE job_id = ?1")?;
     Ok(stmt.query_row([job.id.0], |row| row.get(0))?)
 }

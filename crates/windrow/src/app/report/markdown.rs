@@ -1,5 +1,6 @@
 //! A run on one page of Markdown, short enough for a comment on a pull request.
 
+use windrow_model::counters::Counters;
 use windrow_model::gate::{GateVerdict, overall};
 use windrow_wire::status;
 
@@ -10,7 +11,8 @@ use crate::text::tables;
 
 pub fn page(assessed: &Assessment) -> String {
     let Assessment { job, run, aggregates, .. } = assessed;
-    let mut page = format!("## {} {}: {}\n\n", sign(assessed), plain(&job.name), status::of_run(&job.kind, run));
+    let mut page =
+        format!("## {} {}: {}\n\n", sign(assessed), plain(&job.name), status::of_job(job, &assessed.whole.latest));
     page += &format!("run {} · {}\n", run.no, numbers(assessed));
     if !assessed.gates.is_empty() {
         let (headings, rows) = tables::gate_rows(&assessed.gates);
@@ -43,8 +45,12 @@ fn sign(assessed: &Assessment) -> &'static str {
 }
 
 fn numbers(assessed: &Assessment) -> String {
-    let (counters, aggregates) = (&assessed.run.counters, &assessed.aggregates);
-    let mut parts = vec![format!("{} ({} failed)", text::plural(counters.total, "item"), text::count(counters.failed))];
+    let (whole, own, aggregates) = (&assessed.job.counters.all, &assessed.run.counters, &assessed.aggregates);
+    let count = |of: &Counters| format!("{} ({} failed)", text::plural(of.total, "item"), text::count(of.failed));
+    let mut parts = vec![count(whole)];
+    if own.total != whole.total {
+        parts.push(format!("this run {}", count(own)));
+    }
     if let Some(latency) = &aggregates.latency {
         let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(text::duration);
         parts.push(format!("P50 {p50}, P90 {p90}, P99 {p99}"));

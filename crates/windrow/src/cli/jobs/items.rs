@@ -1,10 +1,10 @@
 //! `windrow jobs items`
 
 use windrow_model::state::ItemState;
+use windrow_model::view::filter;
 use windrow_wire::{ItemList, ListedItem, ScoreCell};
 
 use crate::app::items::Listing;
-use crate::cli::status;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -23,7 +23,7 @@ pub struct Args {
     /// Job name or id
     job: String,
     /// Filter by status, e.g. `fail` or `failed`
-    #[arg(long, alias = "state", value_name = "STATUS", value_parser = status::item)]
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::item_state)]
     status: Option<ItemState>,
     /// Filter by expression, e.g. `score.exact < 0.5`
     #[arg(long = "where", value_name = "CONDITION")]

@@ -1,11 +1,11 @@
 //! `windrow jobs list`
 
-use windrow_model::JobId;
-use windrow_model::state::RunState;
+use windrow_engine::SystemClock;
 use windrow_model::store::JobFilter;
+use windrow_model::view::filter::JobWord;
+use windrow_model::{Clock, JobId, Time};
 use windrow_wire::JobList;
 
-use crate::cli::status::{self, RunWord};
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
@@ -14,9 +14,9 @@ use crate::text;
 /// List jobs, newest first
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Filter by the status of the latest run, e.g. running, paused, success
-    #[arg(long, alias = "state", value_name = "STATUS", value_parser = status::run)]
-    status: Option<RunWord>,
+    /// Filter by status, e.g. running, paused, success
+    #[arg(long, alias = "state", value_name = "STATUS")]
+    status: Option<JobWord>,
     /// Filter by kind: experiment, operation, ingest
     #[arg(long)]
     kind: Option<String>,
@@ -41,29 +41,28 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let filter = JobFilter {
         workspace: None,
         kind: args.kind,
-        state: args.status.as_ref().and_then(|status| status.state),
+        status: args.status,
         name_contains: args.name,
         scheduled: false,
         before: args.after,
         limit: args.limit,
     };
-    let mut found = api.jobs(filter).await?;
-    found.jobs.retain(|job| args.status.as_ref().is_none_or(|status| status.fits(job)));
+    let found = api.jobs(filter).await?;
     match args.json {
         true => output::print_json(&found),
-        false => output::print(&text(&found, args.wide)),
+        false => output::print(&text(&found, args.wide, SystemClock.now())),
     }
     Ok(Exit::Passed)
 }
 
-fn text(list: &JobList, wide: bool) -> String {
+fn text(list: &JobList, wide: bool, now: Time) -> String {
     if list.jobs.is_empty() {
         return "No jobs yet. Start one with: windrow run FILE".into();
     }
     let rows = list.jobs.iter().map(|job| {
-        let (run, items) = (&job.latest_run, &job.latest_run.items);
+        let (run, items) = (&job.latest_run, &job.items);
         let done = items.total - items.queued - items.running;
-        let status = if run.state == RunState::Paused { "paused" } else { &job.status };
+        let status = run.condition(now).unwrap_or(&job.status);
         let mut row = vec![
             job.name.clone(),
             job.kind.clone(),

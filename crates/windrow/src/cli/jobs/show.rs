@@ -1,6 +1,6 @@
 //! `windrow jobs show`
 
-use windrow_wire::{JobDetail, JobRow, RunDetail};
+use windrow_wire::{ItemCounts, JobDetail, RunDetail};
 
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
@@ -33,14 +33,14 @@ impl Show for JobDetail {
             job.kind,
             style::dim(&job.id)
         );
-        page += &output::facts(&facts(job));
+        page += &output::facts(&facts(self));
         page += &format!(
             "\n{}\n{}",
             style::bold(format!("Definition of run {}", job.latest_run.no)),
             definition(&self.spec.value())
         );
         page += &format!("\n{}", runs(&self.runs));
-        if let Some(aggregates) = job.latest_run.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
+        if let Some(aggregates) = self.aggregates.as_ref().filter(|found| !found.evaluators.is_empty()) {
             page += &format!(
                 "\n{}",
                 tables::evaluators(
@@ -54,9 +54,10 @@ impl Show for JobDetail {
     }
 }
 
-fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
-    let run = &job.latest_run;
+fn facts(detail: &JobDetail) -> Vec<(&'static str, String)> {
+    let (job, run) = (&detail.job, &detail.job.latest_run);
     let mut facts = vec![
+        ("items", counts(&job.items)),
         ("workspace", job.workspace.clone()),
         ("created", text::moment(job.created_at)),
         ("updated", text::moment(job.updated_at)),
@@ -82,6 +83,20 @@ fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
         facts.push(("budget", format!("{spent} of {} spent", text::dollars(cost))));
     }
     facts
+}
+
+/// `500 · 496 succeeded · 4 failed`
+fn counts(items: &ItemCounts) -> String {
+    let states = [
+        (items.succeeded, "succeeded"),
+        (items.failed, "failed"),
+        (items.cancelled, "cancelled"),
+        (items.skipped, "skipped"),
+        (items.running, "running"),
+        (items.queued, "queued"),
+    ];
+    let states = states.iter().filter(|(n, _)| *n > 0).map(|(n, state)| format!("{} {state}", text::count(*n)));
+    std::iter::once(text::count(items.total)).chain(states).collect::<Vec<_>>().join(" · ")
 }
 
 /// The frozen definition, one line per field.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
+use windrow_model::view::filter;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;
@@ -33,22 +34,8 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// Filter by status, e.g. success, fail, rollback_fail
-    #[arg(long, alias = "state", value_name = "STATUS", value_parser = batch)]
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::target_status)]
     status: Option<BatchStatus>,
-}
-
-/// `failed` is `fail`, `succeeded` is `success`.
-fn batch(text: &str) -> std::result::Result<BatchStatus, String> {
-    let word = match text {
-        "failed" => "fail",
-        "succeeded" => "success",
-        "cancelled" => "cancel",
-        word => word,
-    };
-    word.parse().map_err(|_| {
-        let known: Vec<&str> = BatchStatus::ALL.iter().map(|status| status.as_str()).collect();
-        format!("must be one of {}", known.join(", "))
-    })
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {

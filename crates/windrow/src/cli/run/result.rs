@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use windrow_model::gate::{GateVerdict, Judged};
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::{RunDetail, RunResult};
+use windrow_wire::{ItemCounts, RunDetail, RunResult};
 
 use crate::app::results::Options;
 use crate::cli::results::report;
@@ -141,8 +141,12 @@ async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report)
 
 fn page(result: &RunResult, exit: Exit, pace: Option<Pace>) -> String {
     let mut page = format!("{}\n{}", headline(result, exit), output::facts(&facts(result, pace)));
-    if !result.evaluators.is_empty() {
-        page += &format!("\n{}", tables::evaluators(&result.evaluators, &result.agreement, &result.judges));
+    let (evaluators, agreement) = match result.job.latest {
+        true => (&result.job.aggregates.evaluators, &result.job.aggregates.agreement),
+        false => (&result.evaluators, &result.agreement),
+    };
+    if !evaluators.is_empty() {
+        page += &format!("\n{}", tables::evaluators(evaluators, agreement, &result.judges));
     }
     if let (Some(baseline), Some(comparison)) = (&result.baseline, &result.comparison)
         && comparison.has_rows()
@@ -161,10 +165,11 @@ fn page(result: &RunResult, exit: Exit, pace: Option<Pace>) -> String {
 
 /// Sign, job, and the word that explains the exit code.
 fn headline(result: &RunResult, exit: Exit) -> String {
-    let RunResult { job, run, items, gates, .. } = result;
+    let RunResult { job, run, gates, .. } = result;
+    let (items, status) = if job.latest { (&job.items, &job.status) } else { (&result.items, &run.status) };
     let count = |verdict| gates.iter().filter(|judged| judged.verdict == verdict).count();
     let of_all = |n: usize, what: &str| format!("{n} of {} {what}", text::plural(gates.len() as i64, "quality gate"));
-    let status = style::status(&run.status);
+    let status = style::status(status);
     let failed = match items.failed {
         0 => status.clone(),
         n => format!("{status}, {}", style::yellow(format!("{} failed", text::plural(n, unit(result))))),
@@ -190,7 +195,7 @@ fn headline(result: &RunResult, exit: Exit) -> String {
 /// The reason of a non-zero exit code.
 fn why(result: &RunResult, exit: Exit) -> Option<String> {
     let first = |verdict| result.gates.iter().find(|judged| judged.verdict == verdict);
-    let RunResult { run, items, .. } = result;
+    let (run, items) = (&result.run, counted(result));
     match exit {
         Exit::Passed => None,
         Exit::GateFailed => first(GateVerdict::Failed).map(|judged| format!("quality gate failed: {}", found(judged))),
@@ -228,7 +233,7 @@ fn unit(result: &RunResult) -> &'static str {
 
 /// At most two commands, the most useful first.
 fn next(api: &Api, result: &RunResult, exit: Exit) -> Vec<String> {
-    let (name, items) = (&result.job.name, &result.items);
+    let (name, items) = (&result.job.name, counted(result));
     let rolled_back = result.run.mode == Mode::Rollback;
     let mut commands = Vec::new();
     if result.job.kind == windrow_operation::KIND {
@@ -258,16 +263,12 @@ fn next(api: &Api, result: &RunResult, exit: Exit) -> Vec<String> {
 
 fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
-    // A retry, an append or a rollback counts its own items, not those of the whole job.
-    let whole = !matches!(result.run.mode, Mode::FailRetry | Mode::Append | Mode::Rollback);
-    if whole {
-        let label = match unit(result) {
-            "target" => "targets",
-            "slice" => "slices",
-            _ => "items",
-        };
-        facts.push((label, outcomes(result)));
-    }
+    let label = match unit(result) {
+        "target" => "targets",
+        "slice" => "slices",
+        _ => "items",
+    };
+    facts.push((label, outcomes(counted(result), " · ")));
     if let Some(stats) = &result.ingest {
         let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
         let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
@@ -278,8 +279,9 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     if let Some(reason) = &result.run.reason {
         facts.push(("reason", reason.clone()));
     }
-    if !result.errors.is_empty() {
-        let classes = result.errors.iter().map(|(class, n)| format!("{} {}", text::count(*n), style::red(class)));
+    let errors = if result.job.latest { &result.job.aggregates.errors } else { &result.errors };
+    if !errors.is_empty() {
+        let classes = errors.iter().map(|(class, n)| format!("{} {}", text::count(*n), style::red(class)));
         facts.push(("errors", classes.collect::<Vec<_>>().join(" · ")));
     }
     if result.items.retries > 0 {
@@ -300,23 +302,27 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     if let Some(time) = time(result, pace) {
         facts.push(("time", time));
     }
-    let this_run = this_run(result, pace, whole);
+    let this_run = this_run(result, pace);
     if !this_run.is_empty() {
         facts.push(("this run", this_run.join(" · ")));
     }
     facts
 }
 
+/// The whole job; of an earlier run, its own items.
+fn counted(result: &RunResult) -> &ItemCounts {
+    if result.job.latest { &result.job.items } else { &result.items }
+}
+
 /// `500 · 488 succeeded · 12 failed`
-fn outcomes(result: &RunResult) -> String {
-    let items = &result.items;
-    let mut parts = vec![text::count(items.total), format!("{} succeeded", text::count(items.succeeded))];
+fn outcomes(items: &ItemCounts, separator: &str) -> String {
+    let mut parts = vec![format!("{} succeeded", text::count(items.succeeded))];
     if items.failed > 0 {
         parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
     }
     let others = [(items.cancelled, "cancelled"), (items.skipped, "skipped")];
     parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
-    parts.join(" · ")
+    format!("{} · {}", text::count(items.total), parts.join(separator))
 }
 
 /// From the first item to the end; the rate only where one process did it all.
@@ -331,12 +337,20 @@ fn time(result: &RunResult, pace: Option<Pace>) -> Option<String> {
 }
 
 /// What this run or this process did, where that is not the whole job.
-fn this_run(result: &RunResult, pace: Option<Pace>, whole: bool) -> Vec<String> {
+fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
     let mut parts = Vec::new();
-    if !whole {
-        let total = text::plural(result.items.total, unit(result));
-        let outcomes = outcomes(result);
-        parts.push(format!("{total}{}", outcomes.trim_start_matches(|c: char| c.is_ascii_digit() || c == ',')));
+    let partial = result.job.latest && result.items.total != result.job.items.total;
+    if partial || matches!(result.run.mode, Mode::FailRetry | Mode::Append | Mode::Rollback | Mode::Rescore) {
+        let done = match result.run.mode {
+            Mode::FailRetry => " retried",
+            Mode::Append => " added",
+            Mode::Rollback => " rolled back",
+            Mode::Rescore => " rescored",
+            Mode::Submit | Mode::Online => "",
+        };
+        let outcomes = outcomes(&result.items, ", ");
+        let outcomes = outcomes.split_once(" · ").map_or("", |(_, outcomes)| outcomes);
+        parts.push(format!("{}{done} · {outcomes}", text::plural(result.items.total, unit(result))));
     }
     if let Some(pace) = pace.filter(|_| result.resumed) {
         let elapsed = text::duration(pace.elapsed.as_millis() as i64);

@@ -85,7 +85,7 @@ async fn jobs_of(remote: &Remote, filter: JobFilter) -> Result<JobList> {
         let query = [
             ("workspace", filter.workspace.clone()),
             ("kind", filter.kind.clone()),
-            ("state", filter.state.map(|state| state.to_string())),
+            ("state", filter.status.as_ref().map(|status| status.as_str().to_owned())),
             ("name", filter.name_contains.clone()),
             ("before", list.next.take()),
             ("limit", Some(limit.to_string())),

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::state::ItemState;
+use windrow_model::view::filter;
 use windrow_wire::{ItemDetailView, ItemList};
 
 use crate::app::actor::Actor;
@@ -20,8 +21,9 @@ const PAGE: usize = 50;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct ItemsQuery {
-    /// Only items in this state
-    #[param(inline)]
+    /// Only items in this state; a public status is accepted, too
+    #[param(value_type = Option<String>)]
+    #[serde(default, alias = "status", deserialize_with = "filter::deserialize_item_state")]
     state: Option<ItemState>,
     /// Filter expression, e.g. `state = failed and (latency_ms > 1000 or score.exact < 0.5)`.
     ///

@@ -5,8 +5,8 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::JobId;
-use windrow_model::state::RunState;
 use windrow_model::store::JobFilter;
+use windrow_model::view::filter::JobWord;
 use windrow_wire::{JobDetail, JobList};
 
 use crate::app::actor::Actor;
@@ -21,10 +21,10 @@ const PAGE: usize = 50;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct JobsQuery {
-    /// Only jobs whose latest run is in this state
-    #[param(inline)]
+    /// Only jobs with this status, or whose latest run is in this state
+    #[param(value_type = Option<String>)]
     #[serde(alias = "status")]
-    state: Option<RunState>,
+    state: Option<JobWord>,
     /// Only jobs of this kind
     kind: Option<String>,
     /// Only jobs whose name contains this
@@ -51,7 +51,7 @@ pub async fn list(
     let filter = JobFilter {
         workspace: query.workspace,
         kind: query.kind,
-        state: query.state,
+        status: query.state,
         name_contains: query.name,
         scheduled: false,
         before: query.before,

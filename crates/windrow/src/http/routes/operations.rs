@@ -6,6 +6,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
+use windrow_model::view::filter;
 use windrow_wire::request::{Approve, PlanRequest};
 use windrow_wire::{Plan, RunDetail, TargetList};
 
@@ -27,6 +28,7 @@ const PLANNED: usize = 50;
 pub struct TargetsQuery {
     /// Only targets with this status; a page may then have fewer than `limit`
     #[param(value_type = Option<String>)]
+    #[serde(default, alias = "state", deserialize_with = "filter::deserialize_target_status")]
     status: Option<BatchStatus>,
     /// Targets after this one: `next` of the previous page
     after: Option<i64>,
