@@ -112,6 +112,12 @@ impl Statements {
     }
 }
 
+#[cfg(test)]
+pub(crate) fn statements(d: Dialect, extent: &Extent) -> [String; 5] {
+    let Statements { jobs, runs, items, errors, attempts } = Statements::of(d, extent);
+    [jobs, runs, items, errors, attempts]
+}
+
 /// The commonest of a tally; of equals, the first by name.
 pub(crate) fn commonest(counts: BTreeMap<String, i64>) -> Option<(String, i64)> {
     counts.into_iter().rev().max_by_key(|(_, n)| *n)
