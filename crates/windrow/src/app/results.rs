@@ -61,7 +61,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
     let whole = Whole::of(app, run, &aggregates).await?;
     let before = baseline.as_ref().map(|(_, before)| before);
     let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
-    let exit = exit(run, &quality, &whole.counters, &gates);
+    let exit = exit(&job.kind, run, &quality, &whole.counters, &gates);
     Ok(Assessment {
         worst: worst(app, run, options.worst).await?,
         failed: failed(app, &job.kind, run).await?,
@@ -172,13 +172,14 @@ impl Whole {
 }
 
 /// Some failed items are a result; too many, or a failed run, are not.
-fn exit(run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exit {
+fn exit(kind: &str, run: &Run, quality: &Quality, whole: &Counters, gates: &[Judged]) -> Exit {
     let counters = if quality.max_errors.is_some() { whole } else { &run.counters };
     match (run.state, overall(gates)) {
         (RunState::Failed | RunState::SystemTerminated, _) => Exit::ItemsFailed,
         // A target that is not restored must not be overlooked.
         (RunState::Completed, _) if run.mode == Mode::Rollback && run.counters.failed > 0 => Exit::ItemsFailed,
         (RunState::Completed, _) if quality.too_many_errors(counters) => Exit::ItemsFailed,
+        (RunState::Completed, _) if kind == windrow_operation::KIND && run.counters.failed > 0 => Exit::PartialFail,
         (RunState::Completed, GateVerdict::Failed) => Exit::GateFailed,
         (RunState::Completed, GateVerdict::Undecided) => Exit::EvidenceWeak,
         (RunState::Completed, GateVerdict::Passed) => Exit::Passed,
@@ -256,7 +257,7 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
         None => None,
     };
     let gates = judge(app, &quality, &whole, before, comparison.as_ref()).await?;
-    Ok(exit(run, &quality, &whole.counters, &gates) == Exit::Passed)
+    Ok(exit(windrow_experiment::KIND, run, &quality, &whole.counters, &gates) == Exit::Passed)
 }
 
 /// The run that a job file names as its baseline; of a job without a number its last completed one, because two jobs
@@ -304,5 +305,14 @@ async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
     }
     let state = Some(ItemState::Failed);
     let filter = ItemFilter { job: run.job, run: Some(run.id), state, after: None, limit: FAILURES_SHOWN };
-    Ok(app.store.items(filter).await?.iter().map(|item| ItemRow::of(kind, run, item)).collect())
+    let items = app.store.items(filter).await?;
+    let mut rows: Vec<ItemRow> = items.iter().map(|item| ItemRow::of(kind, run, item)).collect();
+    if kind == windrow_operation::KIND {
+        let details = app.store.details(items.iter().map(|item| item.id).collect()).await?;
+        for (row, detail) in rows.iter_mut().zip(&details) {
+            let view = windrow_operation::target_view(detail, run);
+            (row.target, row.changed) = (Some(view.target), Some(view.changed));
+        }
+    }
+    Ok(rows)
 }
