@@ -11,8 +11,8 @@ use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
 use super::image::differences;
-use super::target::Target;
 use super::mask::is_secret_name;
+use super::target::Target;
 use super::web::unreachable;
 
 #[async_trait]

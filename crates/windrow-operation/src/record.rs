@@ -8,8 +8,8 @@ use windrow_model::view::batch::BatchStatus;
 
 use super::change_record::{ChangeRecord, change_records};
 use super::image::differences;
-use super::target::Target;
 use super::mask::masked;
+use super::target::Target;
 
 /// `run` is the one that made the item what it is.
 pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {

@@ -20,8 +20,8 @@ use super::moving::Move;
 use super::offsets;
 use super::passwords::Passwords;
 use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
-use crate::target::Target;
 use crate::mask::is_secret_name;
+use crate::target::Target;
 use crate::web::{Miss, Web};
 
 /// Connect itself gives up after 90 s.

@@ -313,7 +313,10 @@ fn a_wave_waits_for_approval_and_says_so() {
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
     let shown = place.windrow(&["jobs", "show", "change"]).ended_with(0).stdout;
-    assert!(shown.contains("0 of at most 1 failed") && shown.contains("1 of 2 open · approval each, none given"), "{shown}");
+    assert!(
+        shown.contains("0 of at most 1 failed") && shown.contains("1 of 2 open · approval each, none given"),
+        "{shown}"
+    );
     assert!(why.contains("Wave 2 waits for approval.") && why.contains("windrow jobs approve"), "{why}");
     // An approval survives the process that waits for it.
     waiting.kill();

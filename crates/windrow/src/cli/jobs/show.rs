@@ -75,7 +75,8 @@ fn facts(job: &JobRow) -> Vec<(&'static str, String)> {
         facts.push(("next retry", at.to_string()));
     }
     if let Some(max) = run.max_failed {
-        facts.push(("failure cap", format!("{} of at most {} failed", text::count(run.items.failed), text::count(max))));
+        facts
+            .push(("failure cap", format!("{} of at most {} failed", text::count(run.items.failed), text::count(max))));
     }
     if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
         let approval = match (rollout.plan.approval, rollout.approved) {
