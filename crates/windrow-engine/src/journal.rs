@@ -70,6 +70,8 @@ pub struct ItemJournal {
     history: Vec<Step>,
     next: AtomicU32,
     kind: &'static str,
+    /// What a step of kind `apply` does.
+    action: Option<&'static str>,
     meters: Arc<Meters>,
     clock: Arc<dyn Clock>,
     trace: Option<Arc<ItemTrace>>,
@@ -106,6 +108,7 @@ impl ItemJournal {
             history,
             next: AtomicU32::new(next),
             kind: assignment.program.kind(),
+            action: assignment.program.action(),
             meters: context.meters.clone(),
             clock: context.clock.clone(),
             trace,
@@ -125,6 +128,15 @@ impl ItemJournal {
 
     fn span_of(&self, no: u32, intent: &StepIntent) -> Option<Arc<StepSpan>> {
         self.trace.as_ref().map(|trace| trace.begin_step(no, intent, self.clock.now()))
+    }
+
+    /// Metric labels are a closed list; kinds from remote workers are not in it.
+    fn action_of(&self, intent: &StepIntent) -> &'static str {
+        match &intent.kind {
+            Cow::Borrowed("apply") => self.action.unwrap_or("apply"),
+            Cow::Borrowed(own) => own,
+            Cow::Owned(_) => "other",
+        }
     }
 
     fn next_no(&self) -> u32 {
@@ -177,12 +189,21 @@ impl Journal for ItemJournal {
         }
     }
 
+    async fn wait_out(&self, endpoint: &str, pause: Duration) -> Result<(), Stopped> {
+        let _paused = self.control.stopwatch.pause();
+        tokio::select! {
+            biased;
+            () = self.control.stopped() => Err(Stopped),
+            waited = self.limiter.wait_out(self.control.lease.run, endpoint, pause) => waited,
+        }
+    }
+
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
         if self.stopping() {
             return Err(Stopped);
         }
         let (no, shared) = (self.next_no(), intent.shared);
-        let (action, span) = (action_of(&intent), self.span_of(no, &intent));
+        let (action, span) = (self.action_of(&intent), self.span_of(no, &intent));
         self.send(vec![StepWrite::Begin { no, intent }], Ending::None).await?;
         self.begun().push(OpenStep { no, action, at: Instant::now(), span });
         Ok(StepNo { no, shared })
@@ -206,7 +227,7 @@ impl Journal for ItemJournal {
 
     fn whole(&self, intent: StepIntent, result: StepResult, took_ms: i64) {
         let no = self.next_no();
-        self.meters.step(action_of(&intent), label_of(&result));
+        self.meters.step(self.action_of(&intent), label_of(&result));
         let began = self.clock.now() + -took_ms;
         let span = self.trace.as_ref().map(|trace| trace.begin_step(no, &intent, began));
         span.inspect(|span| span.end_at_once(&result, Duration::from_millis(took_ms.max(0) as u64)));
@@ -214,7 +235,7 @@ impl Journal for ItemJournal {
     }
 
     fn reuse(&self, intent: StepIntent, from: StepId, taken: Option<(Json, Usage)>) {
-        self.meters.step(action_of(&intent), "reused");
+        self.meters.step(self.action_of(&intent), "reused");
         self.control.push(StepWrite::Reuse { no: self.next_no(), intent, from, taken });
     }
 
@@ -230,14 +251,6 @@ impl Journal for ItemJournal {
 
     fn stopping(&self) -> bool {
         self.control.is_stopping()
-    }
-}
-
-/// Metric labels are a closed list; kinds from remote workers are not in it.
-fn action_of(intent: &StepIntent) -> &'static str {
-    match &intent.kind {
-        Cow::Borrowed(own) => own,
-        Cow::Owned(_) => "other",
     }
 }
 

@@ -248,6 +248,14 @@ impl Journal for NoJournal {
     async fn admit(&self, demand: Demand) -> Result<windrow_model::limit::Permit, windrow_model::workload::Stopped> {
         panic!("asks for {demand:?}")
     }
+    async fn wait_out(
+        &self,
+        _endpoint: &str,
+        pause: std::time::Duration,
+    ) -> Result<(), windrow_model::workload::Stopped> {
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
     async fn begin(
         &self,
         intent: StepIntent,

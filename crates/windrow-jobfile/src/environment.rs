@@ -22,11 +22,24 @@ type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
 /// By workspace and name; an error says why secrets cannot be read.
 type Secrets = dyn Fn(&str, &str) -> Result<Option<String>, String> + Send + Sync;
 
+/// Texts that are sealed begin with this.
+pub const SEALED: &str = "sealed:";
+
+/// Makes a text unreadable for all who do not have the key. Equal texts look equal.
+pub trait Sealer: Send + Sync {
+    fn seal(&self, text: &str) -> String;
+    /// `None` where it was sealed with another key, or changed.
+    fn open(&self, sealed: &str) -> Option<String>;
+}
+
+type Sealers = dyn Fn() -> Result<Arc<dyn Sealer>, String> + Send + Sync;
+
 /// Where references are looked up; the process environment and the vault outside of tests.
 #[derive(Clone)]
 pub struct Environment {
     variables: Arc<Variables>,
     secrets: Arc<Secrets>,
+    sealer: Arc<Sealers>,
     workspace: Arc<str>,
 }
 
@@ -61,7 +74,13 @@ impl Resolved {
 impl Environment {
     pub fn new(variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         let none = |_: &str, _: &str| Err("there are no secrets here".to_owned());
-        Self { variables: Arc::new(variables), secrets: Arc::new(none), workspace: "default".into() }
+        let no_sealer = || Err("there is no master key here; run the job where its data is".to_owned());
+        Self {
+            variables: Arc::new(variables),
+            secrets: Arc::new(none),
+            sealer: Arc::new(no_sealer),
+            workspace: "default".into(),
+        }
     }
 
     pub fn process() -> Self {
@@ -74,6 +93,15 @@ impl Environment {
         secrets: impl Fn(&str, &str) -> Result<Option<String>, String> + Send + Sync + 'static,
     ) -> Self {
         Self { secrets: Arc::new(secrets), ..self }
+    }
+
+    /// With a key for what is recorded and must not be seen. Looking it up may block.
+    pub fn with_sealer(self, sealer: impl Fn() -> Result<Arc<dyn Sealer>, String> + Send + Sync + 'static) -> Self {
+        Self { sealer: Arc::new(sealer), ..self }
+    }
+
+    pub fn sealer(&self) -> Result<Arc<dyn Sealer>, String> {
+        (self.sealer)()
     }
 
     /// Where these variables read otherwise than the process has them.

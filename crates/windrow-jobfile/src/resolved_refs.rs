@@ -46,6 +46,11 @@ impl ResolvedRefs {
         }
     }
 
+    /// What they stand for.
+    pub fn values(&self) -> impl Iterator<Item = &str> {
+        self.values.iter().map(|(_, value)| value.as_str())
+    }
+
     /// All that must not be seen.
     pub fn secret(&self) -> Secret {
         Secret::new(self.values.iter().map(|(_, value)| value.clone()))

@@ -45,6 +45,9 @@ pub struct Failure {
     /// The setting of the job file that is to blame, where every other item would fail the same way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
+    /// It was tried for long enough: no retry follows.
+    #[serde(skip)]
+    pub given_up: bool,
 }
 
 impl ErrorClass {
@@ -56,7 +59,7 @@ impl ErrorClass {
 
 impl Failure {
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into(), retry_after_ms: None, detail: None, setting: None }
+        Self { class, message: message.into(), retry_after_ms: None, detail: None, setting: None, given_up: false }
     }
 
     pub fn with_detail(mut self, detail: Json) -> Self {
@@ -66,6 +69,11 @@ impl Failure {
 
     pub fn at_setting(mut self, setting: impl Into<String>) -> Self {
         self.setting = Some(setting.into());
+        self
+    }
+
+    pub fn give_up(mut self) -> Self {
+        self.given_up = true;
         self
     }
 

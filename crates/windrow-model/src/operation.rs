@@ -20,6 +20,9 @@ pub struct TargetView {
     pub after: Option<Value>,
     /// Changes made by the operation, one line each.
     pub changes: Vec<String>,
+    /// The operation may have changed the target, and did not restore it.
+    #[serde(default)]
+    pub changed: bool,
     /// The target was read after the change and has the desired state.
     pub verified: bool,
     pub error: Option<String>,

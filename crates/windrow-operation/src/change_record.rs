@@ -15,11 +15,15 @@ pub const RESTORE: &str = "restore";
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChangeRecord {
+    /// The hash of the definition that it belongs to; earlier versions did not record it.
+    pub definition: Option<String>,
     pub before: Value,
     pub after: Value,
     pub refined: bool,
     pub applied: Vec<PastCall>,
     pub undone: Vec<PastCall>,
+    /// Both, in their order, from the first on.
+    pub calls: Vec<PastCall>,
     /// A call that way may have left its mark, also one that failed.
     pub touched: bool,
     /// And one back.
@@ -39,6 +43,7 @@ impl ChangeRecord {
     }
 
     pub fn add_call(&mut self, way: Way, made: PastCall) {
+        self.calls.push(made.clone());
         match way {
             Way::Apply => self.applied.push(made),
             Way::Undo => {
@@ -61,6 +66,20 @@ impl ChangeRecord {
         }
     }
 
+    /// A change that earlier versions recorded may be of any definition.
+    pub fn is_of(&self, definition: Option<&str>) -> bool {
+        self.definition.is_none() || definition.is_none() || self.definition.as_deref() == definition
+    }
+
+    pub fn is_void(&self) -> bool {
+        !self.touched && self.reached.is_none()
+    }
+
+    /// Whoever applies this definition goes on with it.
+    pub fn goes_on(&self, definition: Option<&str>) -> bool {
+        self.is_open() && self.touched && self.is_of(definition)
+    }
+
     /// The target may look different because of it.
     pub fn may_have_changed(&self) -> bool {
         self.touched && self.restored.is_none()
@@ -74,24 +93,39 @@ pub fn change_records(history: &[Step]) -> Vec<ChangeRecord> {
         let output = || step.output.as_ref().map(|output| output.value()).unwrap_or_default();
         let done = step.state == StepState::Done;
         let number = step.id.attempt().no();
-        match (step.kind.as_str(), change_records.last_mut()) {
-            (CAPTURE, Some(change)) if done && change.is_open() => {
-                change.before = output()["before"].take();
-                change.refined = true;
-            }
+        // What is taken back is the last change that may have left its mark.
+        let place = match step.kind.as_str() {
+            "undo" | RESTORE => change_records.iter().rposition(ChangeRecord::may_have_changed),
+            _ => change_records.len().checked_sub(1),
+        };
+        match (step.kind.as_str(), place.map(|place| &mut change_records[place])) {
             (CAPTURE, _) if done => {
                 let mut output = output();
+                let definition = output["definition"].as_str().map(str::to_owned);
                 let (before, after) = (output["before"].take(), output["after"].take());
-                change_records.push(ChangeRecord { before, after, ..ChangeRecord::default() });
+                // Nothing came of a change that was captured and never begun.
+                while change_records.last().is_some_and(ChangeRecord::is_void) {
+                    change_records.pop();
+                }
+                match change_records.last_mut() {
+                    Some(change) if change.goes_on(definition.as_deref()) => {
+                        (change.before, change.refined) = (before, true);
+                    }
+                    _ => change_records.push(ChangeRecord { definition, before, after, ..ChangeRecord::default() }),
+                }
             }
             ("apply", Some(change)) if leaves_a_mark(step) => {
                 change.restart();
                 change.touched = true;
-                change.applied.extend(made(step));
+                if let Some(made) = made(step) {
+                    change.add_call(Way::Apply, made);
+                }
             }
             ("undo", Some(change)) if leaves_a_mark(step) => {
                 change.turned = true;
-                change.undone.extend(made(step));
+                if let Some(made) = made(step) {
+                    change.add_call(Way::Undo, made);
+                }
             }
             (VERIFY, Some(change)) if done => {
                 change.undone.clear();

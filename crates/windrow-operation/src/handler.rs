@@ -11,10 +11,16 @@ use windrow_model::step::ContentKey;
 use windrow_model::{ErrorClass, Failure};
 
 use super::image::differences;
+use super::mask::is_secret_name;
 use super::target::Target;
+use super::web::unreachable;
 
 #[async_trait]
 pub trait Handler: Send + Sync {
+    /// What it does to a target, for metrics.
+    fn action(&self) -> &'static str {
+        "apply"
+    }
     /// Names the target among all operations: two of them never change it at the same time.
     fn lock(&self, target: &Target) -> String;
     /// The target as far as this action can change it; `None` where it cannot be read.
@@ -40,9 +46,13 @@ pub trait Handler: Send + Sync {
     fn refine_preimage(&self, before: &Value, _now: &Value) -> Value {
         before.clone()
     }
-    /// Says why, where the action has no inverse.
-    fn irreversible(&self) -> Option<&'static str> {
-        None
+    /// Whether nobody may see what stands under this name.
+    fn hides(&self, name: &str) -> bool {
+        is_secret_name(name)
+    }
+    /// What nobody may see, wherever it stands.
+    fn secret_values(&self) -> Vec<String> {
+        Vec::new()
     }
     /// What of an image shows that somebody else has changed the target.
     fn fingerprint(&self, image: &Value) -> Value {
@@ -88,6 +98,8 @@ pub struct ChangeContext<'a> {
     pub now: Option<&'a Value>,
     /// Calls made this way so far, by whatever process.
     pub past_calls: &'a [PastCall],
+    /// Calls of this change in both directions, in their order.
+    pub calls: &'a [PastCall],
     /// The pre-image was taken again.
     pub refined: bool,
 }
@@ -141,10 +153,40 @@ impl Next {
 pub enum Trouble {
     /// It did not happen, and may soon.
     Busy(Failure),
+    /// It did not happen, because nobody was there; that is waited for.
+    Unreachable(Failure),
     /// It may have happened: to be read back, never to be repeated blindly.
     Unknown(Failure),
     /// It did not happen, and will not.
     Failed(Failure),
+}
+
+impl Trouble {
+    pub fn failure(self) -> Failure {
+        match self {
+            Trouble::Busy(failure)
+            | Trouble::Unreachable(failure)
+            | Trouble::Unknown(failure)
+            | Trouble::Failed(failure) => failure,
+        }
+    }
+
+    pub fn map(self, change: impl FnOnce(Failure) -> Failure) -> Self {
+        match self {
+            Trouble::Busy(failure) => Trouble::Busy(change(failure)),
+            Trouble::Unreachable(failure) => Trouble::Unreachable(change(failure)),
+            Trouble::Unknown(failure) => Trouble::Unknown(change(failure)),
+            Trouble::Failed(failure) => Trouble::Failed(change(failure)),
+        }
+    }
+
+    /// It never left: because nobody was there, or because it cannot be sent at all.
+    pub fn unsent(failure: Failure) -> Self {
+        match unreachable(&failure) {
+            Some(_) => Trouble::Unreachable(failure),
+            None => Trouble::Failed(failure),
+        }
+    }
 }
 
 pub fn thaw<C: serde::de::DeserializeOwned>(config: Value) -> Result<C, Failure> {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::mask::{MASK, is_sealed};
+
 /// `config.tasks.max: "1" → "4"`, one line per difference, in the order of the keys.
 pub fn differences(before: &Value, after: &Value) -> Vec<String> {
     let mut lines = Vec::new();
@@ -23,6 +25,12 @@ fn compare(path: &str, before: Option<&Value>, after: Option<&Value>, lines: &mu
         }
         return;
     }
+    let sealed = |value: Option<&Value>| value.is_some_and(is_sealed);
+    if sealed(before) || sealed(after) {
+        let path = if path.is_empty() { "it" } else { path };
+        lines.push(format!("{path}: {MASK} changes"));
+        return;
+    }
     let shown = |value: Option<&Value>| value.map_or("(none)".to_owned(), Value::to_string);
     let path = if path.is_empty() { String::new() } else { format!("{path}: ") };
     lines.push(format!("{path}{} → {}", shown(before), shown(after)));
@@ -41,5 +49,7 @@ mod tests {
         assert_eq!(lines, ["config.a: \"1\" → \"2\"", "config.gone: true → (none)", "config.new: (none) → [1]"]);
         assert!(differences(&before, &before).is_empty());
         assert_eq!(differences(&json!(1), &json!(2)), ["1 → 2"]);
+        let (old, new) = (json!({ "password": "sealed:a" }), json!({ "password": "sealed:b" }));
+        assert_eq!(differences(&old, &new), ["password: •••• changes"]);
     }
 }

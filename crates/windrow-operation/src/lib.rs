@@ -9,6 +9,7 @@ mod file;
 mod handler;
 mod image;
 mod kafka_connect;
+mod mask;
 mod preview;
 mod program;
 mod record;
@@ -17,6 +18,7 @@ mod scripted;
 mod spec;
 mod target;
 mod target_source;
+mod veil;
 mod web;
 
 use std::sync::Arc;
@@ -26,6 +28,7 @@ use windrow_jobfile::dataset::{Library, RowList, Staging};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Kind;
 use windrow_jobfile::spec::Spec;
+use windrow_model::step::ContentKey;
 use windrow_model::workload::{Program, Workload};
 use windrow_model::{Failure, Json};
 
@@ -45,6 +48,16 @@ pub fn forced(spec: &Json, force: bool) -> Result<(Json, String), serde_json::Er
     let mut spec: OperationSpec = spec.parse()?;
     spec.force = force;
     Ok(spec.freeze())
+}
+
+/// Says why, where what the operation does has no inverse.
+pub fn irreversible(spec: &Json) -> Option<&'static str> {
+    registry::irreversible(&spec.parse::<OperationSpec>().ok()?.action)
+}
+
+/// The key of the target with this name.
+pub fn target_key(name: &str) -> ContentKey {
+    target::Target::named(name).key()
 }
 
 /// The rows its targets are kept in; `None` where the definition itself has them.

@@ -19,16 +19,21 @@ use windrow_model::{Failure, Json};
 use super::change_record::{self, ChangeRecord};
 use super::handler::{Call, ChangeContext, Handler, Next, PastCall, Trouble, Way};
 use super::image::differences;
+use super::mask;
 use super::registry;
 use super::scripted::Probe;
 use super::spec::{CAPABILITY, KIND, OperationSpec, Targets};
 use super::target::Target;
 use super::target_source::TargetSource;
+use super::veil::{self, Veil};
+use super::web::unreachable;
 
 /// How soon a target is looked at again, at first and at most.
 const LOOK: Backoff = Backoff { first_ms: 50, max_ms: 1_000 };
 /// How often a look is taken that fails in passing.
 const LOOKS: usize = 5;
+/// Pauses between two tries of an endpoint that cannot be reached.
+const UNREACHABLE: Backoff = Backoff { first_ms: 250, max_ms: 10_000 };
 /// A call nobody has answered may still take effect within this time.
 const UNKNOWN_WINDOW: Duration = Duration::from_secs(1);
 
@@ -36,9 +41,15 @@ pub struct Operation {
     targets: TargetSource,
     handler: Arc<dyn Handler>,
     health: Option<Probe>,
+    veil: Veil,
     retry: RetryPolicy,
     timeout_ms: i64,
+    /// How long an endpoint that cannot be reached is waited for.
+    unreachable_for: Duration,
     runs_on: RunsOn,
+    irreversible: Option<&'static str>,
+    /// The hash of the definition: a rollback takes back what this one changed.
+    definition: String,
     force: bool,
 }
 
@@ -54,14 +65,30 @@ impl Operation {
     }
 
     fn prepare(spec: OperationSpec, targets: TargetSource, environment: &Environment) -> Result<Self, Failure> {
+        let (_, definition) = OperationSpec { force: false, ..spec.clone() }.freeze();
         let health = spec.health.map(|health| Probe::new(health, environment)).transpose()?;
+        let irreversible = registry::irreversible(&spec.action);
         let handler = registry::build(&spec.action, environment)?;
+        let unreachable_for = Duration::from_millis(spec.unreachable_for_ms.max(0) as u64);
         let OperationSpec { retry, timeout_ms, force, worker, .. } = spec;
         let runs_on = match worker {
             Some(worker) => RunsOn::Elsewhere { needs: vec![CAPABILITY.to_owned(), worker] },
             None => RunsOn::Here,
         };
-        Ok(Self { targets, handler, health, retry, timeout_ms, runs_on, force })
+        let veil = Veil::new(environment.clone());
+        Ok(Self {
+            targets,
+            handler,
+            health,
+            veil,
+            retry,
+            timeout_ms,
+            unreachable_for,
+            runs_on,
+            irreversible,
+            definition,
+            force,
+        })
     }
 
     pub fn handler(&self) -> &dyn Handler {
@@ -69,16 +96,22 @@ impl Operation {
     }
 
     async fn apply(&self, target: &Target, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
-        let last = change_record::change_records(journal.history()).pop();
+        let mut records = change_record::change_records(journal.history());
+        let void = records.pop_if(|change| change.is_void()).is_some();
+        let last = self.opened(records.pop()).await?;
         let mut change = match last {
             // The proof is on record, and only the hand-in was lost.
             Some(ChangeRecord { reached: Some((_, attempt)), .. }) if attempt >= item.first_try => {
                 return Ok(Done::default());
             }
-            // Its pre-image stands, also half way back; the goal may be another one by now.
-            Some(mut change) if change.is_open() => {
+            // Its pre-image stands, also half way back. A change of another definition is left as it is.
+            Some(mut change) if change.goes_on(Some(&self.definition)) => {
                 change.restart();
-                ChangeRecord { after: self.handler.after(target, &change.before)?, ..change }
+                let change = ChangeRecord { after: self.handler.after(target, &change.before)?, ..change };
+                if void {
+                    self.capture(journal, target, &change).await?;
+                }
+                change
             }
             _ => match self.begin(target, journal).await? {
                 Some(change) => change,
@@ -86,83 +119,124 @@ impl Operation {
             },
         };
         let image = self.converge(Way::Apply, target, &mut change, journal).await?;
-        note(journal, target, change_record::VERIFY, json!({}), image);
+        self.note(journal, target, change_record::VERIFY, image).await?;
         Ok(Done::default())
+    }
+
+    /// A look at the target, on record before whatever is called next.
+    async fn note(
+        &self,
+        journal: &dyn Journal,
+        target: &Target,
+        kind: &'static str,
+        output: Value,
+    ) -> Result<(), Failure> {
+        let secrets = veil::secrets(self.handler(), [&output]);
+        let output = self.veil.seal(&output, self.handler(), &secrets).await?;
+        let key = ContentKey::of(&[&target.key().0, kind.as_bytes()]);
+        let call = Call { name: String::new(), input: json!({}) };
+        journal.whole(intent(key, kind, &call), done(&output), 0);
+        Ok(())
+    }
+
+    async fn capture(&self, journal: &dyn Journal, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
+        let ChangeRecord { before, after, .. } = change;
+        let captured = json!({ "before": before, "after": after, "definition": self.definition });
+        self.note(journal, target, change_record::CAPTURE, captured).await
+    }
+
+    /// A record as it was before it was sealed.
+    async fn opened(&self, change: Option<ChangeRecord>) -> Result<Option<ChangeRecord>, Failure> {
+        let Some(mut change) = change else { return Ok(None) };
+        change.before = self.veil.open(change.before).await?;
+        change.after = self.veil.open(change.after).await?;
+        if let Some((image, attempt)) = change.reached.take() {
+            change.reached = Some((self.veil.open(image).await?, attempt));
+        }
+        Ok(Some(change))
     }
 
     /// A first look: `None` where it is done already.
     async fn begin(&self, target: &Target, journal: &dyn Journal) -> Result<Option<ChangeRecord>, Halt> {
-        let before = self.look(target).await?;
+        let before = self.look(target, journal).await?;
         let image = self.handler.normalize(before.clone().unwrap_or_default());
         let after = self.handler.after(target, &image)?;
         let change = ChangeRecord { before: image, after, ..ChangeRecord::default() };
         let done = before.is_some() && self.next(Way::Apply, target, &change, before.as_ref())? == Next::Reached;
-        note(journal, target, change_record::VALIDATE, json!({}), json!({ "done": done, "before": change.before }));
+        let validated = json!({ "done": done, "before": change.before });
+        self.note(journal, target, change_record::VALIDATE, validated).await?;
         if done {
             return Ok(None);
         }
-        self.validate(target, &change).await?;
-        note(
-            journal,
-            target,
-            change_record::CAPTURE,
-            json!({}),
-            json!({ "before": change.before, "after": change.after }),
-        );
+        self.validate(target, &change, journal).await?;
+        self.capture(journal, target, &change).await?;
         Ok(Some(change))
     }
 
     async fn undo(&self, target: &Target, item: &WorkItem, journal: &dyn Journal) -> Result<Done, Halt> {
         let mut change_records = change_record::change_records(journal.history());
-        if change_records.last().and_then(|change| change.restored).is_some_and(|attempt| attempt >= item.first_try) {
+        if change_records.iter().any(|change| change.restored.is_some_and(|attempt| attempt >= item.first_try)) {
             return Ok(Done::default());
         }
-        let Some(mut change) = change_records.drain(..).rev().find(ChangeRecord::may_have_changed) else {
+        // What another definition has changed is not this one's to take back.
+        let last = change_records.drain(..).rev().find(ChangeRecord::may_have_changed);
+        let last = last.filter(|change| change.is_of(Some(&self.definition)));
+        let Some(mut change) = self.opened(last).await? else {
             return Ok(Done { skipped: true, ..Done::default() });
         };
-        if let Some(why) = self.handler.irreversible() {
-            return Err(invalid_request(why).into());
+        if let Some(why) = self.irreversible {
+            return Err(invalid_request(format!("{why}, so it cannot be rolled back")).into());
         }
         if !self.force && !change.turned {
-            self.check_unchanged(target, &change).await?;
+            self.check_unchanged(target, &change, journal).await?;
         }
         let image = self.converge(Way::Undo, target, &mut change, journal).await?;
-        note(journal, target, change_record::RESTORE, json!({}), image);
+        self.note(journal, target, change_record::RESTORE, image).await?;
         Ok(Done::default())
     }
 
     /// Whoever changed the target after us would lose that change.
-    async fn check_unchanged(&self, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
-        let (Some((reached, _)), Some(now)) = (&change.reached, self.look(target).await?) else { return Ok(()) };
+    async fn check_unchanged(&self, target: &Target, change: &ChangeRecord, journal: &dyn Journal) -> Result<(), Halt> {
+        let (Some((reached, _)), Some(now)) = (&change.reached, self.look(target, journal).await?) else {
+            return Ok(());
+        };
         let print = |image: &Value| self.handler.fingerprint(&self.handler.normalize(image.clone()));
         if print(&now) == print(reached) || print(&now) == print(&change.before) {
             return Ok(());
         }
-        let changes = differences(&print(reached), &print(&now)).join("; ");
-        Err(invalid_request(format!("it has changed since ({changes}); roll it back with --force to lose that change")))
+        let (reached, now) = (print(reached), print(&now));
+        let secrets = veil::secrets(self.handler(), [&reached, &now]);
+        let mut seen = Vec::new();
+        for image in [&reached, &now] {
+            seen.push(self.veil.seal(image, self.handler(), &secrets).await?);
+        }
+        let changes = differences(&seen[0], &seen[1]).join("; ");
+        let message = format!("it has changed since ({changes}); roll it back with --force to lose that change");
+        Err(invalid_request(message).into())
     }
 
     /// Looking does no harm, so a look that fails in passing is taken again.
-    async fn look(&self, target: &Target) -> Result<Option<Value>, Failure> {
-        let mut pause = Look::default();
-        for _ in 1..LOOKS {
+    async fn look(&self, target: &Target, journal: &dyn Journal) -> Result<Option<Value>, Halt> {
+        let mut patience = Patience::new(self.unreachable_for);
+        loop {
             match self.handler.read(target).await {
-                Err(failure) if failure.class.is_transient() => pause.wait().await,
-                read => return read,
+                Ok(image) => return Ok(image),
+                Err(failure) => patience.bear(failure, journal).await?,
             }
         }
-        self.handler.read(target).await
     }
 
-    async fn validate(&self, target: &Target, change: &ChangeRecord) -> Result<(), Failure> {
-        let mut pause = Look::default();
-        for _ in 1..LOOKS {
+    async fn validate(&self, target: &Target, change: &ChangeRecord, journal: &dyn Journal) -> Result<(), Halt> {
+        let mut patience = Patience::new(self.unreachable_for);
+        loop {
             match self.handler.validate(target, &change.after).await {
-                Err(failure) if failure.class.is_transient() => pause.wait().await,
-                validated => return validated,
+                Ok(()) => return Ok(()),
+                Err(failure) => {
+                    let secrets = veil::secrets(self.handler(), [&change.before, &change.after]);
+                    patience.bear(mask::redacted(failure, &secrets), journal).await?;
+                }
             }
         }
-        self.handler.validate(target, &change.after).await
     }
 
     fn next(&self, way: Way, target: &Target, change: &ChangeRecord, now: Option<&Value>) -> Result<Next, Failure> {
@@ -174,6 +248,7 @@ impl Operation {
             after,
             now,
             past_calls: change.past_calls(way),
+            calls: &change.calls,
             refined: *refined,
         })
     }
@@ -186,7 +261,7 @@ impl Operation {
         change: &mut ChangeRecord,
         journal: &dyn Journal,
     ) -> Result<Value, Halt> {
-        let mut look = Look::default();
+        let (mut look, mut patience) = (Look::default(), Patience::new(self.unreachable_for));
         let mut acknowledged: Vec<Call> = Vec::new();
         // What an earlier process has left open may still be on its way.
         let mut unknown = change
@@ -196,7 +271,7 @@ impl Operation {
             .map(|_| UnknownOutcome { since: Instant::now(), open: None });
         let mut reached_at: Option<Instant> = None;
         loop {
-            let now = self.look(target).await?;
+            let now = self.look(target, journal).await?;
             let next = self.next(way, target, change, now.as_ref())?;
             if next != Next::Reached {
                 reached_at = None;
@@ -215,13 +290,7 @@ impl Operation {
                     let now = now.unwrap_or_default();
                     change.before = self.handler.refine_preimage(&change.before, &now);
                     change.refined = true;
-                    note(
-                        journal,
-                        target,
-                        change_record::CAPTURE,
-                        json!({}),
-                        json!({ "before": change.before, "after": change.after }),
-                    );
+                    self.capture(journal, target, change).await?;
                 }
                 Next::Call(call) if acknowledged.contains(&call) => look.wait().await,
                 Next::Call(call) => {
@@ -243,16 +312,27 @@ impl Operation {
                         call.name.as_bytes(),
                         call.input.to_string().as_bytes(),
                     ]);
-                    let no = journal.begin(intent(key, way.as_str(), &call)).await?;
-                    match self.handler.call(target, &call, &key).await {
+                    let images = [&change.before, &change.after, now.as_ref().unwrap_or(&Value::Null)];
+                    let secrets = veil::secrets(self.handler(), images);
+                    let input = self.veil.seal(&call.input, self.handler(), &secrets).await?;
+                    let recorded = Call { name: call.name.clone(), input };
+                    let no = journal.begin(intent(key, way.as_str(), &recorded)).await?;
+                    let answer = self.handler.call(target, &call, &key).await;
+                    match answer.map_err(|trouble| trouble.map(|failure| mask::redacted(failure, &secrets))) {
                         Ok(output) => {
+                            let output = self.veil.seal(&output, self.handler(), &secrets).await?;
                             journal.finish(no, done(&output));
                             change.add_call(way, PastCall { name: call.name.clone(), answered: true });
                             acknowledged.push(call);
+                            patience = Patience::new(self.unreachable_for);
                         }
                         Err(Trouble::Busy(failure)) => {
                             journal.finish(no, StepResult::Failed { failure });
                             look.wait().await;
+                        }
+                        Err(Trouble::Unreachable(failure)) => {
+                            journal.finish(no, StepResult::Failed { failure: failure.clone() });
+                            patience.bear(failure, journal).await?;
                         }
                         Err(Trouble::Unknown(failure)) => {
                             change.add_call(way, PastCall { name: call.name.clone(), answered: false });
@@ -293,6 +373,41 @@ fn resolve(unknown: &mut Option<UnknownOutcome>, journal: &dyn Journal, happened
     journal.finish(no, result);
 }
 
+/// An endpoint that cannot be reached is no fault of a target: it is waited for, and that is not counted.
+struct Patience {
+    most: Duration,
+    away_since: Option<Instant>,
+    waited: u32,
+    failed: usize,
+    look: Look,
+}
+
+impl Patience {
+    fn new(most: Duration) -> Self {
+        Self { most, away_since: None, waited: 0, failed: 0, look: Look::default() }
+    }
+
+    /// Returns when it is worth another try.
+    async fn bear(&mut self, failure: Failure, journal: &dyn Journal) -> Result<(), Halt> {
+        let Some(endpoint) = unreachable(&failure) else {
+            self.failed += 1;
+            if !failure.class.is_transient() || self.failed >= LOOKS {
+                return Err(failure.into());
+            }
+            self.look.wait().await;
+            return Ok(());
+        };
+        let since = *self.away_since.get_or_insert_with(Instant::now);
+        if since.elapsed() >= self.most {
+            let message = format!("{} (for {} s)", failure.message, self.most.as_secs());
+            return Err(Failure { message, ..failure }.give_up().into());
+        }
+        journal.wait_out(&endpoint, UNREACHABLE.after(self.waited)).await?;
+        self.waited += 1;
+        Ok(())
+    }
+}
+
 /// Ever longer pauses between two looks.
 #[derive(Default)]
 struct Look(u32);
@@ -318,13 +433,6 @@ fn intent(key: ContentKey, kind: &'static str, call: &Call) -> StepIntent {
 
 fn done(output: &Value) -> StepResult {
     StepResult::Done { output: Json::of(output), usage: Usage::default() }
-}
-
-/// A look at the target, on record before whatever is called next.
-fn note(journal: &dyn Journal, target: &Target, kind: &'static str, input: Value, output: Value) {
-    let key = ContentKey::of(&[&target.key().0, kind.as_bytes()]);
-    let intent = intent(key, kind, &Call { name: String::new(), input });
-    journal.whole(intent, done(&output), 0);
 }
 
 #[async_trait]
@@ -377,6 +485,10 @@ impl Program for Operation {
 
     fn kind(&self) -> &'static str {
         KIND
+    }
+
+    fn action(&self) -> Option<&'static str> {
+        Some(self.handler.action())
     }
 
     fn runs_on(&self) -> RunsOn {

@@ -2,19 +2,21 @@
 
 use windrow_model::operation::TargetView;
 use windrow_model::record::{ItemDetail, Run};
-use windrow_model::state::{Mode, Outcome};
+use windrow_model::state::{ItemState, Mode, Outcome};
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
 
-use super::change_record::change_records;
+use super::change_record::{ChangeRecord, change_records};
 use super::image::differences;
+use super::mask::masked;
 use super::target::Target;
 
 /// `run` is the one that made the item what it is.
 pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {
     let item = &detail.item;
     let target = detail.input.parse::<Target>().map_or_else(|_| item.id.to_string(), |target| target.name);
-    let change = change_records(&detail.steps).pop();
+    let records = change_records(&detail.steps);
+    let change = records.last().cloned();
     let restored = change.as_ref().is_some_and(|change| change.restored.is_some());
     let reached = change.as_ref().and_then(|change| change.reached.as_ref()).map(|(image, _)| image.clone());
     let before = change.as_ref().map(|change| change.before.clone());
@@ -30,13 +32,28 @@ pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {
         item: item.id.0.to_string(),
         target,
         wave: item.wave + 1,
-        status: BatchStatus::of_task(&ItemView::of(item, run)),
-        before,
-        after,
+        status: status(detail, run, &records),
+        changed: records.iter().any(ChangeRecord::may_have_changed),
+        before: before.map(masked),
+        after: after.map(masked),
         changes,
         verified,
         error: item.error.as_ref().map(|(class, message)| format!("{class}: {message}")),
         tries: item.tries,
         duration_ms: last.and_then(|last| Some(last.ended_at? - last.started_at?)),
+    }
+}
+
+/// A target that a rollback left alone, because there was nothing to take back, reads as it did before.
+fn status(detail: &ItemDetail, run: &Run, records: &[ChangeRecord]) -> BatchStatus {
+    let item = &detail.item;
+    let restored = records.last().is_some_and(|change| change.restored.is_some());
+    if run.mode != Mode::Rollback || item.state != ItemState::Skipped || restored {
+        return BatchStatus::of_task(&ItemView::of(item, run));
+    }
+    match detail.attempts.iter().rev().find(|attempt| attempt.run != run.id).and_then(|attempt| attempt.outcome) {
+        Some(Outcome::Succeeded | Outcome::Skipped) => BatchStatus::Success,
+        Some(Outcome::Failed) => BatchStatus::Fail,
+        _ => BatchStatus::Cancel,
     }
 }

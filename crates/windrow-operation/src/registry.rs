@@ -22,13 +22,31 @@ pub struct Kind {
     /// Checks the section of a job file and freezes it. `None` when problems were found.
     pub read: fn(Section, &Path, &mut Problems) -> Option<Value>,
     pub build: Build,
+    /// Says why, where what a frozen section describes has no inverse.
+    pub irreversible: fn(&Value) -> Option<&'static str>,
 }
 
 pub const KINDS: &[Kind] = &[
-    Kind { name: "kafka-connect", read: kafka_connect::read, build: kafka_connect::build },
-    Kind { name: "http", read: scripted::read_http, build: scripted::build },
-    Kind { name: "command", read: scripted::read_command, build: scripted::build },
+    Kind {
+        name: "kafka-connect",
+        read: kafka_connect::read,
+        build: kafka_connect::build,
+        irreversible: kafka_connect::irreversible,
+    },
+    Kind { name: "http", read: scripted::read_http, build: scripted::build, irreversible: scripted::irreversible },
+    Kind {
+        name: "command",
+        read: scripted::read_command,
+        build: scripted::build,
+        irreversible: scripted::irreversible,
+    },
 ];
+
+/// Says why, where the action has no inverse.
+pub fn irreversible(action: &Component) -> Option<&'static str> {
+    let kind = KINDS.iter().find(|kind| kind.name == action.kind)?;
+    (kind.irreversible)(&action.config)
+}
 
 pub fn build(action: &Component, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
     let Some(kind) = KINDS.iter().find(|kind| kind.name == action.kind) else {

@@ -26,9 +26,21 @@ pub struct OperationSpec {
     /// Only workers elsewhere that have this capability do its items.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worker: Option<String>,
+    /// How long an endpoint that cannot be reached is waited for.
+    #[serde(default = "unreachable_for_ms", skip_serializing_if = "is_default")]
+    pub unreachable_for_ms: i64,
     /// A rollback does not mind that a target has changed since.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub force: bool,
+}
+
+pub const fn unreachable_for_ms() -> i64 {
+    5 * 60_000
+}
+
+/// Definitions of earlier versions keep their hash.
+fn is_default(ms: &i64) -> bool {
+    *ms == unreachable_for_ms()
 }
 
 impl Spec for OperationSpec {}

@@ -7,7 +7,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use windrow_jobfile::http_client::{self, Request, Secret, failure};
 use windrow_jobfile::resolved_refs::ResolvedRefs;
-use windrow_model::{ErrorClass, Failure};
+use windrow_model::{ErrorClass, Failure, Json};
 
 /// An exchange that brought no good answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,12 +32,28 @@ pub struct Web {
     client: reqwest::Client,
     refs: ResolvedRefs,
     secret: Secret,
+    /// What the references stand for is hidden in good answers too.
+    redacts: bool,
 }
 
 impl Web {
     /// `base_url` decides whether a proxy is used.
     pub fn new(base_url: &str, timeout: Duration, refs: ResolvedRefs) -> Result<Self, Failure> {
-        Ok(Self { client: http_client::client(&refs.fill(base_url), timeout)?, secret: refs.secret(), refs })
+        Ok(Self {
+            client: http_client::client(&refs.fill(base_url), timeout)?,
+            secret: refs.secret(),
+            refs,
+            redacts: true,
+        })
+    }
+
+    /// Answers are taken as they are, where whoever takes them seals them.
+    pub fn unredacted(self) -> Self {
+        Self { redacts: false, ..self }
+    }
+
+    pub fn refs(&self) -> &ResolvedRefs {
+        &self.refs
     }
 
     pub async fn send(&self, request: &Request, key: Option<&str>) -> Result<Value, Miss> {
@@ -53,17 +69,22 @@ impl Web {
             Ok(reply) => reply,
             Err(error) => {
                 let unsent = error.is_connect() || error.is_builder();
+                let failed_to_connect = error.is_connect() && !error.is_builder();
                 let failure = secret.redact_failure(failure::of_transport(error, &url));
+                let failure = if failed_to_connect { away(failure, &url) } else { failure };
                 return Err(if unsent { Miss::Unsent(failure) } else { Miss::Lost(failure) });
             }
         };
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
         let body = http_client::read_body(reply).await;
         let body = body.map_err(|error| Miss::Lost(secret.redact_failure(failure::of_transport(error, &url))))?;
-        let body = secret.redact(body);
+        let good = (200..300).contains(&status);
+        let body = if good && !self.redacts { body } else { secret.redact(body) };
         match status {
             200..300 if body.trim().is_empty() => Ok(Value::Null),
             200..300 => Ok(serde_json::from_str(&body).unwrap_or(Value::String(body))),
+            // Whoever stands before the service has lost sight of it.
+            502..505 => Err(Miss::Lost(away(failure::of_status(status, &headers, &body), &url))),
             500.. => Err(Miss::Lost(failure::naming(&url, failure::of_status(status, &headers, &body)))),
             _ => Err(Miss::Refused {
                 status,
@@ -85,6 +106,19 @@ impl Web {
         }
         Ok((url, headers))
     }
+}
+
+const ENDPOINT: &str = "endpoint";
+
+/// Nobody was there to answer; that says nothing about the request.
+fn away(failure: Failure, url: &reqwest::Url) -> Failure {
+    let endpoint = format!("{}:{}", url.host_str().unwrap_or("?"), url.port_or_known_default().unwrap_or(0));
+    failure.with_detail(Json::of(&serde_json::json!({ ENDPOINT: endpoint })))
+}
+
+/// The endpoint that could not be reached, if that is what failed.
+pub fn unreachable(failure: &Failure) -> Option<String> {
+    failure.detail.as_ref()?.value()[ENDPOINT].as_str().map(str::to_owned)
 }
 
 fn wrong(message: impl Into<String>) -> Failure {

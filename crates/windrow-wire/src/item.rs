@@ -49,6 +49,12 @@ pub struct ItemRow {
     /// The row has left the dataset: the job's last run over all rows did not find it. Its results are kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub removed: bool,
+    /// The name of an operation's target, in lists of failed targets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// Whether the operation may have changed that target.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<bool>,
 }
 
 impl ItemRow {
@@ -69,6 +75,8 @@ impl ItemRow {
             usage: item.usage,
             finished_at: item.finished_at.map(Into::into),
             removed: false,
+            target: None,
+            changed: None,
         }
     }
 }

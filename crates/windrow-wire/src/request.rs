@@ -123,11 +123,27 @@ pub struct Retry {
     /// Only items that failed with one of these error classes.
     pub errors: Vec<ErrorClass>,
     /// Only these items, even if they succeeded.
-    pub items: Vec<i64>,
+    pub items: Vec<ItemRef>,
     /// Only items that one of these evaluators could not judge.
     pub evaluators: Vec<String>,
     /// Only items that any evaluator could not judge.
     pub unjudged: bool,
+}
+
+/// An item by its id, or a target by its name.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum ItemRef {
+    Id(i64),
+    Name(String),
+}
+
+impl std::str::FromStr for ItemRef {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Id))
+    }
 }
 
 /// Selects the targets to roll back, last changed first. Filters combine with AND. Default: all targets that may have
@@ -135,8 +151,8 @@ pub struct Retry {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rollback {
-    /// Only these items.
-    pub items: Vec<i64>,
+    /// Only these targets, by id or name.
+    pub items: Vec<ItemRef>,
     /// Only targets of this wave, from 1.
     #[schema(minimum = 1)]
     pub wave: Option<i64>,

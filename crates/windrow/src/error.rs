@@ -295,6 +295,7 @@ pub enum Exit {
     ItemsFailed,
     BudgetSpent,
     EvidenceWeak,
+    PartialFail,
     Interrupted,
 }
 
@@ -306,6 +307,7 @@ const EXITS: &[(Exit, u8, &str)] = &[
     (Exit::ItemsFailed, 4, "too many items failed"),
     (Exit::BudgetSpent, 5, "budget reached, or a dry run exceeds it"),
     (Exit::EvidenceWeak, 6, "inconclusive: too few results for a quality gate"),
+    (Exit::PartialFail, 7, "some targets of an operation failed, others did not"),
     (Exit::Interrupted, 130, "interrupted; run the same command again to resume"),
 ];
 

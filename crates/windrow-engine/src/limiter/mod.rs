@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use windrow_model::limit::{Demand, Permit, Response, Wait};
+use windrow_model::limit::{Demand, Hold, Permit, Response, Wait};
 use windrow_model::workload::Stopped;
 use windrow_model::{RunId, Time};
 
@@ -46,6 +46,8 @@ pub struct Limiter {
 
 struct State {
     resources: BTreeMap<String, Resource<oneshot::Sender<Pass>>>,
+    /// Items that wait for an endpoint to come back, by number.
+    away: BTreeMap<u64, Away>,
     next_no: u64,
     /// When the pacer wakes up next.
     wakes_at: Option<i64>,
@@ -53,10 +55,26 @@ struct State {
     chance: fastrand::Rng,
 }
 
+/// One wait for an endpoint that cannot be reached. Dropping it ends the wait with an error.
+struct Away {
+    run: RunId,
+    endpoint: String,
+    until: i64,
+    notable: bool,
+    _ends: oneshot::Sender<()>,
+}
+
 impl Limiter {
     pub fn new(seed: u64, meters: Arc<Meters>, shared: Option<Shared>) -> Self {
         let chance = fastrand::Rng::with_seed(seed);
-        let state = State { resources: BTreeMap::new(), next_no: 0, wakes_at: None, closed: false, chance };
+        let state = State {
+            resources: BTreeMap::new(),
+            away: BTreeMap::new(),
+            next_no: 0,
+            wakes_at: None,
+            closed: false,
+            chance,
+        };
         let (sooner, news) = (Notify::new(), Notify::new());
         Self { state: Mutex::new(state), sooner, started: Instant::now(), meters, shared, news }
     }
@@ -93,8 +111,32 @@ impl Limiter {
         permit
     }
 
+    /// Waits before an endpoint is tried again; an error when the run is ending or the node is draining.
+    pub async fn wait_out(&self, run: RunId, endpoint: &str, pause: Duration) -> Result<(), Stopped> {
+        let (no, ended) = {
+            let (mut state, now) = (self.state(), self.now_ms());
+            if state.closed {
+                return Err(Stopped);
+            }
+            let (ends, ended) = oneshot::channel();
+            let pause_ms = pause.as_millis() as i64;
+            state.next_no += 1;
+            let no = state.next_no;
+            let (endpoint, until, notable) = (endpoint.to_owned(), now + pause_ms, pause_ms >= NOTABLE_MS);
+            state.away.insert(no, Away { run, endpoint, until, notable, _ends: ends });
+            (no, ended)
+        };
+        let _waiting = AwayUntilDropped { limiter: self, no };
+        let began = Instant::now();
+        let waited = tokio::time::timeout(pause, ended).await;
+        self.meters.waited(Hold::Unreachable.reason(), began.elapsed().as_secs_f64());
+        // The time is up, unless the sender went first.
+        waited.map_or(Ok(()), |_| Err(Stopped))
+    }
+
     /// Ends the waits of the run with an error; these calls were not made.
     pub fn reject_waiting(&self, run: RunId) {
+        self.state().away.retain(|_, away| away.run != run);
         self.state().resources.values_mut().for_each(|resource| resource.queue.reject_waiting(run));
     }
 
@@ -102,13 +144,25 @@ impl Limiter {
     pub fn close(&self) {
         let mut state = self.state();
         state.closed = true;
+        state.away.clear();
         state.resources.values_mut().for_each(|resource| resource.queue.clear());
     }
 
     /// Waits long enough to be reported, per run and resource.
     pub fn waits(&self, wall: Time) -> Vec<Wait> {
         let (state, now) = (self.state(), self.now_ms());
-        let mut waits = Vec::new();
+        let mut waits: Vec<Wait> = Vec::new();
+        for away in state.away.values().filter(|away| away.notable) {
+            let until = Some(wall + (away.until - now));
+            let same = |wait: &&mut Wait| wait.run == away.run && wait.resource == away.endpoint;
+            match waits.iter_mut().find(same) {
+                Some(wait) => (wait.items, wait.until) = (wait.items + 1, wait.until.min(until)),
+                None => {
+                    let (run, resource, hold) = (away.run, away.endpoint.clone(), Hold::Unreachable);
+                    waits.push(Wait { run, resource, items: 1, hold, until });
+                }
+            }
+        }
         for (name, resource) in &state.resources {
             let Some((hold, until)) = resource.held(now) else { continue };
             for (run, waiters) in resource.queue.by_run() {
@@ -174,6 +228,18 @@ impl Limiter {
 
     fn now_ms(&self) -> i64 {
         self.started.elapsed().as_millis() as i64
+    }
+}
+
+/// Also when the item is dropped while it waits.
+struct AwayUntilDropped<'a> {
+    limiter: &'a Limiter,
+    no: u64,
+}
+
+impl Drop for AwayUntilDropped<'_> {
+    fn drop(&mut self) {
+        self.limiter.state().away.remove(&self.no);
     }
 }
 

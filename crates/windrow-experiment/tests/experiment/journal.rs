@@ -107,6 +107,10 @@ impl Journal for MemoryJournal {
         self.demands.lock().unwrap().push(demand);
         Ok(Permit::free())
     }
+    async fn wait_out(&self, _endpoint: &str, pause: std::time::Duration) -> Result<(), Stopped> {
+        tokio::time::sleep(pause).await;
+        Ok(())
+    }
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
         let shared = intent.shared;
         Ok(StepNo { no: self.tell(Told::Begin(intent)), shared })

@@ -32,6 +32,7 @@ impl Clusters {
         let config = json!({
             "name": name, "connector.class": "io.debezium.connector.mysql.MySqlConnector", "tasks.max": "1",
             "database.hostname": "mysql-a.internal", "topic.prefix": name, "snapshot.mode": "when_needed",
+            "database.password": "0ld-mysql-pass", "database.login.line": "user=cdc;pw=0ld-l0gin",
         });
         let offsets = vec![json!({ "partition": { "server": name }, "offset": Source::offset() })];
         let mut connector = Connector::new(fields(config), offsets, State::Running, now);

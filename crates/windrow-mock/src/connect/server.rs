@@ -119,6 +119,7 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour) -> io::Result<()
         .route("/{cluster}/connectors/{name}/resume", put(|mock: Mocked, at: Path<At>| want(mock, at, State::Running)))
         .route("/{cluster}/connectors/{name}/restart", post(restart))
         .route("/{cluster}/connectors/{name}/offsets", get(offsets).merge(patch(alter)).delete(reset))
+        .route("/{cluster}/connector-plugins/{class}/config", get(declared))
         .route("/{cluster}/connector-plugins/{class}/config/validate", put(validate))
         .with_state(mock);
     let listener = listener.tap_io(|connection| {
@@ -191,6 +192,13 @@ async fn alter(mock: Mocked, Path((cluster, name)): Path<At>, body: Bytes) -> Re
 
 async fn reset(mock: Mocked, Path((cluster, name)): Path<At>) -> Response {
     mock.change("offsets", |clusters, now| clusters.alter_offsets(&cluster, &name, None, now)).await
+}
+
+/// What the class says about its configuration.
+async fn declared() -> Response {
+    let key = |(name, kind): (&str, &str)| json!({ "name": name, "type": kind, "required": false });
+    let keys = [("tasks.max", "INT"), ("database.password", "PASSWORD"), ("database.login.line", "PASSWORD")];
+    Json(keys.map(key)).into_response()
 }
 
 async fn validate(Path((_, class)): Path<At>, body: Bytes) -> Response {

@@ -2,6 +2,7 @@
 //! and executes one item, recording every step in a journal.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 
@@ -56,6 +57,10 @@ pub trait Program: Send + Sync {
     /// The kind of its jobs, for metrics.
     fn kind(&self) -> &'static str {
         "unknown"
+    }
+    /// What its steps of kind `apply` do, for metrics.
+    fn action(&self) -> Option<&'static str> {
+        None
     }
     /// Which workers may execute its items.
     fn runs_on(&self) -> RunsOn {
@@ -137,6 +142,9 @@ pub trait Journal: Send + Sync {
     async fn look_up(&self, key: &ContentKey) -> Option<Recalled>;
     /// Waits for rate limits, before the intent is stored. This time does not count against the item's timeout.
     async fn admit(&self, demand: Demand) -> Result<Permit, Stopped>;
+    /// Waits before an endpoint that cannot be reached is tried again. The wait is visible, and this time does not count
+    /// against the item's timeout.
+    async fn wait_out(&self, endpoint: &str, pause: Duration) -> Result<(), Stopped>;
     /// Stores the intent. The call may be made only after this returns; earlier results are then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
     /// The span of a step in progress, if the item is traced.

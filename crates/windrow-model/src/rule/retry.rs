@@ -104,7 +104,7 @@ impl RetryPolicy {
         match self.reaction(failure.class) {
             Reaction::StopRun => Decision::StopRun,
             Reaction::Fail => Decision::Fail,
-            Reaction::Retry if before >= most => Decision::Fail,
+            Reaction::Retry if before >= most || failure.given_up => Decision::Fail,
             Reaction::Retry => {
                 let own = self.stretched(self.delay_ms(before), chance);
                 let asked = failure.retry_after_ms.filter(|ms| *ms > 0).map(|ms| self.stretched(ms, chance));

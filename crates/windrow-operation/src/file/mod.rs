@@ -12,6 +12,7 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Base, HEADER_FIELDS, Header, Section};
 use windrow_jobfile::spec::Spec;
 use windrow_model::retry::RetryPolicy;
+use windrow_model::rollout::OnFailure;
 
 use crate::registry;
 use crate::spec::{KIND, OperationSpec, Targets};
@@ -30,6 +31,10 @@ pub fn load(
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
     let root_span = root.span.clone();
+    if root.field_names().contains(&"schedule") {
+        let message = "an operation has no `schedule`: its targets are frozen, and a change is made once";
+        problems.add(root.span_of("schedule"), message, "leave it out, and run the file when the change is due");
+    }
     let header = Header::take(&mut root, base.workspace, problems);
     let targets = root.require("targets", "targets: { list: [orders, payments] }", problems);
     let action = root.require("action", "action: { http: { apply: { method: PUT, url: … } } }", problems);
@@ -55,12 +60,26 @@ pub fn load(
     let staged = match targets.finish(&header.name) {
         Ok(staged) => staged,
         Err(error) => {
-            problems.add(root_span, format!("the targets cannot be kept: {error}"), "free disk space, then retry");
+            problems.add(
+                root_span.clone(),
+                format!("the targets cannot be kept: {error}"),
+                "free disk space, then retry",
+            );
             return None;
         }
     };
     let total = staged.list.rows as i64;
     let settled = strategy.over(total, problems)?;
+    if settled.rollout.on_failure == OnFailure::Rollback
+        && let Some(why) = registry::irreversible(&action.component)
+    {
+        problems.add(
+            root_span,
+            format!("`on_failure: rollback` cannot work: {why}"),
+            "write on_failure: stop or pause",
+        );
+        return None;
+    }
     let policy = header.retry_policy();
     let retry = match header.is_given("retry") {
         true => policy,
@@ -70,7 +89,16 @@ pub fn load(
     let worker = header.worker.clone();
     let (action, health) = (action.component, strategy.health);
     let targets = Targets::Stored(staged.list.clone());
-    let spec = OperationSpec { targets, action, health, timeout_ms, retry, worker, force: false };
+    let spec = OperationSpec {
+        targets,
+        action,
+        health,
+        timeout_ms,
+        retry,
+        worker,
+        unreachable_for_ms: strategy.unreachable_for_ms,
+        force: false,
+    };
     let mut limits = header.limits();
     if !header.is_given("concurrency") {
         limits.concurrency = CONCURRENCY;

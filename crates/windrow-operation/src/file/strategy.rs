@@ -11,6 +11,7 @@ use windrow_model::rollout::{Approval, OnFailure, Rollout};
 
 use super::freeze;
 use crate::scripted::{CallConfig, ProbeConfig};
+use crate::spec::unreachable_for_ms;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -20,10 +21,12 @@ struct Given {
     waves: Option<Vec<Share>>,
     bake: Option<Duration>,
     approval: Option<Approval>,
+    #[serde(deserialize_with = "cap")]
     max_failed: Option<Share>,
     on_failure: Option<OnFailure>,
     freeze: Vec<String>,
     health: Option<Health>,
+    unreachable_for: Option<Duration>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -65,11 +68,20 @@ impl<'de> Deserialize<'de> for Share {
     }
 }
 
+/// `0`: the first failure ends it, as `1` does.
+fn cap<'de, D: serde::Deserializer<'de>>(d: D) -> Result<Option<Share>, D::Error> {
+    match Value::deserialize(d)? {
+        Value::Number(number) if number.as_i64() == Some(0) => Ok(Some(Share::Count(1))),
+        other => Share::deserialize(other).map(Some).map_err(serde::de::Error::custom),
+    }
+}
+
 pub struct Strategy {
     given: Given,
     span: std::ops::Range<usize>,
     freeze: Vec<windrow_model::rollout::Freeze>,
     pub health: Option<Value>,
+    pub unreachable_for_ms: i64,
 }
 
 /// What the strategy is once the number of targets is known.
@@ -81,7 +93,8 @@ pub struct Settled {
 
 pub fn read(section: Option<Section>, folder: &Path, problems: &mut Problems) -> Option<Strategy> {
     let Some(section) = section else {
-        return Some(Strategy { given: Given::default(), span: 0..0, freeze: Vec::new(), health: None });
+        let (given, unreachable_for_ms) = (Given::default(), unreachable_for_ms());
+        return Some(Strategy { given, span: 0..0, freeze: Vec::new(), health: None, unreachable_for_ms });
     };
     let mut given: Given = section.read(&[], problems)?;
     if given.waves.is_some() && (given.wave.is_some() || given.canary.is_some()) {
@@ -104,7 +117,8 @@ pub fn read(section: Option<Section>, folder: &Path, problems: &mut Problems) ->
         })?),
         None => None,
     };
-    Some(Strategy { given, span: section.span, freeze: windows, health })
+    let unreachable_for_ms = given.unreachable_for.as_ref().map_or(unreachable_for_ms(), |length| length.ms);
+    Some(Strategy { given, span: section.span, freeze: windows, health, unreachable_for_ms })
 }
 
 fn probe(health: Health, folder: &Path) -> Option<Value> {

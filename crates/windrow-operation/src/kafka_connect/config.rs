@@ -29,7 +29,7 @@ windrow_model::vocabulary! {
         ResetGtid = "reset_gtid",
         #[doc = "Set keys of its configuration, or with `to` move it to another cluster."]
         SwitchAz = "switch_az",
-        #[doc = "Move it to another Connect cluster with its offsets; never do both run it."]
+        #[doc = "Move it to another Connect cluster with its offsets, and back with those of then; never do both run it."]
         SwitchRunSystem = "switch_run_system",
         #[doc = "Create it from the description of a legacy job."]
         Migrate = "migrate",
@@ -56,7 +56,8 @@ pub struct Config {
     /// Keys of the configuration to set; null removes one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Value>,
-    /// As `PATCH /connectors/{name}/offsets` takes them.
+    /// As `PATCH /connectors/{name}/offsets` takes them. Of a move: whether its way back starts from the offsets of
+    /// `now` or of `before`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offsets: Option<Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +74,28 @@ pub struct Config {
     #[serde(default = "at_once")]
     pub steady: Duration,
 }
+
+impl Config {
+    /// The way back of a move sends everything again that was read since.
+    pub fn rewinds(&self) -> bool {
+        self.offsets.as_ref().is_some_and(|offsets| offsets == BEFORE)
+    }
+
+    /// Fields that say something to this action, beside those of all.
+    fn takes(&self) -> &'static [&'static str] {
+        match self.action {
+            Do::Start | Do::Stop | Do::Pause | Do::Restart => &[],
+            Do::ChangeConfig => &["set"],
+            Do::SwitchAz if self.to.is_none() => &["set"],
+            Do::SwitchAz | Do::SwitchRunSystem => &["to", "offsets"],
+            Do::ResetOffsets => &["offsets"],
+            Do::ResetGtid => &["gtid"],
+            Do::Migrate => &["config", "offsets"],
+        }
+    }
+}
+
+const BEFORE: &str = "before";
 
 fn at_once() -> Duration {
     Duration { ms: 0 }
@@ -97,6 +120,32 @@ pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option
             problems.add(section.span_of("do"), message, format!("add it, for example: {example}"));
         }
     }
+    let given = [
+        ("set", config.set.is_some()),
+        ("offsets", config.offsets.is_some()),
+        ("gtid", config.gtid.is_some()),
+        ("to", config.to.is_some()),
+        ("config", config.config.is_some()),
+    ];
+    for (field, _) in given.iter().filter(|(field, given)| *given && !config.takes().contains(field)) {
+        let message = format!("`{}.{field}` has no effect with `do: {}`", section.path, config.action);
+        problems.add(section.span_of(field), message, "leave it out");
+    }
+    let moves = config.to.is_some();
+    if moves && config.offsets.as_ref().is_some_and(|offsets| offsets != BEFORE && offsets != "now") {
+        let message = format!("`{}.offsets` of a move is `now` or `before`", section.path);
+        problems.add(section.span_of("offsets"), message, "write offsets: before to rewind on rollback");
+    }
+    for (field, given) in [("set", &config.set), ("config", &config.config)] {
+        for (name, value) in given.as_ref().and_then(Value::as_object).into_iter().flatten() {
+            let clear = value.as_str().is_some_and(|text| !windrow_jobfile::environment::has_reference(text));
+            if clear && crate::mask::is_secret_name(name) {
+                let message =
+                    format!("`{}.{field}.{name}` is a password, which must not stand in a job file", section.path);
+                problems.add(section.span_of(field), message, "write a reference: ${env:NAME} or ${secret:NAME}");
+            }
+        }
+    }
     for url in [Some(&config.url), config.to.as_ref()].into_iter().flatten() {
         if !windrow_jobfile::environment::has_reference(url)
             && let Err(why) = windrow_jobfile::http_client::web_url(url)
@@ -111,4 +160,28 @@ pub fn read(section: Section, _folder: &Path, problems: &mut Problems) -> Option
         }
     }
     serde_json::to_value(config).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// B4.
+    #[test]
+    fn every_action_has_its_own_timeout() {
+        let seconds = |action: &Do| (action.as_str(), action.timeout_ms() / 1_000);
+        let expected = [
+            ("start", 20),
+            ("stop", 20),
+            ("pause", 20),
+            ("restart", 20),
+            ("change_config", 20),
+            ("reset_offsets", 480),
+            ("reset_gtid", 480),
+            ("switch_az", 30),
+            ("switch_run_system", 30),
+            ("migrate", 20),
+        ];
+        assert_eq!(Do::ALL.iter().map(seconds).collect::<Vec<_>>(), expected);
+    }
 }

@@ -75,14 +75,28 @@ impl Cluster {
         }
     }
 
-    /// The next call toward a state; `None` when it is reached.
+    /// The next call that gives it these offsets, for which it must be stopped; `None` when it has them.
+    pub fn carry(&self, now: &Value, offsets: &Value) -> Result<Option<Next>, Failure> {
+        if now["offsets"] == *offsets {
+            return Ok(None);
+        }
+        let stop = self.toward(now, STOPPED)?;
+        Ok(Some(stop.unwrap_or_else(|| self.patch_offsets(&now["offsets"], offsets))))
+    }
+
+    pub fn has_reached(&self, now: &Value, state: &str) -> bool {
+        !now.is_null() && matches!(self.toward(now, state), Ok(None))
+    }
+
+    /// The next call toward a state; `None` when it is reached: by the connector and by all its tasks.
     pub fn toward(&self, now: &Value, state: &str) -> Result<Option<Next>, Failure> {
         let tasks: Vec<&str> = now["tasks"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let current = now["state"].as_str().unwrap_or_default();
         Ok(match (current, state) {
             (STOPPED, STOPPED) if tasks.is_empty() => None,
             (STOPPED, STOPPED) => Some(Next::Wait("its tasks are ending".to_owned())),
-            (PAUSED, PAUSED) => None,
+            (PAUSED, PAUSED) if tasks.iter().all(|task| *task == PAUSED) => None,
+            (PAUSED, PAUSED) => Some(Next::Wait("its tasks are pausing".to_owned())),
             (RUNNING, RUNNING) if tasks.contains(&"FAILED") => return Err(failed(now)),
             (RUNNING, RUNNING) if !tasks.is_empty() && tasks.iter().all(|task| *task == RUNNING) => None,
             (RUNNING, RUNNING) => Some(Next::Wait("its tasks are starting".to_owned())),

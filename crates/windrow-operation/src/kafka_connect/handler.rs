@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use minijinja::value::Serde;
 use serde_json::{Value, json};
-use windrow_jobfile::environment::Environment;
+use windrow_jobfile::environment::{Environment, has_reference};
 use windrow_jobfile::http_client::Request;
 use windrow_jobfile::resolved_refs::ResolvedRefs;
 use windrow_jobfile::template::TemplateError;
@@ -16,8 +16,11 @@ use windrow_model::{ErrorClass, Failure};
 
 use super::config::{Config, Do};
 use super::connector::{Cluster, PAUSED, RUNNING, STOPPED, failed, lasting};
-use super::{moving, offsets};
+use super::moving::Move;
+use super::offsets;
+use super::passwords::Passwords;
 use crate::handler::{Call, ChangeContext, Handler, Next, Trouble, Way, thaw};
+use crate::mask::is_secret_name;
 use crate::target::Target;
 use crate::web::{Miss, Web};
 
@@ -27,13 +30,18 @@ const TIMEOUT: Duration = Duration::from_secs(95);
 struct Connect {
     config: Config,
     web: Web,
+    passwords: Passwords,
 }
 
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
     let refs = ResolvedRefs::of(&config, environment)?;
     let config: Config = thaw(config)?;
-    let web = Web::new(&config.url, TIMEOUT, refs)?;
-    Ok(Arc::new(Connect { config, web }))
+    let web = Web::new(&config.url, TIMEOUT, refs)?.unredacted();
+    Ok(Arc::new(Connect { config, web, passwords: Passwords::default() }))
+}
+
+pub fn irreversible(config: &Value) -> Option<&'static str> {
+    (config["do"] == Do::Restart.as_str()).then_some("a restart has no inverse")
 }
 
 impl Connect {
@@ -107,7 +115,8 @@ impl Connect {
         if !context.past_calls.iter().any(|made| made.answered) {
             return Ok(cluster.call("restart", "POST", "/restart?includeTasks=true&onlyFailed=false", None));
         }
-        Ok(cluster.toward(now, RUNNING)?.unwrap_or(Next::Reached))
+        // Connect leaves a paused connector paused.
+        Ok(cluster.toward(now, lasting(&context.before["state"]))?.unwrap_or(Next::Reached))
     }
 }
 
@@ -131,12 +140,19 @@ fn missing(target: &Target) -> Failure {
 
 #[async_trait]
 impl Handler for Connect {
+    fn action(&self) -> &'static str {
+        self.config.action.as_str()
+    }
+
     fn lock(&self, target: &Target) -> String {
         format!("connector {}", target.name)
     }
 
     async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
         let here = self.here(target).read(&self.web, self.reads_offsets()).await?;
+        if let Some(class) = here.as_ref().and_then(|here| here["config"]["connector.class"].as_str()) {
+            self.passwords.learn(class, &self.config, &self.web).await?;
+        }
         if let Some(there) = self.there(target) {
             let there = there.read(&self.web, true).await?;
             return Ok(Some(json!({ "here": here, "there": there })));
@@ -161,7 +177,7 @@ impl Handler for Connect {
             Do::Pause => after["state"] = json!(PAUSED),
             Do::Restart | Do::SwitchRunSystem => {}
             Do::ChangeConfig | Do::SwitchAz => {
-                let set = self.fill(self.config.set.as_ref(), target)?;
+                let set = self.web.refs().fill_json(&self.fill(self.config.set.as_ref(), target)?);
                 let mut config = before["config"].as_object().cloned().unwrap_or_default();
                 for (key, value) in set.as_object().into_iter().flatten() {
                     match value {
@@ -182,7 +198,7 @@ impl Handler for Connect {
                 after["offsets"] = offsets::with_gtid(&before["offsets"], gtid.as_str().unwrap_or_default());
             }
             Do::Migrate => {
-                let config = self.fill(self.config.config.as_ref(), target)?;
+                let config = self.web.refs().fill_json(&self.fill(self.config.config.as_ref(), target)?);
                 let offsets = self.fill(self.config.offsets.as_ref(), target)?;
                 after = json!({ "config": config, "state": RUNNING });
                 if offsets.is_array() {
@@ -202,6 +218,15 @@ impl Handler for Connect {
         let Some(class) = config["connector.class"].as_str().and_then(|class| class.rsplit('.').next()) else {
             return Ok(());
         };
+        let whole_class = config["connector.class"].as_str().unwrap_or_default();
+        self.passwords.learn(whole_class, &self.config, &self.web).await?;
+        let given = self.config.set.as_ref().or(self.config.config.as_ref()).and_then(Value::as_object);
+        for (name, value) in given.into_iter().flatten().filter(|(name, _)| self.hides(name)) {
+            if value.as_str().is_some_and(|text| !has_reference(text)) {
+                let message = format!("{name} is a password, which must not stand in a job file: write ${{env:NAME}}");
+                return Err(Failure::new(ErrorClass::InvalidRequest, message));
+            }
+        }
         let mut config = config.clone();
         config["name"] = json!(target.name);
         let url = format!("{}/connector-plugins/{class}/config/validate", self.config.url.trim_end_matches('/'));
@@ -225,7 +250,8 @@ impl Handler for Connect {
         let now = context.now.unwrap_or(&Value::Null);
         let cluster = self.here(context.target);
         if let Some(there) = self.there(context.target) {
-            return moving::next(&cluster, &there, context, now);
+            let rewind = self.config.rewinds();
+            return Move { here: &cluster, there: &there, rewind }.next(context, now);
         }
         match self.config.action {
             Do::Start if now["state"] == "FAILED" && !context.has_called("restart") && context.way == Way::Apply => {
@@ -258,7 +284,8 @@ impl Handler for Connect {
             Miss::Lost(failure) => Trouble::Unknown(failure),
             // A rebalance is under way, or the connector exists by now: look again.
             Miss::Refused { status: 409, failure } => Trouble::Busy(failure),
-            Miss::Unsent(failure) | Miss::Refused { failure, .. } => Trouble::Failed(failure),
+            Miss::Unsent(failure) => Trouble::unsent(failure),
+            Miss::Refused { failure, .. } => Trouble::Failed(failure),
         })
     }
 
@@ -288,8 +315,12 @@ impl Handler for Connect {
         refined
     }
 
-    fn irreversible(&self) -> Option<&'static str> {
-        (self.config.action == Do::Restart).then_some("a restart has no inverse")
+    fn hides(&self, name: &str) -> bool {
+        is_secret_name(name) || self.passwords.has(name)
+    }
+
+    fn secret_values(&self) -> Vec<String> {
+        self.web.refs().values().map(str::to_owned).collect()
     }
 
     /// Tasks come and go, and offsets move on, without anybody changing anything.

@@ -7,6 +7,7 @@ mod connector;
 mod handler;
 mod moving;
 mod offsets;
+mod passwords;
 
 pub use config::read;
-pub use handler::build;
+pub use handler::{build, irreversible};

@@ -1,62 +1,103 @@
-//! A connector moves to another cluster with its offsets. It is stopped here, with no task left, before
-//! it may run there, and the other way change on the way back: at no moment do both run it.
+//! A connector moves to another cluster with its offsets of now, and back the same way. It is stopped on one side, with
+//! no task left, before it may run on the other, and nothing is deleted before the other side runs.
 
 use serde_json::Value;
 use windrow_model::{ErrorClass, Failure};
 
 use super::connector::{Cluster, RUNNING, STOPPED, lasting};
-use crate::handler::{ChangeContext, Next, Way};
+use crate::handler::{ChangeContext, Next, PastCall, Way};
 
-pub fn next(here: &Cluster, there: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-    match context.way {
-        Way::Apply => forth(here, there, context, now),
-        Way::Undo => back(here, there, context, now),
-    }
+pub struct Move<'a> {
+    pub here: &'a Cluster,
+    pub there: &'a Cluster,
+    /// The way back starts from the offsets of before, not from those of now.
+    pub rewind: bool,
 }
 
-fn forth(here: &Cluster, there: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-    let (source, copy) = (&now["here"], &now["there"]);
-    let goal = lasting(&context.before["here"]["state"]);
-    if source.is_null() {
-        return Err(Failure::new(ErrorClass::InvalidRequest, "there is no such connector on the first cluster"));
-    }
-    if context.past_calls.is_empty() && source["state"] == STOPPED && copy["state"] == RUNNING {
-        return Ok(Next::Reached);
-    }
-    if !context.before["there"].is_null() && context.past_calls.is_empty() {
-        let message = "a connector of that name is on the other cluster already";
-        return Err(Failure::new(ErrorClass::InvalidRequest, message));
-    }
-    if let Some(next) = here.toward(source, STOPPED)? {
-        return Ok(next);
-    }
-    if !context.refined && !context.has_called("create there") {
-        return Ok(Next::RefinePreimage);
-    }
-    if copy.is_null() {
-        return Ok(there.create(&source["config"]));
-    }
-    let carried = &context.before["here"]["offsets"];
-    let resumed = ["resume there", "pause there"].iter().any(|call| context.has_called(call));
-    if !resumed && copy["offsets"] != *carried {
-        return Ok(match there.toward(copy, STOPPED)? {
-            Some(next) => next,
-            None => there.patch_offsets(&copy["offsets"], carried),
-        });
-    }
-    Ok(there.toward(copy, goal)?.unwrap_or(Next::Reached))
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Here,
+    There,
 }
 
-fn back(here: &Cluster, there: &Cluster, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
-    let (source, copy) = (&now["here"], &now["there"]);
-    if !copy.is_null() {
-        if let Some(next) = there.toward(copy, STOPPED)? {
+/// The side that was let run last has the newest offsets; also where nobody knows whether that call happened, because
+/// then its offsets are those that were carried there.
+fn newest(calls: &[PastCall]) -> Side {
+    let side = |call: &PastCall| match call.name.as_str() {
+        "resume" | "pause" => Some(Side::Here),
+        "resume there" | "pause there" => Some(Side::There),
+        _ => None,
+    };
+    calls.iter().rev().find_map(side).unwrap_or(Side::Here)
+}
+
+impl Move<'_> {
+    pub fn next(&self, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        match context.way {
+            Way::Apply => self.forth(context, now),
+            Way::Undo => self.back(context, now),
+        }
+    }
+
+    fn forth(&self, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        let (source, copy) = (&now["here"], &now["there"]);
+        if source.is_null() {
+            return Err(Failure::new(ErrorClass::InvalidRequest, "there is no such connector on the first cluster"));
+        }
+        if context.calls.is_empty() && source["state"] == STOPPED && self.there.has_reached(copy, RUNNING) {
+            return Ok(Next::Reached);
+        }
+        if context.calls.is_empty() && !context.before["there"].is_null() {
+            let message = "a connector of that name is on the other cluster already";
+            return Err(Failure::new(ErrorClass::InvalidRequest, message));
+        }
+        if let Some(next) = self.here.toward(source, STOPPED)? {
             return Ok(next);
         }
-        if copy["offsets"].as_array().is_some_and(|offsets| !offsets.is_empty()) {
-            return Ok(there.call("delete_offsets", "DELETE", "/offsets", None));
+        if newest(context.calls) == Side::Here || copy.is_null() {
+            if !context.refined && !context.has_called("create there") {
+                return Ok(Next::RefinePreimage);
+            }
+            if copy.is_null() {
+                return Ok(self.there.create(&source["config"]));
+            }
+            if let Some(next) = self.there.carry(copy, &source["offsets"])? {
+                return Ok(next);
+            }
         }
-        return Ok(there.call("delete", "DELETE", "", None));
+        Ok(self.there.toward(copy, lasting(&context.before["here"]["state"]))?.unwrap_or(Next::Reached))
     }
-    Ok(here.toward(source, lasting(&context.before["here"]["state"]))?.unwrap_or(Next::Reached))
+
+    fn back(&self, context: &ChangeContext<'_>, now: &Value) -> Result<Next, Failure> {
+        let (source, copy) = (&now["here"], &now["there"]);
+        let before = &context.before["here"];
+        if !copy.is_null()
+            && let Some(next) = self.there.toward(copy, STOPPED)?
+        {
+            return Ok(next);
+        }
+        if source.is_null() {
+            return Ok(self.here.create(&before["config"]));
+        }
+        let carried = if self.rewind { &before["offsets"] } else { &copy["offsets"] };
+        if newest(context.calls) == Side::There
+            && carried.is_array()
+            && let Some(next) = self.here.carry(source, carried)?
+        {
+            return Ok(next);
+        }
+        if let Some(next) = self.here.toward(source, lasting(&before["state"]))? {
+            return Ok(next);
+        }
+        if copy.is_null() {
+            return Ok(Next::Reached);
+        }
+        if copy["offsets"].as_array().is_some_and(|offsets| !offsets.is_empty()) {
+            return Ok(self.there.call("delete_offsets", "DELETE", "/offsets", None));
+        }
+        Ok(self.there.call("delete", "DELETE", "", None))
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use windrow_jobfile::environment::Environment;
 use windrow_model::limit::{Demand, Permit};
 use windrow_model::record::Step;
@@ -21,6 +23,7 @@ use crate::program::Operation;
 use crate::spec::Targets;
 use crate::target::Target;
 use crate::target_source::TargetSource;
+use crate::veil::Veil;
 
 fn step(attempt: u32, kind: &str, name: &str, state: StepState, output: Value) -> Step {
     Step {
@@ -94,7 +97,8 @@ fn kafka_connect_decides_the_next_call_from_the_image_alone() {
         kafka_connect::build(config, &Environment::new(|_| None)).unwrap()
     };
     let next = |action: &str, now: Value, called: &[&str]| {
-        let (before, after) = (json!({ "state": "RUNNING" }), json!({ "state": "STOPPED" }));
+        let goal = if action == "pause" { "PAUSED" } else { "STOPPED" };
+        let (before, after) = (json!({ "state": "RUNNING" }), json!({ "state": goal }));
         let past = called.iter().map(|name| PastCall { name: (*name).into(), answered: true }).collect::<Vec<_>>();
         let target = Target::named("orders");
         let next = build(action).next(&ChangeContext {
@@ -104,6 +108,7 @@ fn kafka_connect_decides_the_next_call_from_the_image_alone() {
             after: &after,
             now: Some(&now),
             past_calls: &past,
+            calls: &past,
             refined: false,
         });
         match next.unwrap() {
@@ -118,12 +123,24 @@ fn kafka_connect_decides_the_next_call_from_the_image_alone() {
     assert_eq!(next("stop", json!({ "state": "STOPPED", "tasks": [] }), &["stop"]), "reached");
     assert_eq!(next("restart", json!({ "state": "RUNNING", "tasks": ["RUNNING"] }), &[]), "restart");
     assert_eq!(next("restart", json!({ "state": "RUNNING", "tasks": ["RUNNING"] }), &["restart"]), "reached");
+    assert_eq!(next("pause", json!({ "state": "PAUSED", "tasks": ["PAUSED", "RUNNING"] }), &["pause"]), "wait");
+    assert_eq!(next("pause", json!({ "state": "PAUSED", "tasks": ["PAUSED", "PAUSED"] }), &["pause"]), "reached");
 }
 
 /// A number that `set` changes; the answers of its calls are scripted.
 struct Register {
     value: Mutex<i64>,
     answers: Mutex<VecDeque<Answer>>,
+    /// Nobody is there until then.
+    away_until: Option<Instant>,
+}
+
+impl Register {
+    fn away(&self) -> Option<Failure> {
+        let away = self.away_until.is_some_and(|until| Instant::now() < until);
+        let endpoint = Json::of(&json!({ "endpoint": "connect:8083" }));
+        away.then(|| Failure::new(ErrorClass::Network, "cannot connect to connect:8083").with_detail(endpoint))
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -143,7 +160,10 @@ impl Handler for Register {
         target.name.clone()
     }
     async fn read(&self, _target: &Target) -> Result<Option<Value>, Failure> {
-        Ok(Some(json!(*self.value.lock().unwrap())))
+        match self.away() {
+            Some(failure) => Err(failure),
+            None => Ok(Some(json!(*self.value.lock().unwrap()))),
+        }
     }
     fn after(&self, _target: &Target, _before: &Value) -> Result<Value, Failure> {
         Ok(json!(2))
@@ -173,6 +193,7 @@ impl Handler for Register {
 struct Memory {
     history: Vec<Step>,
     story: Mutex<Vec<String>>,
+    waited: Mutex<Duration>,
 }
 
 #[async_trait]
@@ -188,6 +209,12 @@ impl Journal for Memory {
     }
     async fn admit(&self, _demand: Demand) -> Result<Permit, Stopped> {
         Ok(Permit::free())
+    }
+    async fn wait_out(&self, endpoint: &str, pause: Duration) -> Result<(), Stopped> {
+        assert!(endpoint == "connect:8083" && pause <= Duration::from_secs(10));
+        *self.waited.lock().unwrap() += pause;
+        tokio::time::sleep(pause).await;
+        Ok(())
     }
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped> {
         self.story.lock().unwrap().push(format!("{} {}", intent.kind, intent.input.as_str()));
@@ -216,19 +243,38 @@ async fn attempt(
     history: Vec<Step>,
     rollback: bool,
 ) -> (Result<Done, Halt>, i64, String) {
-    let register =
-        Arc::new(Register { value: Mutex::new(value), answers: Mutex::new(answers.iter().copied().collect()) });
-    let operation = Operation {
+    let answers = Mutex::new(answers.iter().copied().collect());
+    let register = Arc::new(Register { value: Mutex::new(value), answers, away_until: None });
+    let journal = Memory { history, ..Memory::default() };
+    let done = operate(register.clone(), &journal, rollback).await;
+    let story = journal.story.lock().unwrap().join(", ");
+    let value = *register.value.lock().unwrap();
+    (done, value, story)
+}
+
+async fn operate(handler: Arc<dyn Handler>, journal: &Memory, rollback: bool) -> Result<Done, Halt> {
+    operation(handler).execute(&work_item(rollback), journal).await
+}
+
+fn operation(handler: Arc<dyn Handler>) -> Operation {
+    Operation {
         targets: TargetSource::new(Targets::Inline(Vec::new()), "default", None),
-        handler: register.clone(),
+        handler,
         health: None,
+        veil: Veil::new(Environment::new(|_| None)),
         retry: RetryPolicy::default(),
         timeout_ms: 1_000,
+        unreachable_for: Duration::from_secs(300),
         runs_on: RunsOn::Here,
+        irreversible: None,
+        definition: "v1".to_owned(),
         force: false,
-    };
+    }
+}
+
+fn work_item(rollback: bool) -> WorkItem {
     let target = Target::named("one");
-    let item = WorkItem {
+    WorkItem {
         run: RunId(1),
         attempt: AttemptId::new(ItemId(1), 2),
         ordinal: 0,
@@ -241,12 +287,25 @@ async fn attempt(
         fresh: false,
         proven: true,
         rollback,
-    };
-    let journal = Memory { history, ..Memory::default() };
-    let done = operation.execute(&item, &journal).await;
-    let story = journal.story.lock().unwrap().join(", ");
-    let value = *register.value.lock().unwrap();
-    (done, value, story)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_endpoint_that_cannot_be_reached_is_waited_for() {
+    for (away_s, comes_back) in [(6, true), (290, true), (400, false)] {
+        let away_until = Some(Instant::now() + Duration::from_secs(away_s));
+        let register = Arc::new(Register { value: Mutex::new(1), answers: Mutex::default(), away_until });
+        let journal = Memory::default();
+        let done = operate(register.clone(), &journal, false).await;
+        let waited = journal.waited.lock().unwrap().as_secs();
+        match done {
+            Ok(_) => assert!(comes_back && (away_s - 1..=away_s + 10).contains(&waited), "{waited} s"),
+            Err(Halt::Failed(failure)) => {
+                assert!(!comes_back && failure.given_up && (300..=310).contains(&waited), "{failure} after {waited} s");
+            }
+            Err(stopped) => panic!("{stopped}"),
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -269,6 +328,8 @@ async fn an_unknown_outcome_is_read_back_and_a_call_is_repeated_only_without_eff
     let (done, value, story) = attempt(1, &[Answer::Rejected], vec![], false).await;
     assert_eq!((done.is_err(), value, story.as_str()), (true, 1, "validate, capture, apply 2, failed"));
 }
+
+mod histories;
 
 #[tokio::test(start_paused = true)]
 async fn a_rollback_restores_the_preimage_unless_somebody_else_changed_the_target() {

@@ -47,6 +47,10 @@ pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler
     }))
 }
 
+pub fn irreversible(config: &Value) -> Option<&'static str> {
+    config["undo"].is_null().then_some("the action has no `undo`")
+}
+
 impl Action {
     /// The call as it is recorded: templates filled in, secrets still references.
     fn write(&self, call: &CallConfig, target: &Target, before: &Value, now: &Value) -> Result<Value, Failure> {
@@ -84,7 +88,8 @@ impl Action {
         let request: Request = thaw(input.clone()).map_err(Trouble::Failed)?;
         self.web.send(&request, key).await.map_err(|miss| match miss {
             Miss::Lost(failure) => Trouble::Unknown(failure),
-            Miss::Unsent(failure) | Miss::Refused { failure, .. } => Trouble::Failed(failure),
+            Miss::Unsent(failure) => Trouble::unsent(failure),
+            Miss::Refused { failure, .. } => Trouble::Failed(failure),
         })
     }
 
@@ -133,6 +138,13 @@ fn untemplated(error: TemplateError) -> Failure {
 
 #[async_trait]
 impl Handler for Action {
+    fn action(&self) -> &'static str {
+        match self.config.apply {
+            CallConfig::Http(_) => "http",
+            CallConfig::Command(_) => "command",
+        }
+    }
+
     fn lock(&self, target: &Target) -> String {
         let seen = json!({ "target": target.value(), "before": null, "now": null });
         let lock = self.config.lock.as_ref().and_then(|lock| Template::new(lock).ok());
@@ -143,10 +155,7 @@ impl Handler for Action {
     async fn read(&self, target: &Target) -> Result<Option<Value>, Failure> {
         let Some(read) = &self.config.read else { return Ok(None) };
         let input = self.write(read, target, &Value::Null, &Value::Null)?;
-        match self.make(&input, None).await {
-            Ok(image) => Ok(Some(image)),
-            Err(Trouble::Busy(failure) | Trouble::Unknown(failure) | Trouble::Failed(failure)) => Err(failure),
-        }
+        self.make(&input, None).await.map(Some).map_err(Trouble::failure)
     }
 
     fn after(&self, target: &Target, before: &Value) -> Result<Value, Failure> {
@@ -200,9 +209,5 @@ impl Handler for Action {
 
     async fn call(&self, _target: &Target, call: &Call, key: &ContentKey) -> Result<Value, Trouble> {
         self.make(&call.input, Some(&key.to_string())).await
-    }
-
-    fn irreversible(&self) -> Option<&'static str> {
-        self.config.undo.is_none().then_some("the action has no `undo`, so it cannot be rolled back")
     }
 }

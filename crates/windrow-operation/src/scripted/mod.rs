@@ -8,5 +8,5 @@ mod handler;
 mod probe;
 
 pub use config::{CallConfig, read_command, read_http};
-pub use handler::build;
+pub use handler::{build, irreversible};
 pub use probe::{Probe, ProbeConfig};

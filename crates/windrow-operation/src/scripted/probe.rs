@@ -59,9 +59,7 @@ impl Probe {
             CallConfig::Command(call) => {
                 let env = call.env.clone().into_iter().collect();
                 let run = Run { run: call.run.clone(), env, folder: call.folder.clone(), input: Value::Null };
-                command::run(&run, &self.refs).await.map_err(|trouble| match trouble {
-                    Trouble::Busy(failure) | Trouble::Unknown(failure) | Trouble::Failed(failure) => failure,
-                })?
+                command::run(&run, &self.refs).await.map_err(Trouble::failure)?
             }
         };
         let Some(expect) = &self.expect else { return Ok(()) };

@@ -204,7 +204,7 @@ impl World {
         row.state = ITEM.next(row.state, ItemEvent::Requeue).unwrap_or(row.state);
         row.tries += 1;
         row.run = run;
-        if mode != Mode::Rollback {
+        if mode.reads_source() {
             row.wave = wave;
         }
         let attempt = queued(AttemptId::new(item, row.tries), (run, wave), row.priority, row.resource.clone(), due_at);

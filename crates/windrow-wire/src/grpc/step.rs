@@ -29,7 +29,7 @@ pub fn usage(usage: Option<v1::Usage>) -> Usage {
 
 impl From<Failure> for v1::Failure {
     fn from(failure: Failure) -> Self {
-        let Failure { class, message, retry_after_ms, detail, setting: _ } = failure;
+        let Failure { class, message, retry_after_ms, detail, .. } = failure;
         let detail_json = detail.map(|detail| detail.as_str().to_owned());
         Self { class: class.to_string(), message, retry_after_ms, detail_json }
     }
@@ -41,7 +41,7 @@ impl TryFrom<v1::Failure> for Failure {
     fn try_from(failure: v1::Failure) -> Result<Self, Bad> {
         let v1::Failure { class, message, retry_after_ms, detail_json } = failure;
         let detail = detail_json.map(|detail| json("failure.detail_json", detail)).transpose()?;
-        Ok(Failure { class: parsed("failure.class", &class)?, message, retry_after_ms, detail, setting: None })
+        Ok(Failure { retry_after_ms, detail, ..Failure::new(parsed("failure.class", &class)?, message) })
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod audit;
 pub mod balance;
+pub mod choose;
 pub mod control;
 pub mod dataset_changes;
 pub mod datasets;
@@ -244,7 +245,9 @@ impl App {
         let secrets = move |workspace: &str, name: &str| {
             runtime.block_on(vault.value(workspace, name)).map_err(|error| error.one_line())
         };
-        self.options.environment().with_secrets(secrets)
+        let (vault, runtime, now) = (self.vault(), tokio::runtime::Handle::current(), self.now());
+        let sealer = move || runtime.block_on(vault.image_sealer(now)).map_err(|error| error.one_line());
+        self.options.environment().with_secrets(secrets).with_sealer(sealer)
     }
 
     /// Files that a job sent to the server may use.

@@ -68,7 +68,9 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
     }
     let total = job.rows as i64;
     let waves = job.rollout.as_ref().map_or_else(Vec::new, |rollout| sizes(rollout, total));
-    let mut plan = Plan { name: job.name.clone(), total, changed: 0, done: 0, refused: 0, waves, targets: Vec::new() };
+    let max_failed = job.limits.max_failed;
+    let mut plan =
+        Plan { name: job.name.clone(), max_failed, total, changed: 0, done: 0, refused: 0, waves, targets: Vec::new() };
     let each = |preview: PlannedTarget| {
         let count = match (preview.error.is_some(), preview.done) {
             (true, _) => &mut plan.refused,

@@ -63,7 +63,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
     let judged = judged(app, run, &aggregates).await?;
     let before = baseline.as_ref().map(|(_, before)| before);
     let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
-    let exit = exit(run, &quality, &judged.0, &gates);
+    let exit = exit(&job.kind, run, &quality, &judged.0, &gates);
     Ok(Assessment {
         worst: worst(app, run, options.worst).await?,
         failed: failed(app, &job.kind, run).await?,
@@ -180,12 +180,13 @@ async fn whole(app: &App, job: &Job, run: &Run, own: &Aggregates) -> Result<Whol
 }
 
 /// Some failed items are a result; too many, or a failed run, are not.
-fn exit(run: &Run, quality: &Quality, counters: &Counters, gates: &[Judged]) -> Exit {
+fn exit(kind: &str, run: &Run, quality: &Quality, counters: &Counters, gates: &[Judged]) -> Exit {
     match (run.state, overall(gates)) {
         (RunState::Failed | RunState::SystemTerminated, _) => Exit::ItemsFailed,
         // A target that is not restored must not be overlooked.
         (RunState::Completed, _) if run.mode == Mode::Rollback && run.counters.failed > 0 => Exit::ItemsFailed,
         (RunState::Completed, _) if quality.too_many_errors(counters) => Exit::ItemsFailed,
+        (RunState::Completed, _) if kind == windrow_operation::KIND && run.counters.failed > 0 => Exit::PartialFail,
         (RunState::Completed, GateVerdict::Failed) => Exit::GateFailed,
         (RunState::Completed, GateVerdict::Undecided) => Exit::EvidenceWeak,
         (RunState::Completed, GateVerdict::Passed) => Exit::Passed,
@@ -263,7 +264,7 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
         None => None,
     };
     let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
-    Ok(exit(run, &quality, &judged.0, &gates) == Exit::Passed)
+    Ok(exit(windrow_experiment::KIND, run, &quality, &judged.0, &gates) == Exit::Passed)
 }
 
 /// The run that a job file names as its baseline; of a job without a number its last completed one, because two jobs
@@ -311,5 +312,14 @@ async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
     }
     let state = Some(ItemState::Failed);
     let filter = ItemFilter { job: run.job, run: Some(run.id), state, after: None, limit: FAILURES_SHOWN };
-    Ok(app.store.items(filter).await?.iter().map(|item| ItemRow::of(kind, run, item)).collect())
+    let items = app.store.items(filter).await?;
+    let mut rows: Vec<ItemRow> = items.iter().map(|item| ItemRow::of(kind, run, item)).collect();
+    if kind == windrow_operation::KIND {
+        let details = app.store.details(items.iter().map(|item| item.id).collect()).await?;
+        for (row, detail) in rows.iter_mut().zip(&details) {
+            let view = windrow_operation::target_view(detail, run);
+            (row.target, row.changed) = (Some(view.target), Some(view.changed));
+        }
+    }
+    Ok(rows)
 }

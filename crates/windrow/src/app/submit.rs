@@ -14,7 +14,7 @@ use windrow_wire::{InOrder, Submitted};
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::webhooks::callback;
-use crate::app::{App, balance, kinds, lookup, target_lists};
+use crate::app::{App, balance, choose, kinds, lookup, target_lists};
 use crate::error::{Code, Error, Exit, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
@@ -225,17 +225,25 @@ pub async fn clone(
 }
 
 /// Restores what the job has changed.
+/// `JOB#3` means what the definition of that run changed; without a number it is that of the latest.
 pub async fn rollback(app: &App, change: &Change, job: &str, wish: Rollback, key: Option<String>) -> Result<Submitted> {
-    let (job, latest) = lookup::job(app, &change.actor, job).await?;
+    let (job, latest) = lookup::run(app, &change.actor, job).await?;
     if wish.wave.is_some_and(|wave| wave < 1) {
         return Err(Error::invalid("wave", "`wave` must be at least 1", ""));
+    }
+    if let Some(wave) = wish.wave {
+        choose::check_wave(app, &job, wave).await?;
     }
     if !kinds::rolls_back(&job.kind) {
         let what = format!("cannot roll back {}: jobs of kind {} make no external changes", job.name, job.kind);
         return Err(Error::new(what, "").coded(Code::NothingToUndo));
     }
     let mut request = of_run(app, change, &job, &latest, Mode::Rollback).await?;
-    let items = wish.items.into_iter().map(ItemId).collect();
+    if let Some(why) = windrow_operation::irreversible(&request.spec) {
+        let what = format!("cannot roll back {}: {why}", job.name);
+        return Err(Error::new(what, "").coded(Code::NothingToUndo));
+    }
+    let items = choose::chosen_items(app, &job, &wish.items).await?;
     request.selection =
         Some(Selection { wave: wish.wave.map(|wave| wave - 1), items, ..Selection::of(Mode::Rollback) });
     (request.spec, request.spec_hash) = windrow_operation::forced(&request.spec, wish.force).map_err(|error| {
@@ -255,7 +263,8 @@ pub async fn retry(app: &App, change: &Change, job: &str, wish: Retry, key: Opti
         return Err(Error::new(what, "").coded(Code::Conflict));
     }
     let mode = if latest.mode == Mode::Rollback { Mode::Rollback } else { Mode::FailRetry };
-    let mut selection = selection(&wish.errors, &wish.items, &wish.evaluators, wish.unjudged);
+    let items = choose::chosen_items(app, &job, &wish.items).await?;
+    let mut selection = selection(&wish.errors, items, &wish.evaluators, wish.unjudged);
     if mode == Mode::Rollback {
         let chosen = selection.unwrap_or_else(|| Selection::of(Mode::FailRetry));
         selection = Some(Selection { reverse: true, ..chosen });
@@ -265,7 +274,7 @@ pub async fn retry(app: &App, change: &Change, job: &str, wish: Retry, key: Opti
 }
 
 /// The choices narrow each other. `None`: all items that did not succeed.
-fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudged: bool) -> Option<Selection> {
+fn selection(errors: &[ErrorClass], items: Vec<ItemId>, evaluators: &[String], unjudged: bool) -> Option<Selection> {
     let judging = unjudged || !evaluators.is_empty();
     if !judging && errors.is_empty() && items.is_empty() {
         return None;
@@ -280,7 +289,7 @@ fn selection(errors: &[ErrorClass], items: &[i64], evaluators: &[String], unjudg
         states,
         errors: errors.to_vec(),
         unjudged: judging.then(|| evaluators.to_vec()),
-        items: items.iter().copied().map(ItemId).collect(),
+        items,
         ..Selection::default()
     })
 }

@@ -5,10 +5,13 @@ use std::time::Duration;
 
 use windrow_engine::SystemClock;
 use windrow_jobfile::Environment;
+use windrow_jobfile::environment::Sealer;
 
+use crate::app::secrets::ImageSealer;
 use crate::cli::run::execute::Signals;
 use crate::cli::view::output;
 use crate::error::{Exit, Result};
+use crate::node::master_key::{self, KeySource};
 use crate::text;
 use crate::worker::{Link, Terms, WorkerSession};
 
@@ -47,7 +50,7 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     };
     let able = terms.capabilities.join(", ");
     // Rows come with the items: a worker reads no dataset.
-    let workloads = crate::app::kinds::workloads_of_worker(Environment::process());
+    let workloads = crate::app::kinds::workloads_of_worker(Environment::process().with_sealer(sealer));
     let mut session = tokio::select! {
         session = WorkerSession::begin(link, terms, workloads, Arc::new(SystemClock)) => session?,
         () = signals.next() => return Ok(Exit::Interrupted),
@@ -71,6 +74,15 @@ pub async fn perform(link: Link, args: Args) -> Result<Exit> {
     }
     session.end().await;
     trouble.map_or(Ok(Exit::Passed), Err)
+}
+
+/// Workers have no database: passwords in what they record are sealed with the key they are given.
+fn sealer() -> std::result::Result<Arc<dyn Sealer>, String> {
+    match KeySource::Variable.read() {
+        Ok(Some(key)) => Ok(Arc::new(ImageSealer::new(key))),
+        Ok(None) => Err(format!("start the worker with {}", master_key::VARIABLE)),
+        Err(error) => Err(format!("{}; start the worker with one", error.one_line())),
+    }
 }
 
 fn capability(text: &str) -> std::result::Result<String, String> {

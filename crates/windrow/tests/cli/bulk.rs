@@ -40,6 +40,8 @@ fn a_plan_previews_changes_and_changes_nothing() {
     assert!(said.stdout.contains("~ orders-0001  config.tasks.max: \"1\" → \"2\""), "{}", said.stdout);
     assert!(said.stdout.contains("Plan: 3 to change, 0 up to date, 0 invalid"), "{}", said.stdout);
     assert!(said.stdout.contains("3 waves: 3 × 1"), "{}", said.stdout);
+    let dry = place.windrow(&["run", "job.yaml", "--dry-run"]).ended_with(0);
+    assert_eq!(dry.stdout, said.stdout, "a dry run of an operation is its plan");
     place.edit("job.yaml", "tasks.max: \"2\"", "tasks.max: many");
     let refused = place.windrow(&["plan", "job.yaml", "--json"]).ended_with(1).json();
     let error = refused["targets"][0]["error"].as_str().unwrap();
@@ -119,6 +121,98 @@ fn a_wave_or_single_targets_can_be_rolled_back() {
     assert_eq!(tasks(), ["2", "2", "1", "1", "1"]);
     place.windrow(&["jobs", "rollback", "change", "--item", "1", "--quiet"]).ended_with(0);
     assert_eq!(tasks(), ["1", "2", "1", "1", "1"]);
+    // By name, too; what does not exist, or is of another job, is an error.
+    for wrong in [&["--wave", "3"][..], &["--item", "orders-0009"], &["--item", "77"]] {
+        let said = place.windrow(&[&["jobs", "rollback", "change", "--quiet"], wrong].concat()).ended_with(1);
+        assert!(said.stderr.contains("has no"), "{wrong:?}: {}", said.stderr);
+    }
+    let shown = place.windrow(&["jobs", "item", "change", "orders-0001", "--json"]).ended_with(0).json();
+    assert_eq!(shown["input"]["name"], "orders-0001");
+    place.windrow(&["jobs", "rollback", "change", "--item", "orders-0001", "--quiet"]).ended_with(0);
+    assert_eq!(tasks(), ["1", "1", "1", "1", "1"]);
+}
+
+/// Files as targets: `a` … `f` hold `0`; version N of the batch writes N. One that is not there fails.
+fn write_version(place: &Place, version: u32, more: &str) {
+    place.write(
+        "job.yaml",
+        &format!(
+            "kind: operation\nname: change\ntargets: [a, b, c, d, e, f]\nconcurrency: 1\nretry: {{ max: 0 }}\naction:\n  \
+             command:\n    read: {{ run: [cat, \"{{{{ target.name }}}}\"] }}\n    \
+             apply: {{ run: [sh, -c, \"{more} echo {version} > $WINDROW_TARGET\"] }}\n    \
+             undo: {{ run: [sh, -c, \"echo {{{{ before }}}} > $WINDROW_TARGET\"] }}\n    done: \"now == {version}\"\n\
+             strategy: {{ waves: [2], max_failed: 0 }}\n"
+        ),
+    );
+}
+
+fn contents(place: &Place) -> String {
+    let read = |name| std::fs::read_to_string(place.path(name)).unwrap().trim().to_owned();
+    ["a", "b", "c", "d", "e", "f"].map(read).concat()
+}
+
+/// The second version of a batch stops half way: by its cap, by a cancel, and by a kill. Its rollback restores what was
+/// before it on what it changed, and leaves the rest alone.
+#[test]
+fn a_rollback_takes_back_its_own_version_and_nothing_else() {
+    for stopped_by in ["cap", "cancel", "kill"] {
+        let place = Place::empty();
+        ["a", "b", "c", "d", "e", "f"].iter().for_each(|name| place.write(name, "0"));
+        write_version(&place, 1, "");
+        run(&place).ended_with(0);
+        assert_eq!(contents(&place), "111111");
+        match stopped_by {
+            "cap" => {
+                write_version(&place, 2, "[ $WINDROW_TARGET != d ] || exit 3;");
+                let said = place.windrow(&["run", "job.yaml"]).ended_with(4);
+                assert!(said.stdout.contains("  d  handler"), "by name: {}", said.stdout);
+                assert!(said.stdout.contains("(changed)"), "a failed program may have changed it: {}", said.stdout);
+            }
+            _ => {
+                write_version(&place, 2, "[ $WINDROW_TARGET != d ] || while [ ! -e go ]; do sleep 0.02; done;");
+                let running = place.start(&["run", "job.yaml", "--quiet"]);
+                wait_until("the third target", || contents(&place).starts_with("222"));
+                if stopped_by == "kill" {
+                    running.kill();
+                    place.windrow(&["jobs", "cancel", "change"]).ended_with(0);
+                    place.write("go", "");
+                    place.windrow(&["jobs", "resume", "change", "--here", "--quiet"]);
+                } else {
+                    place.windrow(&["jobs", "cancel", "change"]).ended_with(0);
+                    place.write("go", "");
+                    running.finish();
+                }
+            }
+        }
+        assert!(contents(&place).ends_with("11"), "{stopped_by}: {}", contents(&place));
+        let before: Vec<Value> = targets(&place).iter().map(|record| record["status"].clone()).collect();
+        let undone = place.windrow(&["jobs", "rollback", "change", "--quiet", "--json"]).ended_with(0).json();
+        assert_eq!(contents(&place), "111111", "{stopped_by}");
+        assert_eq!(undone["run"]["status"], "rollback_success", "{stopped_by}");
+        let after: Vec<Value> = targets(&place).iter().map(|record| record["status"].clone()).collect();
+        assert_eq!(after[..3], ["rollback_success", "rollback_success", "rollback_success"], "{stopped_by}");
+        assert_eq!(after[4..], before[4..], "{stopped_by}: what was not touched reads as before");
+        // What the first version changed is there to be taken back, when somebody asks for it.
+        place.windrow(&["jobs", "rollback", "change", "--quiet"]).ended_with(0);
+        assert_eq!(contents(&place), "111111", "{stopped_by}: nothing is left to take back");
+        place.windrow(&["jobs", "rollback", "change#1", "--quiet"]).ended_with(0);
+        assert_eq!(contents(&place), "000000", "{stopped_by}");
+    }
+}
+
+/// A retry does not number the waves anew.
+#[test]
+fn targets_keep_their_wave_when_they_are_retried() {
+    let place = Place::empty();
+    ["a", "b", "c", "d", "e", "f"].iter().for_each(|name| place.write(name, "0"));
+    write_version(&place, 1, "[ -e ok ] || [ $WINDROW_TARGET != e ] || exit 3;");
+    place.edit("job.yaml", "max_failed: 0", "max_failed: 2");
+    run(&place).ended_with(7);
+    let waves = || -> Vec<i64> { targets(&place).iter().map(|record| record["wave"].as_i64().unwrap()).collect() };
+    assert_eq!(waves(), [1, 1, 2, 2, 3, 3]);
+    place.write("ok", "");
+    place.windrow(&["jobs", "retry", "change", "--quiet"]).ended_with(0);
+    assert_eq!((waves(), contents(&place).as_str()), (vec![1, 1, 2, 2, 3, 3], "111111"));
 }
 
 #[test]
@@ -218,6 +312,11 @@ fn a_wave_waits_for_approval_and_says_so() {
     waiting.wait_for_stderr("wave 2 needs approval");
     assert_eq!(connect.calls("config"), 1);
     let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
+    let shown = place.windrow(&["jobs", "show", "change"]).ended_with(0).stdout;
+    assert!(
+        shown.contains("0 of at most 1 failed") && shown.contains("1 of 2 open · approval each, none given"),
+        "{shown}"
+    );
     assert!(why.contains("Wave 2 waits for approval.") && why.contains("windrow jobs approve"), "{why}");
     // An approval survives the process that waits for it.
     waiting.kill();
@@ -281,6 +380,105 @@ fn a_reset_gtid_replays_from_the_first_row_after_the_set() {
     place.edit("job.yaml", "name: change", "name: reset");
     run(&place).ended_with(0);
     assert_eq!(connect.sent("orders-0000"), ["78.1", "76.0", "76.1", "77.0", "77.1", "78.0", "78.1"]);
+}
+
+/// A worker of Connect that is away fails no target. It is waited for, and both the command and `jobs why` say so.
+#[test]
+fn an_endpoint_that_cannot_be_reached_is_waited_for() {
+    let place = Place::empty();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    place.write(
+        "job.yaml",
+        &format!(
+            "kind: operation\nname: change\ntargets: [orders-0000, orders-0001]\nretry: {{ max: 0 }}\naction:\n  \
+             kafka-connect: {{ url: \"http://127.0.0.1:{port}/east\", do: stop }}\nstrategy: {{ max_failed: 1 }}\n"
+        ),
+    );
+    let waiting = place.start(&["run", "job.yaml"]);
+    waiting.wait_for_stderr(&format!("127.0.0.1:{port} cannot be reached"));
+    wait_until("the reason to be known", || {
+        let why = place.windrow(&["jobs", "why", "change"]).ended_with(0).stdout;
+        why.contains("1 item waits for") && why.contains("cannot be reached")
+    });
+    let connect = MockConnect::start_on(&place, port, &["--connectors", "2"]);
+    waiting.finish().ended_with(0);
+    assert!(connect.connectors().values().all(|one| one["state"] == "STOPPED"));
+
+    // For so long, and no longer.
+    drop(connect);
+    place.edit("job.yaml", "name: change", "name: other");
+    place.edit("job.yaml", "max_failed: 1", "max_failed: 1, unreachable_for: 1s");
+    let said = place.windrow(&["run", "job.yaml", "--quiet", "--json"]).ended_with(4).json();
+    assert_eq!(said["errors"], json!({ "network": 1 }), "{said}");
+}
+
+/// A state is reached when the connector and all its tasks are in it.
+#[test]
+fn a_pause_is_over_when_every_task_is_paused_and_a_restart_leaves_it_so() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "4"]);
+    write_job(&place, &connect, "do: pause", "{ max_failed: 1 }");
+    run(&place).ended_with(0);
+    let states = || -> Vec<Value> {
+        let status = |n| connect.get(&format!("/east/connectors/orders-000{n}/status"));
+        (0..4).map(status).map(|one| json!([one["connector"]["state"], one["tasks"][0]["state"]])).collect()
+    };
+    assert_eq!(states(), vec![json!(["PAUSED", "PAUSED"]); 4]);
+
+    write_job(&place, &connect, "do: restart", "{ max_failed: 1 }");
+    place.edit("job.yaml", "name: change", "name: again");
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(0);
+    assert_eq!(states(), vec![json!(["PAUSED", "PAUSED"]); 4]);
+    assert!(!said.stderr.contains("rollback"), "a restart has no inverse: {}", said.stderr);
+    let refused = place.windrow(&["jobs", "rollback", "again"]).ended_with(1);
+    assert!(refused.stderr.contains("a restart has no inverse"), "{}", refused.stderr);
+}
+
+/// Passwords, by name or as the connector's class declares them, are nowhere to be read, and come back on rollback.
+#[test]
+fn a_changed_password_is_nowhere_to_be_read() {
+    let place = Place::empty();
+    let variables = [("NEW_PASSWORD", "n3w-mysql-pass"), ("NEW_LINE", "user=cdc;pw=n3w-l0gin")];
+    let connect = MockConnect::start(&place, &["--connectors", "2"]);
+    let action = "do: change_config\n    set: { database.password: \"${env:NEW_PASSWORD}\", \
+                  database.login.line: \"${env:NEW_LINE}\", tasks.max: \"2\" }";
+    write_job(&place, &connect, action, "{ max_failed: 1 }");
+    let mut said = String::new();
+    let mut hear = |words: &[&str]| {
+        let heard = place.windrow_with(&variables, words).ended_with(0);
+        said += &(heard.stdout.clone() + &heard.stderr);
+        heard.stdout
+    };
+    let plan = hear(&["plan", "job.yaml"]);
+    assert!(plan.contains("config.database.password: •••• changes"), "{plan}");
+    assert!(plan.contains("config.tasks.max: \"1\" → \"2\""), "{plan}");
+    hear(&["plan", "job.yaml", "--json"]);
+    hear(&["run", "job.yaml"]);
+    let password = |n| connect.get(&format!("/east/connectors/orders-000{n}/config"))["database.password"].clone();
+    assert_eq!(password(1), "n3w-mysql-pass");
+    let targets = hear(&["jobs", "targets", "change", "--format", "json"]);
+    assert!(targets.contains("••••"), "{targets}");
+    for words in
+        [&["jobs", "targets", "change"][..], &["jobs", "show", "change", "--json"], &["jobs", "logs", "change"]]
+    {
+        hear(words);
+    }
+    hear(&["jobs", "item", "change", "1", "--json"]);
+    hear(&["jobs", "rollback", "change"]);
+    assert_eq!((password(0), password(1)), (json!("0ld-mysql-pass"), json!("0ld-mysql-pass")));
+    let line = connect.get("/east/connectors/orders-0000/config")["database.login.line"].clone();
+    assert_eq!(line, "user=cdc;pw=0ld-l0gin");
+    let mut files: Vec<u8> = said.into_bytes();
+    for file in std::fs::read_dir(place.data()).unwrap().map(|file| file.unwrap().path()).filter(|path| path.is_file())
+    {
+        files.extend(std::fs::read(file).unwrap());
+    }
+    for clear in ["n3w-mysql-pass", "0ld-mysql-pass", "n3w-l0gin", "0ld-l0gin"] {
+        assert!(!files.windows(clear.len()).any(|part| part == clear.as_bytes()), "{clear} can be read");
+    }
+    place.edit("job.yaml", "${env:NEW_PASSWORD}", "clear-text");
+    let refused = place.windrow_with(&variables, &["run", "job.yaml"]).ended_with(2);
+    assert!(refused.stderr.contains("is a password"), "{}", refused.stderr);
 }
 
 #[test]
@@ -348,4 +546,7 @@ fn errors_in_an_operation_are_reported_with_their_line() {
     );
     let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
     assert!(said.stderr.contains("target \"a\" is named twice"), "{}", said.stderr);
+    place.append("job.yaml", "schedule: \"0 6 * * *\"");
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(2);
+    assert!(said.stderr.contains("an operation has no `schedule`"), "{}", said.stderr);
 }

@@ -56,6 +56,40 @@ fn kill_on_the_way(place: &Place, connect: &MockConnect, command: &[&str], end: 
     }
 }
 
+/// A move takes the offsets of now with it, there and back, whenever the process is killed.
+#[test]
+fn a_move_there_and_back_sends_every_row_once() {
+    const MOVED: usize = 12;
+    let place = Place::empty();
+    let connectors = MOVED.to_string();
+    let connect = MockConnect::start(&place, &["--connectors", &connectors, "--faults", "409:3%,after:3%,timeout:2%"]);
+    let action = format!("do: switch_run_system\n    to: {}/west", connect.origin());
+    write_job(&place, &connect, &action, "{ wave: 6, max_failed: 1 }");
+    for command in [&["run", "job.yaml", "--quiet"][..], &["jobs", "rollback", "change", "--quiet"]] {
+        for _ in 0..3 {
+            let run = place.start(command);
+            let made = || connect.calls("state") + connect.calls("offsets");
+            let until = made() + 5;
+            crate::place::wait_until("some to move", || {
+                connect.insert(1);
+                made() >= until
+            });
+            run.kill();
+        }
+        place.windrow(command).ended_with(0);
+        connect.insert(1);
+    }
+    assert_eq!(connect.stats()["doubled"], json!([]));
+    for n in 0..MOVED {
+        let sent = connect.sent(&format!("orders-{n:04}"));
+        let rows = (78..).flat_map(|transaction| [(transaction, 0), (transaction, 1)]).skip(1);
+        let expected: Vec<String> = rows.map(|(a, b)| format!("{a}.{b}")).take(sent.len()).collect();
+        assert!(sent.len() > 10);
+        assert_eq!(sent, expected, "orders-{n:04}");
+    }
+    assert_eq!(connect.connectors().len(), MOVED, "nothing is left on the other side");
+}
+
 #[test]
 fn at_no_moment_do_both_clusters_run_the_same_connector() {
     let place = Place::empty();

@@ -77,7 +77,9 @@ fn a_remote_worker_changes_and_restores_its_targets() {
         why["headline"].as_str().is_some_and(|said| said.contains("`dmz`"))
     });
     assert_eq!(connect.calls("config"), 0);
-    let worker = place.start(&["worker", "--server", &server.url(), "--capability", "dmz"]);
+    // Its targets have passwords, which are sealed with the worker's key.
+    let key = [("WINDROW_MASTER_KEY", "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff")];
+    let worker = place.start_with(&key, &["worker", "--server", &server.url(), "--capability", "dmz"]);
     assert_eq!(run.finish().ended_with(0).json()["items"]["succeeded"], 4);
     place.windrow_at(&server, &["jobs", "rollback", "change", "-q"]).ended_with(0);
     for (key, one) in connect.connectors() {

@@ -18,7 +18,12 @@ pub struct MockConnect {
 
 impl MockConnect {
     pub fn start(place: &Place, arguments: &[&str]) -> Self {
-        let standing = ["mock-connect", "--port", "0", "--delay", "20ms", "--hang", "200ms"];
+        Self::start_on(place, 0, arguments)
+    }
+
+    pub fn start_on(place: &Place, port: u16, arguments: &[&str]) -> Self {
+        let port = port.to_string();
+        let standing = ["mock-connect", "--port", &port, "--delay", "20ms", "--hang", "200ms"];
         let process = place.start(&[&standing, arguments].concat());
         Self { url: process.first_line(), process: Some(process) }
     }

@@ -146,6 +146,8 @@ pub enum Hold {
     },
     /// Nodes recount their calls in progress.
     Recounting,
+    /// No connection; it is tried again and again.
+    Unreachable,
     /// Only remote workers can execute it.
     NoWorker {
         /// Connected workers with the capabilities, all busy.
@@ -155,7 +157,7 @@ pub enum Hold {
 
 impl Hold {
     /// Labels of all reasons.
-    pub const REASONS: [&'static str; 9] = [
+    pub const REASONS: [&'static str; 10] = [
         "requests",
         "tokens",
         "concurrency",
@@ -165,6 +167,7 @@ impl Hold {
         "probing",
         "no_worker",
         "recounting",
+        "unreachable",
     ];
 
     pub const fn reason(&self) -> &'static str {
@@ -178,6 +181,7 @@ impl Hold {
             Hold::Probing { .. } => 6,
             Hold::NoWorker { .. } => 7,
             Hold::Recounting => 8,
+            Hold::Unreachable => 9,
         };
         Self::REASONS[index]
     }
@@ -216,6 +220,7 @@ impl Wait {
             }
             Hold::Probing { failures, error } => format!("circuit open after {failures} failures, probing: {error}"),
             Hold::Recounting => format!("nodes recount their calls{}", then("resuming")),
+            Hold::Unreachable => format!("cannot be reached{}", then("next attempt")),
             Hold::NoWorker { connected: 0 } => "no worker is connected".to_owned(),
             Hold::NoWorker { connected: 1 } => "the connected worker is busy".to_owned(),
             Hold::NoWorker { connected } => format!("all {connected} connected workers are busy"),

@@ -189,5 +189,5 @@ pub(crate) fn from_row(row: &Row) -> backend::Result<Step> {
 
 fn failure(c: &mut Cells) -> backend::Result<Option<Failure>> {
     let (error, retry_after_ms, detail) = (c.error()?, c.get()?, c.maybe_json()?);
-    Ok(error.map(|(class, message)| Failure { class, message, retry_after_ms, detail, setting: None }))
+    Ok(error.map(|(class, message)| Failure { retry_after_ms, detail, ..Failure::new(class, message) }))
 }

@@ -8,7 +8,7 @@ use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Run;
 use windrow_model::selection::turn_in_reverse;
-use windrow_model::state::{ITEM, ItemEvent, ItemState, Mode};
+use windrow_model::state::{ITEM, ItemEvent, ItemState};
 use windrow_model::step::{ContentKey, Verdict};
 use windrow_model::store::{Planned, Selection, StoreError};
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Ticket, Time};
@@ -67,7 +67,8 @@ impl<'a> Requeued<'a> {
         }
         let state = ITEM.next(item.state, ItemEvent::Requeue).unwrap_or(item.state);
         let (tries, wave) = (item.tries + 1, run.wave_at(place));
-        let kept = if run.mode == Mode::Rollback { Cell::Null } else { Cell::Int(wave) };
+        // A retry or a rollback leaves items in the wave they belong to.
+        let kept = if run.mode.reads_source() { Cell::Int(wave) } else { Cell::Null };
         let [id, before, tried] = [item.id.0, code(item.state), item.tries.into()].map(Cell::Int);
         let [after, tried_now, of_run] = [code(state), tries.into(), run.id.0].map(Cell::Int);
         let lost = self.lost.entry(item.run).or_default();

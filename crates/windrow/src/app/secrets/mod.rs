@@ -11,6 +11,7 @@ use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::error::Result;
 
+pub use seal::ImageSealer;
 pub use vault::Vault;
 
 /// Names of all secrets of a workspace, who set them and when.

@@ -1,8 +1,11 @@
 //! ChaCha20-Poly1305 with a random nonce. Workspace and name are associated data: a value that is moved to another name
 //! cannot be decrypted.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
+use windrow_jobfile::environment::{SEALED, Sealer};
 use windrow_model::Time;
 use windrow_model::secret::SealedSecret;
 
@@ -67,6 +70,41 @@ pub fn open(key: &MasterKey, secret: &SealedSecret) -> Result<String> {
     String::from_utf8(opened.to_vec()).map_err(|_| damaged())
 }
 
+/// Seals texts in what operations record. The nonce is a function of key and text: equal texts look equal, and no nonce
+/// serves two texts.
+pub struct ImageSealer {
+    key: MasterKey,
+    nonces: [u8; 32],
+}
+
+const IMAGE: &[u8] = b"windrow image 1";
+
+impl ImageSealer {
+    pub fn new(key: MasterKey) -> Self {
+        Self { nonces: blake3::derive_key("windrow 2026 nonces of images", key.bytes()), key }
+    }
+}
+
+impl Sealer for ImageSealer {
+    fn seal(&self, text: &str) -> String {
+        let mut nonce = [0; NONCE_LEN];
+        nonce.copy_from_slice(&blake3::keyed_hash(&self.nonces, text.as_bytes()).as_bytes()[..NONCE_LEN]);
+        let mut sealed = text.as_bytes().to_vec();
+        let cipher = cipher(&self.key).expect("a master key has the right length");
+        let once = Nonce::assume_unique_for_key(nonce);
+        cipher.seal_in_place_append_tag(once, Aad::from(IMAGE), &mut sealed).expect("a text fits into memory twice");
+        format!("{SEALED}{}", STANDARD.encode([&nonce[..], &sealed].concat()))
+    }
+
+    fn open(&self, sealed: &str) -> Option<String> {
+        let bytes = STANDARD.decode(sealed.strip_prefix(SEALED)?).ok()?;
+        let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN)?;
+        let (nonce, mut sealed) = (Nonce::try_assume_unique_for_key(nonce).ok()?, sealed.to_vec());
+        let opened = cipher(&self.key).ok()?.open_in_place(nonce, Aad::from(IMAGE), &mut sealed).ok()?;
+        String::from_utf8(opened.to_vec()).ok()
+    }
+}
+
 fn cipher(key: &MasterKey) -> Result<LessSafeKey> {
     let unbound = UnboundKey::new(&CHACHA20_POLY1305, key.bytes());
     Ok(LessSafeKey::new(unbound.map_err(|_| Error::new("invalid master key", "check it"))?))
@@ -91,6 +129,18 @@ mod tests {
         assert_ne!(sealed(&key).sealed, secret.sealed, "no two look alike");
         let wrong = open(&MasterKey::generate().unwrap(), &secret).unwrap_err().render();
         assert!(wrong.contains("another master key") && wrong.contains(&key.id()), "{wrong}");
+    }
+
+    #[test]
+    fn an_image_opens_with_its_key_and_equal_texts_look_equal() {
+        let key = MasterKey::generate().unwrap();
+        let sealer = ImageSealer::new(key.clone());
+        let sealed = sealer.seal("p4ssw0rd-é");
+        assert_eq!(sealer.open(&sealed).as_deref(), Some("p4ssw0rd-é"));
+        assert_eq!(ImageSealer::new(key).seal("p4ssw0rd-é"), sealed);
+        assert_ne!(sealer.seal("p4ssw0rd-e"), sealed);
+        assert_eq!(ImageSealer::new(MasterKey::generate().unwrap()).open(&sealed), None);
+        assert_eq!(sealer.open("sealed:AAAA"), None);
     }
 
     #[test]

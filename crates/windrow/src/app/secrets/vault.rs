@@ -4,14 +4,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use windrow_jobfile::environment::SHORTEST_SECRET;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use windrow_jobfile::environment::{SHORTEST_SECRET, Sealer};
 use windrow_model::Time;
 use windrow_model::secret::{self, Resealed, SealedSecret, SecretListing, SecretStore};
 use windrow_model::store::StoreError;
 
-use crate::app::secrets::seal::{self, Owner};
+use crate::app::secrets::seal::{self, ImageSealer, Owner};
 use crate::error::{Code, Error, Result};
 use crate::node::master_key::{KeySource, MasterKey};
+
+/// No workspace has an empty name.
+const IMAGES: Owner<'static> = Owner { workspace: "", name: "images" };
 
 #[derive(Clone)]
 pub struct Vault {
@@ -50,6 +55,22 @@ impl Vault {
     pub async fn value(&self, workspace: &str, name: &str) -> Result<Option<String>> {
         let Some(secret) = self.store.secret(workspace, name).await? else { return Ok(None) };
         seal::open(&self.key_with(&secret.key_id)?, &secret).map(Some)
+    }
+
+    /// For what operations record about passwords. It has a key of its own, kept like a secret, so that a change of the
+    /// master key leaves what was recorded readable.
+    pub async fn image_sealer(&self, now: Time) -> Result<Arc<dyn Sealer>> {
+        let parsed =
+            |text: String| MasterKey::parse(&text).map(|key| Arc::new(ImageSealer::new(key)) as Arc<dyn Sealer>);
+        let broken = || Error::new("the key of recorded passwords is damaged", "restore a backup");
+        if let Some(text) = self.value(IMAGES.workspace, IMAGES.name).await? {
+            return parsed(text).ok_or_else(broken);
+        }
+        let (key, text) = (self.key_to_seal_with().await?, STANDARD.encode(MasterKey::generate()?.bytes()));
+        self.store.put_secret(seal::seal(&key, IMAGES, &text, "system", now)?).await?;
+        // Another process may have been faster.
+        let text = self.value(IMAGES.workspace, IMAGES.name).await?.ok_or_else(broken)?;
+        parsed(text).ok_or_else(broken)
     }
 
     /// The key in its place, or the one that a change of it has left beside it and not yet put there.

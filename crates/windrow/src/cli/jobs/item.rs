@@ -15,15 +15,15 @@ use crate::text::style;
 pub struct Args {
     /// Job name or id
     job: String,
-    /// Item id, from `jobs items`
-    item: i64,
+    /// Item id, from `jobs items`, or the name of an operation's target
+    item: String,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    output::show(&api.item(&args.job, args.item).await?, args.json);
+    output::show(&api.item(&args.job, &args.item).await?, args.json);
     Ok(Exit::Passed)
 }
 

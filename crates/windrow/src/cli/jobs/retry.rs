@@ -3,7 +3,7 @@
 use windrow_model::ErrorClass;
 use windrow_model::state::{Mode, RunState};
 use windrow_wire::JobRow;
-use windrow_wire::request::Retry;
+use windrow_wire::request::{ItemRef, Retry};
 
 use crate::cli::run::{follow, result};
 use crate::cli::view::output;
@@ -21,9 +21,9 @@ pub struct Args {
     /// Retry only items that failed with this error class, e.g. timeout; may be repeated
     #[arg(long, value_name = "CLASS")]
     error: Vec<ErrorClass>,
-    /// Retry this item, by its id in `jobs items`, even if it succeeded; may be repeated
+    /// Retry this item, by its id in `jobs items` or its target's name, even if it succeeded; may be repeated
     #[arg(long, value_name = "ITEM")]
-    item: Vec<i64>,
+    item: Vec<ItemRef>,
     /// Retry only items for which this evaluator reported an error; may be repeated
     #[arg(long, value_name = "NAME")]
     evaluator: Vec<String>,

@@ -1,5 +1,6 @@
 //! `windrow jobs show`
 
+use windrow_model::rollout::Approval;
 use windrow_wire::{ItemCounts, JobDetail, RunDetail};
 
 use crate::cli::view::output::{self, Show};
@@ -73,6 +74,18 @@ fn facts(detail: &JobDetail) -> Vec<(&'static str, String)> {
     }
     if let Some(at) = run.next_retry_at {
         facts.push(("next retry", at.to_string()));
+    }
+    if let Some(max) = run.max_failed {
+        facts
+            .push(("failure cap", format!("{} of at most {} failed", text::count(run.items.failed), text::count(max))));
+    }
+    if let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) {
+        let approval = match (rollout.plan.approval, rollout.approved) {
+            (Approval::Never, _) => String::new(),
+            (approval, Some(wave)) => format!(" · approval {approval}, given up to wave {wave}"),
+            (approval, None) => format!(" · approval {approval}, none given"),
+        };
+        facts.push(("waves", format!("{} of {} open{approval}", rollout.wave, rollout.waves)));
     }
     if let Some(tokens) = run.budget.tokens {
         let spent = run.spent.tokens_in + run.spent.tokens_out;

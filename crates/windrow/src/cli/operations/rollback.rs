@@ -2,7 +2,7 @@
 
 use windrow_model::ItemId;
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::request::Rollback;
+use windrow_wire::request::{ItemRef, Rollback};
 use windrow_wire::{JobRow, TargetView};
 
 use crate::app::operations::TargetFilter;
@@ -20,19 +20,20 @@ const SHOWN: i64 = 20;
 
 /// Roll back an operation: restore each target's previous state
 ///
-/// Targets are restored in reverse order. A target that changed after the operation is a conflict and is not
+/// Restores what the definition of the latest run changed, and leaves other targets alone. Targets are restored in
+/// reverse order. A target that changed after the operation is a conflict and is not
 /// overwritten unless `--force` is given. The rollback runs in this process, or on the server given with --server,
 /// and can be interrupted and resumed like any other run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Job name or id
+    /// Job name or id; JOB#N rolls back what the definition of run N changed [default: the latest]
     pub job: String,
     /// Roll back only the targets of this wave; the first wave is 1
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
     wave: Option<i64>,
-    /// Roll back only this item, by its id in `jobs items`; may be repeated
-    #[arg(long, value_name = "ITEM")]
-    item: Vec<i64>,
+    /// Roll back only this target, by its name or its id in `jobs items`; may be repeated
+    #[arg(long, value_name = "TARGET")]
+    item: Vec<ItemRef>,
     /// Overwrite targets that changed after the operation
     #[arg(long)]
     force: bool,
@@ -61,20 +62,28 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         return preview(api, &args).await;
     }
     confirm(&args)?;
-    let job = api.job(&args.job).await?.job;
+    let name = args.job.rsplit_once('#').map_or(args.job.as_str(), |(name, _)| name);
+    let job = api.job(name).await?.job;
     if !job.latest_run.state.is_final() {
         return unfinished(api, &job, args.shown).await;
     }
     let wish = Rollback { items: args.item, wave: args.wave, force: args.force };
-    let run = api.rollback(&job.id, wish).await?;
+    let run = api.rollback(&args.job, wish).await?;
     follow::to_end(api, &job.name, &run, false, args.shown).await
+}
+
+fn names(item: &ItemRef, target: &TargetView) -> bool {
+    match item {
+        ItemRef::Id(id) => id.to_string() == target.item || id.to_string() == target.target,
+        ItemRef::Name(name) => *name == target.target,
+    }
 }
 
 async fn preview(api: &Api, args: &Args) -> Result<Exit> {
     let chosen = |target: &TargetView| {
         !target.changes.is_empty()
             && args.wave.is_none_or(|wave| wave == target.wave)
-            && (args.item.is_empty() || args.item.iter().any(|item| item.to_string() == target.item))
+            && (args.item.is_empty() || args.item.iter().any(|item| names(item, target)))
     };
     let (mut wanted, mut restored) = (TargetFilter { status: None, after: None, limit: PAGE }, 0);
     loop {

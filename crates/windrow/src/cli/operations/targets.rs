@@ -109,7 +109,8 @@ fn plain(cell: &str) -> String {
 
 fn row(record: &TargetView) -> Vec<String> {
     let said = match (&record.error, record.changes.as_slice()) {
-        (Some(error), _) => error.clone(),
+        (Some(error), _) if record.changed => format!("{error} (changed)"),
+        (Some(error), _) => format!("{error} (not changed)"),
         (None, []) => "–".to_owned(),
         (None, changes) => changes.join("; "),
     };

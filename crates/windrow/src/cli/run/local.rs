@@ -11,7 +11,7 @@ use crate::app::audit::Change;
 use crate::app::resolve_run::{self, RunExecutor, RunIntent};
 use crate::app::{App, forecast, lookup, submit};
 use crate::cli::run::execute::{self, Ending};
-use crate::cli::run::{self, Args, Started, dry_run, scheduled};
+use crate::cli::run::{self, Args, Started, dry_run, preview, scheduled};
 use crate::cli::view::output;
 use crate::cli::view::progress::Progress;
 use crate::client::api::Api;
@@ -22,6 +22,10 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     // A data directory is created only for a valid file, but an existing one may have its dataset.
     let existing = App::open_if_there(options).await?;
     let job = job(options, &args, existing.as_ref()).await?;
+    if args.dry_run && job.kind == windrow_operation::KIND {
+        let plan = preview::here(options, existing.as_ref(), &job, preview::SHOWN).await?;
+        return Ok(preview::show(&plan, &args.file, args.json));
+    }
     if args.dry_run {
         return Box::pin(dry_run::perform(options, existing.as_ref(), &job, args.how.new, args.json)).await;
     }
@@ -90,7 +94,7 @@ async fn confirm_new(app: &App, job: &LoadedJob, args: &Args) -> Result<()> {
 /// The job as it is to be run; prints its warnings.
 pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Result<LoadedJob> {
     let mut job = load(options, args.file.clone(), app).await?;
-    if let Some(flag) = args.only_for_experiments().filter(|_| job.kind != windrow_experiment::KIND) {
+    if let Some(flag) = args.unfit_for(job.kind) {
         let what = format!("`{flag}` works only for experiments; {} is of kind {}", args.file.display(), job.kind);
         return Err(Error::new(what, "leave it out").ending_with(Exit::Usage));
     }

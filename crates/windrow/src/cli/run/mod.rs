@@ -9,6 +9,7 @@ pub mod input;
 pub mod job_text;
 pub mod local;
 pub mod online;
+pub mod preview;
 pub mod remote;
 pub mod remote_stream;
 pub mod result;
@@ -47,7 +48,7 @@ pub struct Args {
     pub file: PathBuf,
     #[command(flatten)]
     pub how: How,
-    /// Estimate calls, cost and duration without running
+    /// Estimate calls, cost and duration without running; for an operation, preview its changes as `plan` does
     #[arg(long, conflicts_with_all = ["append", "rescore", "online", "scheduled", "report", "baseline"])]
     pub dry_run: bool,
     /// Run only the first N rows; a later full run reuses their results
@@ -164,11 +165,14 @@ async fn ending(api: &Api, started: &Started, args: &Args) -> Result<Ending> {
 }
 
 impl Args {
-    /// A given flag that works only for experiments.
-    pub fn only_for_experiments(&self) -> Option<&'static str> {
+    /// A given flag that jobs of this kind do not have.
+    pub fn unfit_for(&self, kind: &str) -> Option<&'static str> {
+        if kind == windrow_experiment::KIND {
+            return None;
+        }
         let How { rescore, online, .. } = self.how;
         let flags = [
-            (self.dry_run, "--dry-run"),
+            (self.dry_run && kind != windrow_operation::KIND, "--dry-run"),
             (self.first.is_some(), "--first"),
             (rescore, "--rescore"),
             (online, "--online"),

@@ -7,7 +7,7 @@ use windrow_wire::request::Submit;
 use crate::app::resolve_run::RunIntent;
 use crate::app::results::Options;
 use crate::cli::run::upload::{self, Local};
-use crate::cli::run::{self, Args, Started, dry_run, job_text, local};
+use crate::cli::run::{self, Args, Started, dry_run, job_text, local, preview};
 use crate::cli::view::output;
 use crate::client::api::Api;
 use crate::client::remote::Remote;
@@ -17,6 +17,10 @@ use crate::node::options::GlobalOptions;
 pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Result<Exit> {
     let text = job_text::read(&args.file)?;
     let local = Local::of(&args.file, &text);
+    if args.dry_run && text.lines().any(|line| line.starts_with("kind:") && line.contains(windrow_operation::KIND)) {
+        let plan = preview::at(remote, &args.file, preview::SHOWN).await?;
+        return Ok(preview::show(&plan, &args.file, args.json));
+    }
     if args.dry_run {
         return forecast(options, &args, local).await;
     }

@@ -134,7 +134,9 @@ async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report)
         if let Some(why) = why(&result, exit) {
             output::say(&format!("error: {why}"));
         }
-        output::hint(&next(api, &result, exit));
+        let undoable = result.job.kind == windrow_operation::KIND
+            && windrow_operation::irreversible(&api.job(&result.job.id).await?.spec).is_none();
+        output::hint(&next(api, &result, exit, undoable));
     }
     Ok(exit)
 }
@@ -202,7 +204,7 @@ fn why(result: &RunResult, exit: Exit) -> Option<String> {
         Exit::EvidenceWeak => {
             first(GateVerdict::Undecided).map(|judged| format!("quality gate inconclusive: {}", found(judged)))
         }
-        Exit::ItemsFailed if items.failed > 0 => {
+        Exit::ItemsFailed | Exit::PartialFail if items.failed > 0 => {
             Some(format!("{} of {} failed", text::count(items.failed), text::plural(items.total, unit(result))))
         }
         _ => {
@@ -232,7 +234,7 @@ fn unit(result: &RunResult) -> &'static str {
 }
 
 /// At most two commands, the most useful first.
-fn next(api: &Api, result: &RunResult, exit: Exit) -> Vec<String> {
+fn next(api: &Api, result: &RunResult, exit: Exit, undoable: bool) -> Vec<String> {
     let (name, items) = (&result.job.name, counted(result));
     let rolled_back = result.run.mode == Mode::Rollback;
     let mut commands = Vec::new();
@@ -247,7 +249,7 @@ fn next(api: &Api, result: &RunResult, exit: Exit) -> Vec<String> {
         commands.push(format!("jobs targets {name}{filter}"));
         if rolled_back && items.failed > 0 {
             commands.push(format!("jobs rollback {name} --force"));
-        } else if !rolled_back && items.succeeded + items.failed > 0 {
+        } else if !rolled_back && undoable && items.succeeded + items.failed > 0 {
             commands.push(format!("jobs rollback {name}"));
         }
     } else if items.failed > 0 {
@@ -268,7 +270,7 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         "slice" => "slices",
         _ => "items",
     };
-    facts.push((label, outcomes(counted(result), " · ")));
+    facts.push((label, outcomes(result, counted(result), " · ")));
     if let Some(stats) = &result.ingest {
         let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
         let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
@@ -314,13 +316,18 @@ fn counted(result: &RunResult) -> &ItemCounts {
     if result.job.latest { &result.job.items } else { &result.items }
 }
 
-/// `500 · 488 succeeded · 12 failed`
-fn outcomes(items: &ItemCounts, separator: &str) -> String {
-    let mut parts = vec![format!("{} succeeded", text::count(items.succeeded))];
+/// `500 · 488 succeeded · 12 failed`, `200 · 40 changed · 3 failed · 157 not started`
+fn outcomes(result: &RunResult, items: &ItemCounts, separator: &str) -> String {
+    let (succeeded, cancelled, skipped) = match (unit(result), result.run.mode) {
+        ("target", Mode::Rollback) => ("restored", "not restored", "never changed"),
+        ("target", _) => ("changed", "not started", "up to date"),
+        _ => ("succeeded", "cancelled", "skipped"),
+    };
+    let mut parts = vec![format!("{} {succeeded}", text::count(items.succeeded))];
     if items.failed > 0 {
         parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
     }
-    let others = [(items.cancelled, "cancelled"), (items.skipped, "skipped")];
+    let others = [(items.cancelled, cancelled), (items.skipped, skipped)];
     parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
     format!("{} · {}", text::count(items.total), parts.join(separator))
 }
@@ -348,7 +355,7 @@ fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
             Mode::Rescore => " rescored",
             Mode::Submit | Mode::Online => "",
         };
-        let outcomes = outcomes(&result.items, ", ");
+        let outcomes = outcomes(result, &result.items, ", ");
         let outcomes = outcomes.split_once(" · ").map_or("", |(_, outcomes)| outcomes);
         parts.push(format!("{}{done} · {outcomes}", text::plural(result.items.total, unit(result))));
     }
@@ -376,14 +383,22 @@ fn failures(result: &RunResult) -> String {
     }
     let class = |item: &windrow_wire::ItemRow| item.error.as_ref().map_or(String::new(), |e| e.class.to_string());
     let width = result.failed.iter().map(|item| class(item).len()).max().unwrap_or(0);
-    let rows = result.failed.iter().map(|item| format!("row {}", item.ordinal + 1));
+    let rows = result.failed.iter().map(|item| match &item.target {
+        Some(target) => target.clone(),
+        None => format!("row {}", item.ordinal + 1),
+    });
     let row_width = rows.clone().map(|row| row.len()).max().unwrap_or(0);
     let mut page = format!("\n{}\n", style::bold(format!("Failed {}s", unit(result))));
     for (row, item) in rows.zip(&result.failed) {
         let head = format!("  {row:row_width$}  {:width$}  ", class(item));
         let message = item.error.as_ref().map_or("", |error| error.message.as_str());
         let attempts = if item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
-        page += &format!("{head}{}\n", output::fitted(&format!("{message}{attempts}"), head.len()));
+        let changed = match item.changed {
+            Some(true) => " (changed)",
+            Some(false) => " (not changed)",
+            None => "",
+        };
+        page += &format!("{head}{}\n", output::fitted(&format!("{message}{attempts}{changed}"), head.len()));
     }
     match result.items.failed - result.failed.len() as i64 {
         more @ 1.. => page + &format!("  … {} more\n", text::count(more)),

@@ -184,6 +184,7 @@ fn condition(wait: &Wait, now: Time) -> String {
         Hold::Probing { failures, error } => {
             format!("{host} is failing ({failures} in a row); trying one call: {error}")
         }
+        Hold::Unreachable => format!("{host} cannot be reached{}", left("next attempt")),
         _ => wait.sentence(now),
     }
 }

@@ -1,10 +1,12 @@
 //! The items of a job.
 
 use windrow_model::ItemId;
+use windrow_wire::request::ItemRef;
 use windrow_wire::{ItemDetailView, ItemList};
 
 use crate::app::items::{self, Listing};
-use crate::app::submit;
+use crate::app::operations::TargetFilter;
+use crate::app::{choose, lookup, submit};
 use crate::client::api::{Api, PAGE};
 use crate::client::remote::{NOTHING, Remote};
 use crate::error::{Code, Error, Result};
@@ -29,7 +31,9 @@ impl Api {
     }
 
     /// One item of the job.
-    pub async fn item(&self, job: &str, item: i64) -> Result<ItemDetailView> {
+    /// By its id, or as a target of an operation by its name.
+    pub async fn item(&self, job: &str, item: &str) -> Result<ItemDetailView> {
+        let item = self.item_id(job, item).await?;
         let runs = self.runs(job).await?.runs;
         let detail = match self {
             Api::Local(app, actor) => items::show(app, actor, ItemId(item)).await?,
@@ -40,6 +44,30 @@ impl Api {
         }
         let remedy = format!("list its items with `{}`", self.command(&format!("jobs items {job}")));
         Err(Error::new(format!("job {job} has no item {item}"), remedy).coded(Code::NotFound))
+    }
+
+    async fn item_id(&self, job: &str, item: &str) -> Result<i64> {
+        let Ok(chosen) = item.parse::<ItemRef>();
+        if let Api::Local(app, actor) = self {
+            let job = lookup::job(app, actor, job).await?.0;
+            return Ok(choose::chosen_items(app, &job, &[chosen]).await?.first().map_or(0, |item| item.0));
+        }
+        let name = match chosen {
+            ItemRef::Id(id) => return Ok(id),
+            ItemRef::Name(name) => name,
+        };
+        let mut wanted = TargetFilter { limit: PAGE, ..TargetFilter::default() };
+        loop {
+            let page = self.targets(job, wanted).await?;
+            if let Some(target) = page.targets.iter().find(|target| target.target == name) {
+                return Ok(target.item.parse().unwrap_or_default());
+            }
+            wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
+            if wanted.after.is_none() {
+                let remedy = format!("list them with `{}`", self.command(&format!("jobs targets {job}")));
+                return Err(Error::new(format!("{job} has no target {name:?}"), remedy).coded(Code::NotFound));
+            }
+        }
     }
 }
 
