@@ -5,6 +5,7 @@
 //! [`App`] is the object graph: the data directory, the store, the clock, and an engine where work is executed.
 
 pub mod actor;
+pub mod alerts;
 pub mod audit;
 pub mod control;
 pub mod datasets;
@@ -204,6 +205,10 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
+    pub fn host(&self) -> String {
+        gethostname::gethostname().to_string_lossy().into_owned()
+    }
+
     pub fn data(&self) -> &DataDir {
         &self.data
     }
@@ -342,7 +347,7 @@ impl App {
         })?;
         let session = Session {
             id,
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            host: self.host(),
             pid: i64::from(std::process::id()),
             regions: settings.scope.regions.clone(),
             node,

@@ -126,6 +126,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow worker --server http://127.0.0.1:7373 --workers 8 --capability gpu",
         ],
     ),
+    ("alerts", &["windrow alerts", "windrow alerts --json"]),
     ("nodes list", &["windrow nodes list"]),
     ("nodes drain", &["windrow nodes drain ses_0ajh000000000"]),
     (

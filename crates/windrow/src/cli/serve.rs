@@ -129,16 +129,17 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let answers = args.roles.contains(&NodeRole::Api);
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let workers = args.workers;
+    let listening = format!("{scheme}://{address}");
     let load = Load {
         jobs: args.jobs,
         workers: args.workers,
         retention,
         regions: args.regions,
         roles: args.roles,
-        address: format!("{scheme}://{address}"),
+        address: listening.clone(),
     };
     let running = app.engine_of_all(load).await?;
-    let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let watch = Watch::begin(&app, &listening, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, auth, watch).await?;
     output::say(&banner(options, workers, retention, &server).await);
     output::print(&style::bold(format!("{scheme}://{address}")));
