@@ -7,6 +7,7 @@
 pub mod actor;
 pub mod alerts;
 pub mod audit;
+mod backups;
 pub mod control;
 pub mod datasets;
 pub mod doctor;
@@ -15,6 +16,7 @@ pub mod items;
 pub mod jobs;
 pub mod keys;
 pub mod kinds;
+pub mod logs;
 pub mod lookup;
 pub mod nodes;
 pub mod operations;

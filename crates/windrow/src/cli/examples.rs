@@ -40,7 +40,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("jobs item", &["windrow jobs item capitals 23"]),
-    ("jobs logs", &["windrow jobs logs capitals", "windrow jobs logs capitals --follow"]),
+    (
+        "jobs logs",
+        &[
+            "windrow jobs logs capitals",
+            "windrow jobs logs capitals --follow",
+            "windrow jobs logs capitals --level error",
+        ],
+    ),
     ("jobs why", &["windrow jobs why capitals"]),
     ("jobs stats", &["windrow jobs stats", "windrow jobs stats capitals --json"]),
     ("jobs pause", &["windrow jobs pause capitals --reason 'provider outage'"]),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use windrow_jobfile::{Environment, forbidden, prices};
 use windrow_model::store::Quota;
 
-use crate::error::{Error, Result};
 use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
 use crate::node::{config, data_dir};
@@ -56,17 +55,6 @@ impl GlobalOptions {
         let given = [(prices::VARIABLE, file(&self.prices)), (forbidden::VARIABLE, file(&self.forbidden))];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path?)));
         Environment::process().with_variables(given.collect())
-    }
-
-    /// For what is done to the file of the embedded database.
-    pub fn must_be_embedded(&self, what: &str) -> Result<()> {
-        match &self.database {
-            None => Ok(()),
-            Some(_) => Err(Error::new(
-                format!("{what} works on the embedded database only"),
-                "use the tools of the database server (pg_dump, mysqldump, mariadb-dump), or leave out --database and WINDROW_DATABASE_URL",
-            )),
-        }
     }
 
     pub fn key_source(&self) -> KeySource {
