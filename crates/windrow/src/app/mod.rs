@@ -26,6 +26,7 @@ pub mod results;
 pub mod secrets;
 pub mod submit;
 pub mod target_lists;
+pub mod tasks;
 pub mod watch;
 pub mod webhooks;
 

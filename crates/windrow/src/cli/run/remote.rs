@@ -46,6 +46,7 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
         dataset,
         resume: true,
         keep_going: args.keep_going,
+        paused: false,
     };
     let submitted: Submitted =
         remote.post(&["jobs"], &wish).await.map_err(|error| job_text::placed(error, &args.file, text))?;
