@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;
-use crate::place::Place;
+use crate::place::{Place, wait_until};
 
 /// A server that has finished one job of 20 rows, two of which failed.
 fn with_a_finished_job(endpoint: &Endpoint) -> (Place, Served) {
@@ -243,9 +243,9 @@ fn tasks_are_created_listed_and_controlled_in_their_own_words() {
     create(&task(3)).with_status(201);
     create(&json!({ "pipeline_id": 1, "config": {} })).with_status(400);
 
-    let names = |query: &str| {
+    let count = |query: &str| {
         let list = server.get(&format!("/api/eval-tasks?{query}")).with_status(200).json();
-        strings(&list["tasks"], "name")
+        list["tasks"].as_array().unwrap().len()
     };
     let owner = created["user_id"].as_str().unwrap().to_owned();
     for (query, expected) in [
@@ -259,7 +259,7 @@ fn tasks_are_created_listed_and_controlled_in_their_own_words() {
         ("created_after=2999-01-01T00:00:00Z".to_owned(), 0),
         ("created_before=2999-01-01T00:00:00Z&created_after=2000-01-01T00:00:00Z".to_owned(), 2),
     ] {
-        assert_eq!(names(&query).len(), expected, "{query}");
+        assert_eq!(count(&query), expected, "{query}");
     }
     server.get("/api/eval-tasks?status=success").with_status(400);
     assert_eq!(endpoint.calls(), 0, "nothing has started");
