@@ -92,7 +92,7 @@ impl EvalTaskItem {
             id: item.id.to_string(),
             row: item.ordinal + 1,
             status: TaskItemStatus::of(&ItemView::of(item, run)),
-            retry_count: i64::from(item.tries).saturating_sub(1),
+            retry_count: (i64::from(item.tries) - 1).max(0),
             error_message: item.error.as_ref().map(|(class, message)| format!("{class}: {message}")),
             execution_time_ms: item.latency_ms,
             completed_at: item.finished_at.map(Into::into),

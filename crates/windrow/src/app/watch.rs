@@ -7,7 +7,7 @@ use std::time::Duration;
 use windrow_engine::Engine;
 use windrow_model::alert::Alert;
 use windrow_model::hook::Announcement;
-use windrow_model::record::LogLevel;
+use windrow_model::record::{LogLevel, ServingNode};
 use windrow_model::store::{NewLog, StoreError};
 use windrow_model::{Json, Time};
 use windrow_wire::AlertView;
@@ -132,8 +132,8 @@ impl Watch {
         }
         let sessions = app.store.sessions().await?;
         let live = |subject: &str| {
-            let nodes = sessions.iter().filter_map(|session| Some((session, session.node.as_ref()?)));
-            nodes.into_iter().any(|(session, node)| node_of(&session.host, &node.address) == subject)
+            let is = |node: &ServingNode, host: &str| node_of(host, &node.address) == subject;
+            sessions.iter().any(|session| session.node.as_ref().is_some_and(|node| is(node, &session.host)))
         };
         for alert in others.into_iter().filter(|alert| !live(&alert.subject)) {
             store(app, &Change::Cleared(Alert { cleared_at: Some(app.now()), ..alert })).await?;
