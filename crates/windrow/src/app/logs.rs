@@ -68,7 +68,7 @@ fn line(entry: &LogEntry, runs: &BTreeMap<RunId, Run>, items: &BTreeMap<ItemId, 
         if let Some(attempt) = attempts.max_by_key(|attempt| attempt.ended_at) {
             let started = attempt.started_at.zip(attempt.ended_at);
             details.extend([
-                ("attempt", json!(attempt.id.no() + 1)),
+                ("attempt", json!(attempt.id.no())),
                 ("retries", json!(attempt.retries)),
                 ("duration_ms", json!(started.map(|(start, end)| end - start))),
             ]);
