@@ -24,6 +24,8 @@ pub struct Request {
     pub selection: Option<Selection>,
     pub schedule: Option<String>,
     pub idempotency_key: Option<String>,
+    /// The run starts when it is resumed.
+    pub paused: bool,
     pub actor: String,
 }
 
@@ -46,6 +48,7 @@ impl Request {
             selection: None,
             schedule: None,
             idempotency_key: None,
+            paused: false,
             actor,
         })
     }
@@ -75,6 +78,7 @@ pub fn submission(request: Request, chance: u64, now: Time) -> Submission {
         selection: request.selection,
         schedule: request.schedule,
         idempotency_key: request.idempotency_key,
+        paused: request.paused,
         actor: request.actor,
     }
 }

@@ -138,6 +138,7 @@ impl World {
             selection: None,
             schedule: None,
             idempotency_key: None,
+            paused: false,
             actor: "test".into(),
         };
         let run = submit(&*store, request, 1, now).await.unwrap().run;

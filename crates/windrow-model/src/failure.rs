@@ -51,6 +51,25 @@ pub struct Failure {
 }
 
 impl ErrorClass {
+    /// What to do about it.
+    pub const fn advice(self) -> &'static str {
+        match self {
+            ErrorClass::Network => "check the address and the network, then retry the failed items",
+            ErrorClass::Timeout => {
+                "raise `timeout` in the job file, or lower `concurrency`, then retry the failed items"
+            }
+            ErrorClass::RateLimited => "set `limits` to what the provider allows, then retry the failed items",
+            ErrorClass::Server => "wait until the endpoint has recovered, then retry the failed items",
+            ErrorClass::Quota => "add credit or quota at the provider, then retry the failed items",
+            ErrorClass::Auth => "check the API key and its permissions, then retry the failed items",
+            ErrorClass::InvalidRequest => "correct the request in the job file or the row, then run the file again",
+            ErrorClass::ContentFilter => "change the row or the prompt; the provider rejects the content",
+            ErrorClass::InvalidOutput => "make the prompt or the schema more precise, then retry the failed items",
+            ErrorClass::Handler => "correct the code that handles the item, then retry the failed items",
+            ErrorClass::Lost => "check why workers end (memory, kills), then retry the failed items",
+        }
+    }
+
     /// The endpoint failed or was busy; the same call may succeed later.
     pub fn is_transient(self) -> bool {
         matches!(self, ErrorClass::Network | ErrorClass::Timeout | ErrorClass::RateLimited | ErrorClass::Server)

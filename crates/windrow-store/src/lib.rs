@@ -24,5 +24,5 @@ pub use meters::METRICS;
 pub use redis::{RedisBell, RedisLimits};
 pub use sql::read::old_transaction::OldTransaction;
 pub use store::{SqlStore, SqlStore as SqliteStore};
-pub use transfer::{Moved, survey, transfer};
+pub use transfer::{Moved, dump, survey, transfer};
 pub use windrow_sql::certificate_remedy;

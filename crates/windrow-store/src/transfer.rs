@@ -1,6 +1,6 @@
-//! Moves everything from an SQLite file into an empty database of a server, table by table, and then reads both
-//! and compares them. The file is only read. A transfer that was interrupted has marked the database; the next one
-//! empties it and begins again, and nobody else works on it meanwhile.
+//! Moves everything from an SQLite file into an empty database of a server, or from a server into a new file, table by
+//! table, and then reads both and compares them. The source is only read. A transfer that was interrupted has marked the
+//! database; the next one empties it and restarts, and no node uses it meanwhile.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -40,7 +40,39 @@ pub fn transfer(from: &Path, to: &str, progress: &mut dyn FnMut(&str, u64)) -> R
     let address = Address::parse(to)?;
     address.migrate()?;
     let target = address.connect_writer().map_err(failure::StoreFailure::from)?;
-    Ok(run(&source, &target, progress)?)
+    let tables = tables(&source)?;
+    // One moment of the file, whatever is written to it meanwhile.
+    source.perform("BEGIN").map_err(failure::StoreFailure::from)?;
+    Ok(run(&source, &target, &tables, progress)?)
+}
+
+/// The other way: everything of a server's database into a new file, as it was at one moment, and verified.
+pub fn dump(from: &str, to: &Path, progress: &mut dyn FnMut(&str, u64)) -> Result<Vec<Moved>> {
+    let address = Address::parse(from)?;
+    make_ready(&address)?;
+    let source = address.connect_reader().map_err(failure::StoreFailure::from)?;
+    let target = Connection::Sqlite(sqlite::open_writer(to)?);
+    Ok(dump_into(&source, &target, progress)?)
+}
+
+fn dump_into(
+    source: &Connection,
+    target: &Connection,
+    progress: &mut dyn FnMut(&str, u64),
+) -> failure::Result<Vec<Moved>> {
+    match source {
+        Connection::Postgres(_) => source.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?,
+        _ => {
+            source.perform("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+            source.perform("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+        }
+    }
+    // The file has the tables of this version, and a server has them too.
+    let tables = tables(target)?;
+    target.perform("BEGIN IMMEDIATE")?;
+    let moved = run(source, target, &tables, progress)?;
+    target.perform("COMMIT")?;
+    Ok(moved)
 }
 
 /// What [`transfer`] would move; the destination must answer.
@@ -71,13 +103,16 @@ fn is_marked(conn: &Connection) -> failure::Result<bool> {
     Ok(found.optional()?.is_some())
 }
 
-fn run(source: &Connection, target: &Connection, progress: &mut dyn FnMut(&str, u64)) -> failure::Result<Vec<Moved>> {
-    // One moment of the file, whatever is written to it meanwhile.
-    source.perform("BEGIN")?;
-    let tables = tables(source)?;
-    make_room(target, &tables)?;
+/// The source is in a transaction.
+fn run(
+    source: &Connection,
+    target: &Connection,
+    tables: &[Table],
+    progress: &mut dyn FnMut(&str, u64),
+) -> failure::Result<Vec<Moved>> {
+    make_room(target, tables)?;
     let mut moved = Vec::new();
-    for table in &tables {
+    for table in tables {
         let (rows, sent) = copy(source, target, table, progress)?;
         let found = digest(target, table)?;
         if found != (rows, sent) {

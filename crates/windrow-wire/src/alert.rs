@@ -1,12 +1,12 @@
 //! Representation of alerts (T12).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::alert::{Alert, Severity};
 
 use crate::Timestamp;
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertList {
     /// Raised and not yet cleared, oldest first.
     pub active: Vec<AlertView>,
@@ -16,7 +16,7 @@ pub struct AlertList {
     pub next: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct AlertView {
     pub id: String,
     /// The rule that raised the alert.
@@ -24,6 +24,9 @@ pub struct AlertView {
     pub severity: Severity,
     pub job: Option<String>,
     pub run: Option<String>,
+    /// The node, by host and address, of an alert about one node.
+    #[serde(default)]
+    pub node: Option<String>,
     /// The measured value when the alert was raised.
     pub value: f64,
     pub threshold: f64,
@@ -40,6 +43,7 @@ impl From<&Alert> for AlertView {
             severity: alert.severity,
             job: alert.job.map(|job| job.to_string()),
             run: alert.run.map(|run| run.to_string()),
+            node: Some(alert.subject.clone()).filter(|subject| alert.run.is_none() && !subject.is_empty()),
             value: alert.value,
             threshold: alert.threshold,
             message: alert.message.clone(),

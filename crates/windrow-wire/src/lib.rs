@@ -26,6 +26,7 @@ mod rollout;
 pub mod run;
 pub mod secret;
 pub mod status;
+mod task;
 pub mod time;
 pub mod webhook;
 
@@ -51,6 +52,7 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};
 pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
+pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

@@ -20,6 +20,12 @@ pub struct LogLine {
     /// Trace of the item in this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
+    /// Run number, row, attempt, duration and error class, as far as they apply.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<serde_json::Value>,
+    /// What to do about an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 impl From<&LogEntry> for LogLine {
@@ -34,6 +40,8 @@ impl From<&LogEntry> for LogLine {
             run: entry.run.map(|run| run.to_string()),
             item: entry.item.map(|item| item.0),
             trace_id: entry.run.zip(entry.item).map(|(run, item)| TraceId::of(run, item).to_string()),
+            details: None,
+            advice: None,
         }
     }
 }

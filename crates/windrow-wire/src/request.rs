@@ -2,6 +2,7 @@
 
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
 use windrow_model::access::Role;
 use windrow_model::state::Mode;
@@ -44,23 +45,39 @@ pub struct Submit {
     /// Start also where the estimate is over the budget; the run pauses when the budget is reached.
     #[serde(default)]
     pub yes: bool,
+    /// Create the run paused; it starts when it is resumed.
+    #[serde(default)]
+    pub paused: bool,
+}
+
+/// A task to create. `config` is the job file as JSON.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvalTaskRequest {
+    /// A number or a text.
+    #[schema(value_type = Object)]
+    pub pipeline_id: Value,
+    /// A number or a text.
+    #[schema(value_type = Object)]
+    pub column_id: Value,
+    /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given.
+    #[schema(value_type = Object)]
+    pub config: serde_json::Map<String, Value>,
+    /// `false` creates the task without starting it; `POST …/start` starts it.
+    #[serde(default = "starts")]
+    pub start: bool,
+}
+
+fn starts() -> bool {
+    true
 }
 
 impl Submit {
     /// A request with only a job file.
     pub fn of(file: String) -> Self {
         let budget = BudgetRequest::default();
-        Self {
-            file,
-            mode: None,
-            fresh: false,
-            budget,
-            first: None,
-            dataset: None,
-            resume: false,
-            keep_going: false,
-            yes: false,
-        }
+        let (fresh, resume, paused, keep_going, yes) = (false, false, false, false, false);
+        Self { file, mode: None, fresh, budget, first: None, dataset: None, resume, paused, keep_going, yes }
     }
 }
 

@@ -113,6 +113,7 @@ impl World {
             selection: None,
             schedule: None,
             idempotency_key: None,
+            paused: false,
             actor: "test".into(),
         };
         let chance = name.bytes().map(u64::from).sum();

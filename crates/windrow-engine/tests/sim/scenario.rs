@@ -268,6 +268,7 @@ async fn submit_job(world: &World, chance: &mut fastrand::Rng, n: u64) {
         selection: None,
         schedule: None,
         idempotency_key: Some(format!("key{n}")),
+        paused: false,
         actor: "sim".into(),
     };
     let first = submit(&*world.store, request.clone(), chance.u64(..), world.clock.now()).await.expect("accepted");

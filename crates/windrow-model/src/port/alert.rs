@@ -22,9 +22,9 @@ pub struct Alert {
     /// The rule that raised it.
     pub rule: String,
     pub severity: Severity,
-    /// What it is about: the id of a run; empty where it is about the whole server.
+    /// The id of a run, or the node by host and address; empty: all runs.
     pub subject: String,
-    /// `None` where it is about the whole server.
+    /// `None` for a node.
     pub workspace: Option<String>,
     pub job: Option<JobId>,
     pub run: Option<RunId>,
@@ -39,10 +39,10 @@ pub struct Alert {
 /// Kept so that a restart neither forgets an alert nor raises it a second time.
 #[async_trait]
 pub trait AlertStore: Send + Sync {
-    /// Known already: nothing happens.
-    async fn raise_alert(&self, alert: Alert) -> store::Result<()>;
-    /// Cleared already, or unknown: nothing happens.
-    async fn clear_alert(&self, id: AlertId, now: Time) -> store::Result<()>;
+    /// False: another alert of this rule and subject is active, raised by another node. May be repeated.
+    async fn raise_alert(&self, alert: Alert) -> store::Result<bool>;
+    /// False: no alert of this rule and subject was active. May be repeated with the same time.
+    async fn clear_alert(&self, rule: &str, subject: &str, now: Time) -> store::Result<bool>;
     /// Raised and not cleared, oldest first.
     async fn active_alerts(&self) -> store::Result<Vec<Alert>>;
     /// Newest first, below `before`, whether active or not.

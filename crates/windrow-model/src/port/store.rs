@@ -60,6 +60,8 @@ pub struct Submission {
     /// Cron schedule of the job (E10); `None` leaves it unchanged.
     pub schedule: Option<String>,
     pub idempotency_key: Option<String>,
+    /// The run starts when it is resumed.
+    pub paused: bool,
     pub actor: String,
 }
 

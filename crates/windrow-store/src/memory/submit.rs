@@ -40,7 +40,7 @@ impl World {
             job,
             no,
             mode: s.mode,
-            state: RunState::Pending,
+            state: if s.paused { RunState::Paused } else { RunState::Pending },
             spec_hash: s.spec_hash,
             priority: s.priority,
             rank: s.priority.rank(now),

@@ -9,7 +9,9 @@ use crate::backend::failure::Result;
 const RESOURCES: i64 = 0;
 /// One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
-/// Secrets are sealed anew as a whole.
+/// One node at a time raises alerts, so that each is raised once.
+pub(crate) const ALERTS: i64 = 63;
+/// Secrets are re-encrypted as a whole.
 pub(crate) const SECRETS: i64 = 65;
 
 pub(crate) fn named(tx: &Connection, lock: i64) -> Result<()> {

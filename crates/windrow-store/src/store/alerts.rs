@@ -10,12 +10,13 @@ use crate::sql::admin::alerts;
 
 #[async_trait]
 impl AlertStore for SqlStore {
-    async fn raise_alert(&self, alert: Alert) -> Result<()> {
+    async fn raise_alert(&self, alert: Alert) -> Result<bool> {
         self.write("raise_alert", move |tx| alerts::raise(tx, &alert)).await
     }
 
-    async fn clear_alert(&self, id: AlertId, now: Time) -> Result<()> {
-        self.write("clear_alert", move |tx| alerts::clear(tx, id, now)).await
+    async fn clear_alert(&self, rule: &str, subject: &str, now: Time) -> Result<bool> {
+        let (rule, subject) = (rule.to_owned(), subject.to_owned());
+        self.write("clear_alert", move |tx| alerts::clear(tx, &rule, &subject, now)).await
     }
 
     async fn active_alerts(&self) -> Result<Vec<Alert>> {

@@ -32,14 +32,19 @@ cases_of_databases![alerts_are_raised_and_cleared_once_and_deleted_when_old];
 
 async fn alerts_are_raised_and_cleared_once_and_deleted_when_old(store: &dyn AlertStore) {
     for n in [1, 2, 3, 4] {
-        store.raise_alert(alert(n)).await.unwrap();
+        assert!(store.raise_alert(alert(n)).await.unwrap());
     }
-    store.raise_alert(Alert { message: "again".into(), ..alert(1) }).await.unwrap();
+    let other_node = Alert { id: AlertId(9), message: "again".into(), ..alert(1) };
+    assert!(!store.raise_alert(other_node).await.unwrap(), "another node has raised it");
+    assert!(store.raise_alert(alert(1)).await.unwrap(), "it may be repeated");
     assert_eq!(store.active_alerts().await.unwrap()[0], alert(1), "it is known already");
+    let clear = async |n, now| store.clear_alert(&alert(n).rule, &alert(n).subject, now).await.unwrap();
     for n in [1, 2, 3] {
-        store.clear_alert(AlertId(n), T0 + 5).await.unwrap();
+        assert!(clear(n, T0 + 5).await);
     }
-    store.clear_alert(AlertId(1), T0 + 9).await.unwrap();
+    assert!(clear(1, T0 + 5).await, "it may be repeated");
+    assert!(!clear(1, T0 + 9).await, "another node has cleared it");
+    assert!(!store.clear_alert("disk_space", &alert(4).subject, T0 + 9).await.unwrap());
     assert_eq!(ids(store).await, (vec![4], vec![4, 3, 2, 1]));
     let page = store.recent_alerts(Some(AlertId(3)), 1).await.unwrap();
     assert_eq!(page, [Alert { cleared_at: Some(T0 + 5), ..alert(2) }]);

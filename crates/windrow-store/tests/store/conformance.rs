@@ -55,6 +55,7 @@ cases![
     a_session_lists_its_capabilities_and_running_items,
     retention_deletes_finished_jobs_only,
     retention_keeps_scheduled_and_pinned_jobs,
+    a_run_that_is_submitted_paused_starts_when_it_is_resumed,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     rows_are_numbered_as_the_source_has_them_now,
@@ -693,6 +694,15 @@ async fn retention_deletes_finished_jobs_only(store: &dyn Store) {
     assert_eq!(left.iter().map(|(job, _)| job.name.as_str()).collect::<Vec<_>>(), ["live"]);
     assert!(store.spec("hash100").await.is_err(), "its definition went with it");
     assert!(store.spec("hash300").await.is_ok());
+}
+
+async fn a_run_that_is_submitted_paused_starts_when_it_is_resumed(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { paused: true, ..submission(1, "a") }, T0).await.unwrap();
+    assert_eq!(store.run(RunId(1)).await.unwrap().state, RunState::Paused);
+    assert!(store.admit(admission(1, 1), T0).await.unwrap().is_empty());
+    store.request_transition(RunId(1), RunEvent::Resume, "ann", None, T0 + 1).await.unwrap();
+    assert_eq!(store.admit(admission(1, 1), T0 + 1).await.unwrap().len(), 1);
 }
 
 /// T19.

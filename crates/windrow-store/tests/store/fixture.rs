@@ -44,6 +44,7 @@ pub fn submission(n: i64, name: &str) -> Submission {
         selection: None,
         schedule: None,
         idempotency_key: None,
+        paused: false,
         actor: "ann".into(),
     }
 }

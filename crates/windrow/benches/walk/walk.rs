@@ -131,6 +131,7 @@ async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i6
         selection: None,
         schedule: None,
         idempotency_key: None,
+        paused: false,
         actor: "bench".into(),
     };
     submit(store, request, 1, SystemClock.now()).await.expect("submitted").run

@@ -6,8 +6,7 @@ use windrow_model::state::{RunEvent, RunState};
 use windrow_model::store::{Extent, JobFilter};
 use windrow_model::why::{Explanation, explain};
 use windrow_wire::{
-    JobDetail, JobList, JobRow, LogLine, LogList, RunDetail, RunList, ScheduleList, ScheduledJob, Timestamp, Worker,
-    WorkerList,
+    JobDetail, JobList, JobRow, RunDetail, RunList, ScheduleList, ScheduledJob, Timestamp, Worker, WorkerList,
 };
 
 use crate::app::actor::Actor;
@@ -78,13 +77,6 @@ async fn with_aggregates(app: &App, job: &Job, run: &Run) -> Result<RunDetail> {
         detail.aggregates = Some(app.aggregates(run.id).await?.as_ref().clone());
     }
     Ok(detail)
-}
-
-pub async fn logs(app: &App, actor: &Actor, job: &str, after: i64, limit: usize) -> Result<LogList> {
-    let (job, _) = lookup::job(app, actor, job).await?;
-    let entries = app.store.logs(job.id, after, limit).await?;
-    let next = entries.last().map_or(after, |entry| entry.id);
-    Ok(LogList { lines: entries.iter().map(LogLine::from).collect(), next })
 }
 
 /// Of one job, or of all the actor sees.

@@ -5,7 +5,9 @@
 //! [`App`] is the object graph: the data directory, the store, the clock, and an engine where work is executed.
 
 pub mod actor;
+pub mod alerts;
 pub mod audit;
+mod backups;
 pub mod balance;
 pub mod choose;
 pub mod control;
@@ -19,6 +21,7 @@ pub mod items;
 pub mod jobs;
 pub mod keys;
 pub mod kinds;
+pub mod logs;
 pub mod lookup;
 pub mod nodes;
 pub mod operations;
@@ -28,6 +31,7 @@ pub mod results;
 pub mod secrets;
 pub mod submit;
 pub mod target_lists;
+pub mod tasks;
 pub mod watch;
 pub mod webhooks;
 
@@ -221,6 +225,10 @@ impl App {
         Library::new(self.datasets.clone())
     }
 
+    pub fn host(&self) -> String {
+        gethostname::gethostname().to_string_lossy().into_owned()
+    }
+
     pub fn data(&self) -> &DataDir {
         &self.data
     }
@@ -366,7 +374,7 @@ impl App {
         })?;
         let session = Session {
             id,
-            host: gethostname::gethostname().to_string_lossy().into_owned(),
+            host: self.host(),
             pid: i64::from(std::process::id()),
             regions: settings.scope.regions.clone(),
             node,

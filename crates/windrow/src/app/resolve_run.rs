@@ -106,8 +106,8 @@ pub async fn submit(
         });
     }
     submit::check_mode(app, &file, mode).await?;
-    let request =
-        Request { fresh: wish.fresh, idempotency_key: key, ..submit::of_file(app, change, &file, mode).await? };
+    let (fresh, paused) = (wish.fresh, wish.paused);
+    let request = Request { fresh, paused, idempotency_key: key, ..submit::of_file(app, change, &file, mode).await? };
     submit::start(app, request, file.warnings).await
 }
 

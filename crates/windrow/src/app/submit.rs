@@ -103,6 +103,7 @@ pub async fn of_file(app: &App, change: &Change, file: &LoadedJob, mode: Mode) -
         selection: None,
         schedule: file.schedule.clone(),
         idempotency_key: None,
+        paused: false,
         actor: change.actor.name.clone(),
     })
 }

@@ -7,13 +7,13 @@ use std::time::Duration;
 use windrow_engine::Engine;
 use windrow_model::alert::Alert;
 use windrow_model::hook::Announcement;
-use windrow_model::record::LogLevel;
+use windrow_model::record::{LogLevel, ServingNode};
 use windrow_model::store::{NewLog, StoreError};
 use windrow_model::{Json, Time};
 use windrow_wire::AlertView;
 
 use crate::app::App;
-use crate::node::observe::alert::{Change, Machine, Pace, signals};
+use crate::node::observe::alert::{Change, Machine, Pace, Rule, signals};
 use crate::node::observe::{Exposition, Reading, Thresholds, gauges};
 use crate::node::recent::Recent;
 
@@ -21,6 +21,8 @@ use crate::node::recent::Recent;
 const KEPT: usize = 1000;
 
 pub struct Watch {
+    /// This node by host and address.
+    node: String,
     thresholds: Thresholds,
     exposition: Exposition,
     every: Duration,
@@ -39,13 +41,16 @@ struct Alerts {
 impl Watch {
     pub async fn begin(
         app: &App,
+        address: &str,
         thresholds: Thresholds,
         every: Duration,
         exposition: Exposition,
     ) -> Result<Self, StoreError> {
-        let machine = Machine::resume(app.alerts.active_alerts().await?);
+        let node = node_of(&app.host(), address);
+        let machine = Machine::resume(node.clone(), app.alerts.active_alerts().await?);
         let alerts = Alerts { machine, pace: Pace::default(), unstored: Vec::new() };
         Ok(Self {
+            node,
             thresholds,
             exposition,
             every,
@@ -81,11 +86,6 @@ impl Watch {
         self.exposition.text()
     }
 
-    /// Alerts that are raised now.
-    pub fn active(&self) -> Vec<Alert> {
-        self.alerts().machine.active().cloned().collect()
-    }
-
     /// Runs as long as the server.
     pub async fn go_on(&self, app: &App, engine: &Engine) -> std::convert::Infallible {
         loop {
@@ -104,7 +104,8 @@ impl Watch {
             pace.note(reading);
             let seen = signals(reading, pace);
             let changes = machine.see(&seen, &self.thresholds, reading.now, || fastrand::u64(..));
-            changes.iter().for_each(tell);
+            // A database that is down is reported although it cannot be stored.
+            changes.iter().filter(|change| is_of_node(change)).for_each(tell);
             gauges::show_alerts(|rule| machine.active().filter(|alert| alert.rule == rule.as_str()).count());
             unstored.extend(changes);
             std::mem::take(unstored)
@@ -117,11 +118,41 @@ impl Watch {
                 return;
             }
         }
+        if let Err(error) = self.clear_stale(app).await {
+            tracing::warn!(%error, "failed to clear alerts of ended nodes, retrying");
+        }
+    }
+
+    /// Clears alerts about nodes that have ended.
+    async fn clear_stale(&self, app: &App) -> Result<(), StoreError> {
+        let mut others = app.alerts.active_alerts().await?;
+        others.retain(|alert| alert.rule.parse().is_ok_and(Rule::is_of_node) && alert.subject != self.node);
+        if others.is_empty() {
+            return Ok(());
+        }
+        let sessions = app.store.sessions().await?;
+        let live = |subject: &str| {
+            let is = |node: &ServingNode, host: &str| node_of(host, &node.address) == subject;
+            sessions.iter().any(|session| session.node.as_ref().is_some_and(|node| is(node, &session.host)))
+        };
+        for alert in others.into_iter().filter(|alert| !live(&alert.subject)) {
+            store(app, &Change::Cleared(Alert { cleared_at: Some(app.now()), ..alert })).await?;
+        }
+        Ok(())
     }
 
     fn alerts(&self) -> MutexGuard<'_, Alerts> {
         self.alerts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn node_of(host: &str, address: &str) -> String {
+    format!("{host} {address}")
+}
+
+fn is_of_node(change: &Change) -> bool {
+    let (Change::Raised(alert) | Change::Cleared(alert)) = change;
+    alert.rule.parse().is_ok_and(Rule::is_of_node)
 }
 
 fn tell(change: &Change) {
@@ -137,20 +168,26 @@ fn tell(change: &Change) {
     }
 }
 
-/// In the table of alerts, for webhooks, and in the log of its job (T7).
+/// In the table of alerts, for webhooks, and in the log of its job (T7): once, by the first node that sees it.
 async fn store(app: &App, change: &Change) -> Result<(), StoreError> {
-    let (alert, level, topic, event, now) = match change {
+    let (first, alert, level, topic, event, now) = match change {
         Change::Raised(alert) => {
-            app.alerts.raise_alert(alert.clone()).await?;
-            (alert, LogLevel::Warn, "alert.raised", "alert_raised", alert.raised_at)
+            let first = app.alerts.raise_alert(alert.clone()).await?;
+            (first, alert, LogLevel::Warn, "alert.raised", "alert_raised", alert.raised_at)
         }
         Change::Cleared(alert) => {
             let now = alert.cleared_at.unwrap_or(alert.raised_at);
-            app.alerts.clear_alert(alert.id, now).await?;
+            let first = app.alerts.clear_alert(&alert.rule, &alert.subject, now).await?;
             app.alerts.forget_alerts(KEPT).await?;
-            (alert, LogLevel::Info, "alert.cleared", "alert_cleared", now)
+            (first, alert, LogLevel::Info, "alert.cleared", "alert_cleared", now)
         }
     };
+    if !first {
+        return Ok(());
+    }
+    if !is_of_node(change) {
+        tell(change);
+    }
     let (workspace, data) = (alert.workspace.clone(), Json::of(&AlertView::from(alert)));
     app.hooks.announce(Announcement { topic: topic.into(), workspace, data }, now).await?;
     let Some(job) = alert.job else { return Ok(()) };

@@ -40,7 +40,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("jobs item", &["windrow jobs item capitals 23"]),
-    ("jobs logs", &["windrow jobs logs capitals", "windrow jobs logs capitals --follow"]),
+    (
+        "jobs logs",
+        &[
+            "windrow jobs logs capitals",
+            "windrow jobs logs capitals --follow",
+            "windrow jobs logs capitals --level error",
+        ],
+    ),
     ("jobs why", &["windrow jobs why capitals"]),
     ("jobs stats", &["windrow jobs stats", "windrow jobs stats capitals --json"]),
     ("jobs pause", &["windrow jobs pause capitals --reason 'provider outage'"]),
@@ -126,6 +133,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow worker --server http://127.0.0.1:7373 --workers 8 --capability gpu",
         ],
     ),
+    ("alerts", &["windrow alerts", "windrow alerts --json"]),
     ("nodes list", &["windrow nodes list"]),
     ("nodes drain", &["windrow nodes drain ses_0ajh000000000"]),
     (

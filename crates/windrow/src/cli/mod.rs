@@ -86,6 +86,7 @@ enum Command {
     /// Manage signed webhooks
     #[command(subcommand, arg_required_else_help = true)]
     Webhooks(admin::webhooks::Webhooks),
+    Alerts(admin::alerts::Args),
     Audit(admin::audit::Args),
     Doctor(admin::doctor::Args),
     Completions(completions::Args),
@@ -239,6 +240,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
         Command::Nodes(Nodes::Drain(args)) => admin::nodes::drain(&context.api().await?, args).await,
         Command::Keys(command) => perform_on_keys(context, command).await,
+        Command::Alerts(args) => admin::alerts::perform(&context.api().await?, args).await,
         Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
         Command::Compare(args) => results::compare::perform(&context.api().await?, args).await,
         Command::Gates(args) => Box::pin(results::gates::perform(&context.api().await?, args)).await,

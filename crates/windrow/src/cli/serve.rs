@@ -1,7 +1,7 @@
 //! `windrow serve`: one engine for the whole data directory, and the HTTP API over it.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -82,6 +82,15 @@ pub struct Args {
     /// Delete jobs with failed items this many days after they finished [default: never, or 30 with --keep-completed]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(i64).range(0..))]
     keep_failed: Option<i64>,
+    /// Write a backup at this interval, e.g. 6h [default: never]; in a cluster, set it on one node
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    backup_every: Option<Duration>,
+    /// Number of backups to keep
+    #[arg(long, value_name = "N", default_value_t = 7, value_parser = at_least_one)]
+    backup_keep: usize,
+    /// Directory of the backups [default: `backups` in the data directory]
+    #[arg(long, value_name = "DIR")]
+    backup_dir: Option<PathBuf>,
     #[command(flatten)]
     access: Access,
     /// Threshold of a health check or alert, e.g. slow_run=30m; may be repeated
@@ -129,21 +138,27 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let answers = args.roles.contains(&NodeRole::Api);
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let workers = args.workers;
+    let listening = format!("{scheme}://{address}");
     let load = Load {
         jobs: args.jobs,
         workers: args.workers,
         retention,
         regions: args.regions,
         roles: args.roles,
-        address: format!("{scheme}://{address}"),
+        address: listening.clone(),
     };
     let running = app.engine_of_all(load).await?;
-    let watch = Watch::begin(&app, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
+    let watch = Watch::begin(&app, &listening, Thresholds::new(&args.thresholds), args.watch_every, exposition).await?;
     let server = Server::new(app, running, auth, watch).await?;
     output::say(&banner(options, workers, retention, &server).await);
     output::print(&style::bold(format!("{scheme}://{address}")));
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
+    if let Some(every) = args.backup_every {
+        let dir = args.backup_dir.unwrap_or_else(|| options.data.join("backups"));
+        let (server, keep) = (server.clone(), args.backup_keep);
+        tokio::spawn(async move { server.app.back_up_periodically(dir, every, keep).await });
+    }
     let router = match answers {
         true => http::router(server.clone(), RateLimit::new(args.rate_limit)),
         false => http::router_of_watch(server.clone()),

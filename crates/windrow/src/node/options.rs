@@ -6,7 +6,6 @@ use windrow_jobfile::job_file::plain_secrets;
 use windrow_jobfile::{Environment, forbidden, prices};
 use windrow_model::store::Quota;
 
-use crate::error::{Error, Result};
 use crate::node::balance::Balance;
 use crate::node::master_key::KeySource;
 use crate::node::observe::LogFormat;
@@ -68,17 +67,6 @@ impl GlobalOptions {
         ];
         let given = given.into_iter().filter_map(|(name, path)| Some((name, path?)));
         Environment::process().with_variables(given.collect())
-    }
-
-    /// For what is done to the file of the embedded database.
-    pub fn must_be_embedded(&self, what: &str) -> Result<()> {
-        match &self.database {
-            None => Ok(()),
-            Some(_) => Err(Error::new(
-                format!("{what} works on the embedded database only"),
-                "use the tools of the database server (pg_dump, mysqldump, mariadb-dump), or leave out --database and WINDROW_DATABASE_URL",
-            )),
-        }
     }
 
     pub fn key_source(&self) -> KeySource {

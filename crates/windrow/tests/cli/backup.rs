@@ -92,3 +92,22 @@ fn a_backup_contains_the_master_key_only_on_request() {
     let key = std::fs::metadata(place.path("two/master.key")).unwrap();
     assert_eq!(key.permissions().mode() & 0o777, 0o600);
 }
+
+#[test]
+fn a_server_writes_backups_at_intervals_and_keeps_the_newest() {
+    let place = Place::empty();
+    let arguments = ["--backup-every", "1s", "--backup-keep", "2", "--backup-dir", "kept"];
+    let server = Served::start(&place, &arguments);
+    let names = || -> Vec<String> {
+        let found = std::fs::read_dir(place.path("kept")).into_iter().flatten();
+        let mut names: Vec<String> = found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.retain(|name| !name.starts_with('.'));
+        names.sort();
+        names
+    };
+    wait_until("a backup", || !names().is_empty());
+    let first = names()[0].clone();
+    wait_until("the first to be deleted", || names().len() == 2 && !names().contains(&first));
+    drop(server);
+    place.windrow(&["--data", "new", "restore", &format!("kept/{}", names()[0]), "--yes"]).ended_with(0);
+}

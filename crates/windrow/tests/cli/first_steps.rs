@@ -118,3 +118,26 @@ fn pinned_jobs_are_not_pruned() {
     place.windrow(&["jobs", "unpin", "counted"]).ended_with(0);
     assert_eq!(place.windrow(&prune).ended_with(0).stdout, "Deleted 1 job with 2 items.\n");
 }
+
+/// T18.
+#[test]
+fn log_entries_have_details_and_errors_come_with_advice() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 4, 2);
+    endpoint.fail_on([2]);
+    place.append("job.yaml", "retry: { max: 0 }");
+    place.windrow(&["run", "job.yaml", "--quiet"]);
+    let lines = |arguments: &[&str]| -> Vec<Value> {
+        let all = [&["jobs", "logs", "counted", "--json"], arguments].concat();
+        place.windrow(&all).ended_with(0).stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let errors = lines(&["--level", "error"]);
+    assert_eq!(errors.len(), 1, "{errors:?}");
+    let error = &errors[0];
+    assert_eq!((&error["details"]["row"], &error["details"]["run"]), (&3.into(), &1.into()), "{error}");
+    assert!(error["details"]["error_class"].is_string() && error["details"]["duration_ms"].is_i64(), "{error}");
+    assert!(error["advice"].as_str().is_some_and(|advice| advice.contains("correct the request")), "{error}");
+    assert!(lines(&[]).len() > 1 && lines(&["--level", "warn"]).len() < lines(&[]).len());
+    let shown = place.windrow(&["jobs", "logs", "counted", "--level", "error"]).ended_with(0).stdout;
+    assert!(shown.contains("\n  help: "), "{shown}");
+}

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::client::Served;
 use crate::endpoint::Endpoint;
-use crate::place::Place;
+use crate::place::{Place, wait_until};
 
 /// A server that has finished one job of 20 rows, two of which failed.
 fn with_a_finished_job(endpoint: &Endpoint) -> (Place, Served) {
@@ -229,6 +229,74 @@ fn a_repeated_idempotency_key_returns_the_first_run() {
 }
 
 #[test]
+fn tasks_are_created_listed_and_controlled_in_their_own_words() {
+    let endpoint = Endpoint::gated(0);
+    let place = Place::empty();
+    let server = Served::start(&place, &[]);
+    place.served_job("rows", &endpoint, 4, 2);
+    let task = |column: i64| {
+        json!({ "pipeline_id": 1, "column_id": column, "start": false, "config": {
+            "dataset": "rows.jsonl",
+            "target": { "openai": { "model": "any", "base_url": endpoint.url }, "prompt": "{{ n }}" },
+            "concurrency": 2,
+        }})
+    };
+    let create =
+        |body: &Value| server.ask("POST", "/api/eval-tasks", &["Content-Type: application/json"], &body.to_string());
+    let created = create(&task(2)).with_status(201).json();
+    assert_eq!((&created["status"], &created["name"]), (&"pending".into(), &"pipeline-1-column-2".into()), "{created}");
+    assert_eq!((&created["pipeline_id"], &created["column_id"]), (&1.into(), &2.into()));
+    create(&task(3)).with_status(201);
+    create(&json!({ "pipeline_id": 1, "config": {} })).with_status(400);
+
+    let count = |query: &str| {
+        let list = server.get(&format!("/api/eval-tasks?{query}")).with_status(200).json();
+        list["tasks"].as_array().unwrap().len()
+    };
+    let owner = created["user_id"].as_str().unwrap().to_owned();
+    for (query, expected) in [
+        ("status=pending".to_owned(), 2),
+        ("status=running".to_owned(), 0),
+        ("pipeline_id=1&column_id=2".to_owned(), 1),
+        ("pipeline_id=7".to_owned(), 0),
+        (format!("owner={owner}"), 2),
+        ("owner=nobody".to_owned(), 0),
+        ("label=column_id%3D3".to_owned(), 1),
+        ("created_after=2999-01-01T00:00:00Z".to_owned(), 0),
+        ("created_before=2999-01-01T00:00:00Z&created_after=2000-01-01T00:00:00Z".to_owned(), 2),
+    ] {
+        assert_eq!(count(&query), expected, "{query}");
+    }
+    server.get("/api/eval-tasks?status=success").with_status(400);
+    assert_eq!(endpoint.calls(), 0, "nothing has started");
+
+    let path = format!("/api/eval-tasks/{}", created["id"].as_str().unwrap());
+    let status = || server.get(&path).with_status(200).json()["status"].as_str().unwrap().to_owned();
+    server.post(&format!("{path}/start")).with_status(200);
+    wait_until("two calls", || endpoint.calls() == 2);
+    assert_eq!(status(), "running");
+    let items = server.get(&format!("{path}/items")).with_status(200).json();
+    assert_eq!(strings(&items["items"], "status"), ["running", "running", "pending", "pending"], "{items}");
+    server.post(&format!("{path}/pause")).with_status(200);
+    wait_until("the pause", || status() == "paused");
+    endpoint.let_through(2);
+    wait_until("two answers", || endpoint.answered() == 2);
+    assert_eq!((status().as_str(), endpoint.calls()), ("paused", 2), "no new item starts");
+    endpoint.open_gate();
+    server.post(&format!("{path}/resume")).with_status(200);
+    wait_until("the end", || status() == "completed");
+    let items = server.get(&format!("{path}/items")).with_status(200).json();
+    assert_eq!(strings(&items["items"], "status"), ["completed"; 4], "{items}");
+    let done = server.get(&path).json();
+    assert_eq!((&done["total_items"], &done["completed_items"]), (&4.into(), &4.into()), "{done}");
+
+    server.post("/api/eval-tasks/pipeline-1-column-3/cancel").with_status(200);
+    let other = || server.get("/api/eval-tasks/pipeline-1-column-3").json()["status"].clone();
+    wait_until("the cancellation", || other() == "cancelled");
+    assert_eq!(endpoint.calls(), 4, "what was never started was not called");
+}
+
+#[test]
 fn the_task_api_serves_the_same_jobs() {
     let endpoint = Endpoint::open();
     let (place, server) = with_a_finished_job(&endpoint);
@@ -236,7 +304,7 @@ fn the_task_api_serves_the_same_jobs() {
     server.ask("POST", "/api/eval-tasks", &["Content-Type: text/yaml"], &file).with_status(201);
     server.wait_for_state("task", "completed");
     let list = server.get("/api/eval-tasks").with_status(200).json();
-    assert_eq!(strings(&list["jobs"], "name"), ["task", "counted"]);
+    assert_eq!(strings(&list["tasks"], "name"), ["task", "counted"]);
     assert_eq!(server.get("/api/eval-tasks/task").with_status(200).json()["name"], "task");
     for path in ["/stats", "/health", "/task/logs", "/task/stats"] {
         server.get(&format!("/api/eval-tasks{path}")).with_status(200);
@@ -245,7 +313,8 @@ fn the_task_api_serves_the_same_jobs() {
         assert_eq!(server.post(&format!("/api/eval-tasks/task/{verb}")).status, 409, "{verb} of a run that is over");
     }
     endpoint.fail_on([]);
-    server.post("/api/eval-tasks/counted/retry").with_status(201);
+    let retried = server.post("/api/eval-tasks/counted/retry").with_status(201).json();
+    assert!(["retrying", "pending", "completed"].contains(&retried["status"].as_str().unwrap()), "{retried}");
     server.wait_for_state("counted", "completed");
 }
 

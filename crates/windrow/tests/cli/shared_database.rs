@@ -2,7 +2,7 @@
 
 use crate::endpoint::Endpoint;
 use crate::place::{Place, wait_until};
-use crate::services::on_every_server;
+use crate::services::{self, on_every_server};
 
 const URL: &str = "WINDROW_DATABASE_URL";
 
@@ -12,7 +12,7 @@ on_every_server! {
     another_node_goes_on_with_what_a_killed_one_left,
     the_doctor_says_whether_the_database_answers_and_never_the_password,
     a_certificate_that_nobody_trusts_names_the_ways_out,
-    a_backup_is_left_to_the_tools_of_the_server,
+    a_backup_is_restored_into_a_database_of_another_kind_and_into_a_file,
     the_history_of_a_laptop_moves_to_a_server,
     what_is_in_use_is_not_moved_and_nothing_is_moved_over_it,
 }
@@ -88,11 +88,31 @@ fn the_doctor_says_whether_the_database_answers_and_never_the_password(url: Stri
     assert!(said.stdout.contains(&shown) && !said.stdout.contains("hush"), "{}", said.stdout);
 }
 
-fn a_backup_is_left_to_the_tools_of_the_server(url: String) {
-    let place = Place::empty();
-    let said = place.windrow_with(&[(URL, &url)], &["backup", "all.tar.zst"]).ended_with(1);
-    let dump = if url.starts_with("postgres") { "pg_dump" } else { "mariadb-dump" };
-    assert!(said.stderr.contains(dump), "{}", said.stderr);
+fn a_backup_is_restored_into_a_database_of_another_kind_and_into_a_file(url: String) {
+    let endpoint = Endpoint::gated(15);
+    let place = Place::with_rows(&endpoint, 40, 4);
+    let node = [(URL, url.as_str())];
+    let run = place.start_with(&node, &["run", "job.yaml"]);
+    wait_until("15 answers", || endpoint.answered() >= 15);
+    place.windrow_with(&node, &["backup", "early.tar.zst"]).ended_with(0);
+    endpoint.open_gate();
+    run.finish().ended_with(0);
+    let calls = endpoint.calls();
+    place.windrow_with(&node, &["backup", "all.tar.zst"]).ended_with(0);
+    let before = all_of(&place, &node);
+
+    let other = if url.starts_with("postgres") { services::mariadb() } else { services::postgres() };
+    let restore = |data: &str, file: &str, node: &[(&str, &str)]| {
+        place.windrow_with(node, &["--data", data, "restore", file, "--yes"])
+    };
+    restore("there", "all.tar.zst", &[(URL, &other)]).ended_with(0);
+    assert_eq!(all_of(&place, &[(URL, &other)]), before, "the same in another kind of database");
+    let again = restore("there", "all.tar.zst", &[(URL, &other)]).ended_with(1);
+    assert!(again.stderr.contains("rows already"), "{}", again.stderr);
+    restore("file", "early.tar.zst", &[]).ended_with(0);
+    let said = place.windrow(&["--data", "file", "run", "job.yaml", "--json"]).ended_with(0).json();
+    assert_eq!(said["items"]["succeeded"], 40, "a run that was unfinished resumes: {said}");
+    assert!(endpoint.calls() - calls <= 40 - 15, "what was finished is not repeated");
 }
 
 /// What `jobs show`, `items` and `result` return for the job.

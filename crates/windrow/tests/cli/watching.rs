@@ -104,6 +104,29 @@ fn an_alert_is_raised_once_survives_a_restart_and_is_cleared_when_the_run_is_ove
 }
 
 #[test]
+fn several_nodes_raise_an_alert_once() {
+    let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
+    subscribe(&place);
+    let quick = ["--threshold", "slow_run=100ms", "--watch-every", "50ms"];
+    let nodes = [stuck(&place, &endpoint, &quick), Served::start(&place, &quick)];
+    let metric = "windrow_alerts_active{rule=\"slow_run\"} 1\n";
+    for node in &nodes {
+        wait_until("the node to see it", || node.get("/metrics").body.contains(metric));
+    }
+    let shown = place.windrow(&["alerts", "--json"]).ended_with(0).json();
+    assert_eq!(shown["active"].as_array().unwrap().len(), 1, "{shown}");
+    assert!(place.windrow(&["alerts"]).ended_with(0).stdout.contains("nothing has moved in stuck"));
+    endpoint.open_gate();
+    nodes[0].wait_for_state("stuck", "completed");
+    let calm = "windrow_alerts_active{rule=\"slow_run\"} 0\n";
+    for node in &nodes {
+        wait_until("the node to clear it", || node.get("/metrics").body.contains(calm));
+    }
+    wait_until("it to be logged", || logged(&nodes[0], "alert_cleared") == 1);
+    assert_eq!((logged(&nodes[0], "alert_raised"), announced(&place).len()), (1, 2), "{:?}", announced(&place));
+}
+
+#[test]
 fn the_log_is_written_for_machines_when_asked_for() {
     let place = Place::empty();
     let server = Served::start(&place, &["--log-format", "json"]);

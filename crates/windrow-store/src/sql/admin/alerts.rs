@@ -3,8 +3,9 @@
 use windrow_model::alert::Alert;
 use windrow_model::{AlertId, JobId, RunId, Time};
 
-use crate::backend::{self, Connection, Params, Sql, failure, params};
+use crate::backend::{self, Connection, OptionalExtension, Params, Sql, failure, params};
 use crate::sql::cells::Cells;
+use crate::sql::lock;
 
 const COLUMNS: &str =
     "id, rule, severity, subject, workspace, job_id, run_id, value, threshold, message, raised_at, cleared_at";
@@ -17,8 +18,16 @@ pub(crate) static RAISE: Sql = Sql::new(|d| {
     format!("INSERT INTO alerts ({COLUMNS}) VALUES ({places}){}", d.or_ignore("id"))
 });
 
-pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<()> {
-    tx.prepare_cached(&RAISE)?.execute(params![
+pub(crate) const RAISED: &str = "SELECT id FROM alerts WHERE cleared_at IS NULL AND rule = ?1 AND subject = ?2";
+
+pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<bool> {
+    lock::named(tx, lock::ALERTS)?;
+    let subject = params![alert.rule, alert.subject];
+    let raised: Option<i64> = tx.prepare_cached(RAISED)?.query_row(subject, |row| row.get(0)).optional()?;
+    if let Some(raised) = raised {
+        return Ok(raised == alert.id.0);
+    }
+    let inserted = tx.prepare_cached(&RAISE)?.execute(params![
         alert.id.0,
         alert.rule,
         alert.severity.as_str(),
@@ -32,12 +41,15 @@ pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<()> {
         alert.raised_at.0,
         alert.cleared_at.map(|at| at.0),
     ])?;
-    Ok(())
+    Ok(inserted > 0)
 }
 
-pub(crate) fn clear(tx: &Connection, id: AlertId, now: Time) -> failure::Result<()> {
-    let sql = "UPDATE alerts SET cleared_at = ?2 WHERE id = ?1 AND cleared_at IS NULL";
-    Ok(tx.prepare_cached(sql)?.execute([id.0, now.0]).map(|_| ())?)
+pub(crate) fn clear(tx: &Connection, rule: &str, subject: &str, now: Time) -> failure::Result<bool> {
+    let sql = "UPDATE alerts SET cleared_at = ?3 WHERE rule = ?1 AND subject = ?2 AND cleared_at IS NULL";
+    tx.prepare_cached(sql)?.execute(params![rule, subject, now.0])?;
+    let cleared = "SELECT count(*) FROM alerts WHERE rule = ?1 AND subject = ?2 AND cleared_at = ?3";
+    let cleared: i64 = tx.prepare_cached(cleared)?.query_row(params![rule, subject, now.0], |row| row.get(0))?;
+    Ok(cleared > 0)
 }
 
 pub(crate) fn forget(tx: &Connection, keep: usize) -> failure::Result<i64> {

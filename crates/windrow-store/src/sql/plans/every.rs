@@ -30,7 +30,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
     statements! {
         admin::access { ALL, BY_ID, ADD }
         admin::alerts { ACTIVE, RECENT, RAISE }
-        admin::clean_up { DOOMED, PINS, EMPTY, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, LOG, OUTBOX, RUNS, JOBS, UNUSED_SPECS }
+        admin::clean_up { DOOMED, DOOM, PINS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
         admin::dataset_drop { DELETE_UNUSED }
         admin::dataset_import { ROW_BY_KEY, ENTRIES, ROWS }
         admin::dataset_read { BY_NAME, BY_ID, VERSIONS, DATASETS, ROWS, BODIES, NEWEST }
@@ -40,17 +40,17 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::limit_accounts { BEGIN, ACCOUNT, KEEP }
         admin::limit_authority { BEGIN }
         admin::secrets { BY_NAME, ALL, PUT, NONCE, RESEAL }
-        read::aggregates { SINGLE, GROUPED }
+        read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
         read::compare { BOTH }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
         read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
-        read::recount { RECOUNT, RECOUNT_RANGE }
+        read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
         table::attempts { QUEUE, READ, OF_ITEM }
         table::items { BY_ID, INPUT }
         table::jobs { BY_ID, BY_NAME, PAGE }
         table::journal { OUTBOX, EVENTS, ENTRIES }
-        table::runs { BY_ID, BY_JOB, COORDINATOR, STATE }
+        table::runs { BY_ID, BY_JOB, COORDINATOR, MODE, STATE }
         table::scores { KEEP, NOTES, CARRY_OVER, OF_ATTEMPT, OF_ITEM, SHOWN }
         table::shared { FIND, SHARE, KEY_OF }
         table::steps { INSERT, EXISTS, FINISH, FAIL, MARK_UNKNOWN, UNSETTLED, HISTORY, NEWEST }
@@ -64,7 +64,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         verb::plan { CREATE, KEEP_INPUT, BY_KEY }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
-        verb::requeue { TAKE_ON, REGROUP }
+        verb::requeue { TAKE_ON, REGROUP, RENUMBER }
         verb::schedules { DUE }
         verb::sessions { LEASED, EXPIRE, OPEN, BEGIN, ELSEWHERE }
         verb::submit { KEEP_SPEC }

@@ -111,7 +111,7 @@ fn insert_run(tx: &Connection, job: JobId, no: i64, s: &Submission, now: Time) -
     )?;
     stmt.execute(named_params! {
         ":id": s.run.0, ":job": job.0, ":workspace": s.workspace, ":no": no, ":mode": s.mode.as_str(),
-        ":state": RunState::Pending.as_str(), ":spec": s.spec_hash, ":priority": s.priority.get(),
+        ":state": if s.paused { RunState::Paused } else { RunState::Pending }.as_str(), ":spec": s.spec_hash, ":priority": s.priority.get(),
         ":rank": s.priority.rank(now), ":region": s.labels.region, ":concurrency": s.limits.concurrency,
         ":max_losses": s.limits.max_losses, ":max_tokens": s.limits.max_tokens,
         ":max_cost": s.limits.max_cost_nanos, ":max_failed": s.limits.max_failed,

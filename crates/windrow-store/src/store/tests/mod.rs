@@ -36,6 +36,7 @@ fn submission(n: i64) -> Submission {
         selection: None,
         schedule: None,
         idempotency_key: None,
+        paused: false,
         actor: "test".into(),
     }
 }

@@ -3,19 +3,18 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use windrow_wire::Timestamp;
 
 use crate::app::App;
 use crate::cli::view::output::{self, Show};
 use crate::error::{Error, Exit, Result};
-use crate::node::backup;
 use crate::node::options::GlobalOptions;
 use crate::text;
 
 /// Write a backup file while the server keeps running
 ///
 /// Contains a consistent snapshot of the database and the directory `files/`: jobs, results, datasets, schedules
-/// and encrypted secrets. The file is verified before it gets its final name.
+/// and encrypted secrets. The file is verified before it gets its final name. A shared database (--database) is copied
+/// row by row and compared; `restore` brings it back into an empty database or a data directory.
 ///
 /// The master key is NOT included, so a stolen backup does not expose the secrets. Store the key separately, or
 /// include it with --with-master-key.
@@ -44,16 +43,13 @@ struct Answer {
 }
 
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
-    options.must_be_embedded("a backup")?;
     let app = App::open(options).await?;
     let secrets = app.sealed_secrets().await?;
     let key = match args.with_master_key {
         true => Some(key_file(options)?),
         false => None,
     };
-    let (data, target, made_at) = (app.data().clone(), args.file.clone(), Timestamp::from(app.now()).to_string());
-    let writing = tokio::task::spawn_blocking(move || backup::write(&data, &target, key.as_deref(), made_at)).await;
-    let made = writing.map_err(|panic| Error::new(format!("the backup failed: {panic}"), "please report this"))??;
+    let made = app.back_up(args.file.clone(), key).await?;
     let answer = Answer {
         file: args.file,
         bytes: made.bytes,

@@ -18,7 +18,8 @@ use crate::text;
 /// Restore a backup into an empty data directory
 ///
 /// The data directory (--data) must be empty or missing: existing data is never overwritten. The backup and its
-/// database are verified before the directory appears. Runs that were unfinished resume with the next
+/// database are verified before the directory appears. With --database, the backup is restored into an empty shared
+/// database; it may come from another kind of database. Runs that were unfinished resume with the next
 /// `windrow serve`.
 ///
 /// Do not keep the original running: both would execute the same runs.
@@ -47,12 +48,16 @@ struct Answer {
 }
 
 pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
-    options.must_be_embedded("a backup")?;
-    refuse_taken(&options.data)?;
+    let into = match &options.database {
+        Some(_) => "the shared database".to_owned(),
+        None => options.data.display().to_string(),
+    };
+    if options.database.is_none() {
+        refuse_taken(&options.data)?;
+    }
     let question = format!(
-        "Restore {} into {}? Stop the original first: both would execute the same runs.",
-        args.file.display(),
-        options.data.display()
+        "Restore {} into {into}? Stop the original first: both would execute the same runs.",
+        args.file.display()
     );
     args.confirmation.ask(&question, "restore")?;
     let failed = |error: std::io::Error| {
@@ -66,9 +71,9 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let stage = tempfile::Builder::new().prefix(".windrow-restore-").tempdir_in(parent).map_err(failed)?;
     let (archive, folder) = (args.file.clone(), stage.path().to_owned());
     let unpacking = tokio::task::spawn_blocking(move || unpack(&archive, &folder)).await;
-    let manifest = unpacking.map_err(|panic| Error::new(format!("it failed: {panic}"), "please report this"))??;
+    let manifest = unpacking.map_err(|panic| Error::new(format!("it failed: {panic}"), "run it again"))??;
 
-    let staged = GlobalOptions { data: stage.path().to_owned(), ..options.clone() };
+    let staged = GlobalOptions { data: stage.path().to_owned(), database: None, ..options.clone() };
     DataDir::create(&staged.data)?;
     // Opened once, as any command would: brought up to date, and the work of those who are not here freed.
     let app = App::open(&staged).await?;
@@ -85,10 +90,35 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         secrets: found.secret_keys.iter().map(|(_, count)| count).sum(),
         secrets_open: found.secret_keys.iter().all(|(id, _)| Some(id) == key.as_ref()),
     };
-    // Takes the place of an empty folder, and of nothing else.
-    std::fs::rename(stage.path(), &whole).map_err(failed)?;
+    match &options.database {
+        Some(url) => into_server(url, stage.path(), &whole).await?,
+        // Takes the place of an empty folder, and of nothing else.
+        None => std::fs::rename(stage.path(), &whole).map_err(failed)?,
+    }
     output::show(&answer, args.json);
     Ok(Exit::Passed)
+}
+
+/// Copies the rows into an empty database, and the files into the data directory of this node, where it has none.
+async fn into_server(url: &str, stage: &Path, data: &Path) -> Result<()> {
+    let (file, url) = (stage.join("windrow.db"), url.to_owned());
+    let moving = tokio::task::spawn_blocking(move || windrow_store::transfer(&file, &url, &mut |_, _| {})).await;
+    moving.map_err(|panic| Error::new(format!("it failed: {panic}"), "run it again"))??;
+    DataDir::create(data)?;
+    for name in backup::FOLDERS.iter().chain([&backup::MASTER_KEY]) {
+        let (from, to) = (stage.join(name), data.join(name));
+        if !from.exists() {
+            continue;
+        }
+        if to.exists() {
+            output::say(&format!("note: {} exists and was kept; the backup has another one", to.display()));
+            continue;
+        }
+        std::fs::rename(&from, &to).map_err(|error| {
+            Error::new(format!("the database is restored, but cannot write {}: {error}", to.display()), "")
+        })?;
+    }
+    Ok(())
 }
 
 fn refuse_taken(data: &Path) -> Result<()> {

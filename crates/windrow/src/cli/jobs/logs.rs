@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use windrow_model::record::LogLevel;
 use windrow_wire::LogLine;
 
 use crate::cli::view::output;
@@ -22,9 +23,16 @@ pub struct Args {
     /// Cursor: show only entries after this id
     #[arg(long, value_name = "CURSOR", default_value_t = 0)]
     after: i64,
+    /// Show only entries of this level and above: info, warn or error
+    #[arg(long, value_name = "LEVEL", value_parser = level)]
+    level: Option<LogLevel>,
     /// Print JSON to stdout, one object per line
     #[arg(long)]
     json: bool,
+}
+
+fn level(text: &str) -> std::result::Result<LogLevel, String> {
+    text.parse().map_err(|_| "must be info, warn or error".to_owned())
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
@@ -32,7 +40,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     loop {
         // Asked before the lines are read, so that the last lines of a run are not missed.
         let over = !args.follow || api.is_over(&args.job).await?;
-        after = print_from(api, &args.job, after, args.json).await?;
+        after = print_from(api, &args, after).await?;
         if over {
             return Ok(Exit::Passed);
         }
@@ -41,14 +49,14 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
 }
 
 /// Returns the id of the last line printed.
-async fn print_from(api: &Api, job: &str, mut after: i64, json: bool) -> Result<i64> {
+async fn print_from(api: &Api, args: &Args, mut after: i64) -> Result<i64> {
     loop {
-        let page = api.logs(job, after).await?;
-        if page.lines.is_empty() {
-            return Ok(after);
-        }
+        let page = api.logs(&args.job, after, args.level).await?;
         for line in &page.lines {
-            if json { output::print_json_line(line) } else { output::print(&text(line)) }
+            if args.json { output::print_json_line(line) } else { output::print(&text(line)) }
+        }
+        if page.next == after {
+            return Ok(after);
         }
         after = page.next;
     }
@@ -57,5 +65,6 @@ async fn print_from(api: &Api, job: &str, mut after: i64, json: bool) -> Result<
 fn text(line: &LogLine) -> String {
     let item = line.item.map_or(String::new(), |item| format!(" item {item}"));
     let at = style::dim(line.at.to_string());
-    format!("{at} {:5} {}{item}  {} ({})", line.level, line.event, line.message, line.actor)
+    let advice = line.advice.as_ref().map_or(String::new(), |advice| format!("\n  {} {advice}", style::cyan("help:")));
+    format!("{at} {:5} {}{item}  {} ({}){advice}", line.level, line.event, line.message, line.actor)
 }

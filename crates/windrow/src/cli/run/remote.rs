@@ -51,6 +51,7 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
         resume: true,
         keep_going: args.keep_going,
         yes: args.confirmation.yes,
+        paused: false,
     };
     let submitted: Submitted =
         remote.post(&["jobs"], &wish).await.map_err(|error| job_text::placed(error, &args.file, text))?;

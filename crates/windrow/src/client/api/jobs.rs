@@ -1,11 +1,13 @@
 //! Jobs and runs, their log and their numbers.
 
 use windrow_model::aggregate::Stats;
+use windrow_model::record::LogLevel;
 use windrow_model::store::JobFilter;
 use windrow_model::why::Explanation;
 use windrow_wire::{JobDetail, JobList, LogList, RunDetail, RunList, Worker, WorkerList};
 
 use crate::app::jobs;
+use crate::app::logs::{self, LogFilter};
 use crate::client::api::{Api, PAGE};
 use crate::client::remote::{NOTHING, Remote};
 use crate::error::Result;
@@ -37,11 +39,13 @@ impl Api {
         Ok(self.runs(job).await?.runs.last().is_none_or(|run| run.state.is_final()))
     }
 
-    pub async fn logs(&self, job: &str, after: i64) -> Result<LogList> {
+    pub async fn logs(&self, job: &str, after: i64, level: Option<LogLevel>) -> Result<LogList> {
         match self {
-            Api::Local(app, actor) => jobs::logs(app, actor, job, after, PAGE).await,
+            Api::Local(app, actor) => logs::list(app, actor, job, LogFilter { after, level, limit: PAGE }).await,
             Api::Remote(remote) => {
-                remote.get(&["jobs", job, "logs"], &[("after", after), ("limit", PAGE as i64)]).await
+                let level = level.map(|level| level.to_string());
+                let query = [("after", Some(after.to_string())), ("limit", Some(PAGE.to_string())), ("level", level)];
+                remote.get(&["jobs", job, "logs"], &query).await
             }
         }
     }

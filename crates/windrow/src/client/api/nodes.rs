@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use windrow_model::SessionId;
-use windrow_wire::NodeList;
+use windrow_wire::{AlertList, NodeList};
 
-use crate::app::nodes;
+use crate::app::{alerts, nodes};
 use crate::client::api::Api;
 use crate::client::remote::NOTHING;
 use crate::error::Result;
@@ -14,6 +14,14 @@ impl Api {
         match self {
             Api::Local(app, actor) => nodes::list(app, actor).await,
             Api::Remote(remote) => remote.get(&["nodes"], NOTHING).await,
+        }
+    }
+
+    /// Active alerts, and the newest ones.
+    pub async fn alerts(&self, limit: usize) -> Result<AlertList> {
+        match self {
+            Api::Local(app, actor) => alerts::list(app, actor, None, limit).await,
+            Api::Remote(remote) => remote.get(&["alerts"], &[("limit", limit)]).await,
         }
     }
 

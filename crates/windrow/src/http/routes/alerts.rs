@@ -5,10 +5,10 @@ use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::AlertId;
-use windrow_model::alert::Alert;
-use windrow_wire::{AlertList, AlertView};
+use windrow_wire::AlertList;
 
 use crate::app::actor::Actor;
+use crate::app::alerts;
 use crate::http::error::ApiError;
 use crate::http::extract::{Query, page};
 use crate::http::server::Shared;
@@ -36,11 +36,5 @@ pub async fn list(
     Query(query): Query<AlertsQuery>,
 ) -> Result<Json<AlertList>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    let active = server.watch.active();
-    let recent = server.app.alerts.recent_alerts(query.before, limit).await?;
-    let next = recent.last().filter(|_| recent.len() == limit).map(|alert| alert.id.to_string());
-    // An alert without a workspace is about the server, which all share.
-    let seen = |alert: &&Alert| alert.workspace.as_deref().is_none_or(|workspace| actor.sees(workspace));
-    let views = |alerts: &[Alert]| alerts.iter().filter(seen).map(AlertView::from).collect();
-    Ok(Json(AlertList { active: views(&active), recent: views(&recent), next }))
+    Ok(Json(alerts::list(&server.app, &actor, query.before, limit).await?))
 }

@@ -4,10 +4,11 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_model::record::LogLevel;
 use windrow_wire::LogList;
 
 use crate::app::actor::Actor;
-use crate::app::jobs;
+use crate::app::logs::{self, LogFilter};
 use crate::http::error::ApiError;
 use crate::http::extract::{JobPath, PathParam, Query, page};
 use crate::http::server::Shared;
@@ -20,6 +21,9 @@ const PAGE: usize = 200;
 pub struct LogsQuery {
     /// Lines after this one: `next` of the previous page
     after: Option<i64>,
+    /// Only lines of this level and above
+    #[param(value_type = Option<String>)]
+    level: Option<LogLevel>,
     /// Maximum number of lines
     #[param(minimum = 1, maximum = 1000, default = 200)]
     limit: Option<usize>,
@@ -35,6 +39,6 @@ pub async fn list(
     PathParam(job): PathParam,
     Query(query): Query<LogsQuery>,
 ) -> Result<Json<LogList>, ApiError> {
-    let (limit, after) = (page(query.limit, PAGE)?, query.after.unwrap_or(0));
-    Ok(Json(jobs::logs(&server.app, &actor, &job, after, limit).await?))
+    let filter = LogFilter { after: query.after.unwrap_or(0), level: query.level, limit: page(query.limit, PAGE)? };
+    Ok(Json(logs::list(&server.app, &actor, &job, filter).await?))
 }

@@ -24,8 +24,14 @@ pub struct Made {
     pub bytes: u64,
 }
 
-/// Blocks. `key` is the master key's file, where it is to be in the backup.
-pub fn write(data: &DataDir, target: &Path, key: Option<&Path>, made_at: String) -> Result<Made> {
+/// Blocks. `database` is the URL of a shared one; `key` is the master key's file, where it is to be in the backup.
+pub fn write(
+    data: &DataDir,
+    database: Option<&str>,
+    target: &Path,
+    key: Option<&Path>,
+    made_at: String,
+) -> Result<Made> {
     if target.exists() {
         return Err(Error::new(format!("{} already exists", target.display()), "choose another name, or delete it"));
     }
@@ -37,7 +43,10 @@ pub fn write(data: &DataDir, target: &Path, key: Option<&Path>, made_at: String)
     // In the same folder, so that giving it its name is one step; gone again however this ends.
     let draft = tempfile::Builder::new().prefix(".windrow-backup-").tempdir_in(folder).map_err(failed)?;
     let (copy, archive) = (draft.path().join(DATABASE), draft.path().join("archive"));
-    sqlite::copy(&data.database(), &copy)?;
+    match database {
+        Some(url) => drop(windrow_store::dump(url, &copy, &mut |_, _| {})?),
+        None => sqlite::copy(&data.database(), &copy)?,
+    }
     let manifest = pack(data, &copy, key, &archive, Manifest::new(made_at)).map_err(failed)?;
     verify(&archive)?;
     // Unlike a rename, a link never takes the place of a file that came meanwhile.

@@ -40,13 +40,15 @@ const DISK_FREE: Metric =
 const DISK_SIZE: Metric =
     Metric::gauge("windrow_disk_size_bytes", &[], "Size of the file system of the data directory.");
 const MEMORY: Metric = Metric::gauge("process_resident_memory_bytes", &[], "Resident memory of this process.");
+const CPU: Metric = Metric::counter("process_cpu_seconds_total", &[], "CPU time of this process, in whole seconds.");
+const CPUS: Metric = Metric::gauge("process_cpus", &[], "CPUs that this process may use.");
 const FDS: Metric = Metric::gauge("process_open_fds", &[], "Open file descriptors of this process.");
 const STARTED: Metric =
     Metric::gauge("process_start_time_seconds", &[], "Start time of this process, in seconds since 1970.");
 
 pub const METRICS: &[Metric] = &[
     BUILD, WORKERS, BUSY, QUEUE, QUEUE_SIZE, RUNS, ITEMS, LOGGED, LAG, BACKLOG, FINDINGS, ALERTS, UP, DISK_FREE,
-    DISK_SIZE, MEMORY, FDS, STARTED,
+    DISK_SIZE, MEMORY, CPU, CPUS, FDS, STARTED,
 ];
 
 pub fn show(reading: &Reading) {
@@ -62,9 +64,13 @@ pub fn show(reading: &Reading) {
         (DISK_FREE, reading.disk.map(|disk| disk.free)),
         (DISK_SIZE, reading.disk.map(|disk| disk.size)),
         (MEMORY, reading.memory.map(|memory| memory.used)),
+        (CPUS, reading.cpu.map(|cpu| cpu.count)),
         (FDS, reading.open_files),
     ] {
         value.into_iter().for_each(|value| set(metric, None, value as f64));
+    }
+    if let Some(cpu) = reading.cpu {
+        metrics::counter!(CPU.name).absolute(cpu.used_ms as u64 / 1000);
     }
     // The last values of the database remain while it does not respond; `windrow_store_up` is 0.
     let Ok(vitals) = &reading.vitals else { return };

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// Linux counts in hundredths of a second.
+const TICK_MS: i64 = 10;
+
 /// Bytes in use, and in total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
@@ -30,6 +33,22 @@ fn kilobytes(text: &str, name: &str) -> Option<u64> {
     Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }
 
+/// CPU time used so far, and CPUs that this process may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cpu {
+    pub used_ms: i64,
+    pub count: u64,
+}
+
+pub fn cpu() -> Option<Cpu> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, in brackets, may contain blanks.
+    let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let ticks = fields.get(11)?.parse::<i64>().ok()? + fields.get(12)?.parse::<i64>().ok()?;
+    let count = std::thread::available_parallelism().ok()?.get() as u64;
+    Some(Cpu { used_ms: ticks * TICK_MS, count })
+}
+
 pub fn open_files() -> Option<u64> {
     Some(std::fs::read_dir("/proc/self/fd").ok()?.count() as u64)
 }
@@ -49,6 +68,11 @@ mod tests {
         let memory = memory().unwrap();
         assert!(memory.used > 0 && memory.used < memory.limit, "{memory:?}");
         assert!(open_files().unwrap() >= 3);
+        let (before, begun) = (cpu().unwrap(), std::time::Instant::now());
+        while cpu().unwrap().used_ms == before.used_ms {
+            assert!(begun.elapsed().as_secs() < 30, "{before:?}");
+        }
+        assert!(before.count >= 1);
         let disk = disk(Path::new("/")).unwrap();
         assert!(disk.free <= disk.size && disk.size > 0, "{disk:?}");
     }

@@ -9,7 +9,7 @@ use windrow_model::Time;
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::store::Store;
 
-use crate::node::observe::process::{self, Disk, Memory};
+use crate::node::observe::process::{self, Cpu, Disk, Memory};
 
 /// A database that takes longer does not answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -23,6 +23,7 @@ pub struct Reading {
     pub load: Load,
     pub disk: Option<Disk>,
     pub memory: Option<Memory>,
+    pub cpu: Option<Cpu>,
     pub open_files: Option<u64>,
 }
 
@@ -43,10 +44,11 @@ impl Reading {
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         };
         // Reading /proc and asking a file system may block.
-        let system =
-            tokio::task::spawn_blocking(move || (process::disk(&folder), process::memory(), process::open_files()));
-        let (disk, memory, open_files) = system.await.unwrap_or_default();
-        Self { now, started_at, vitals, load, disk, memory, open_files }
+        let system = tokio::task::spawn_blocking(move || {
+            (process::disk(&folder), process::memory(), process::cpu(), process::open_files())
+        });
+        let (disk, memory, cpu, open_files) = system.await.unwrap_or_default();
+        Self { now, started_at, vitals, load, disk, memory, cpu, open_files }
     }
 }
 

@@ -27,17 +27,22 @@ pub enum Change {
 
 #[derive(Debug, Default)]
 pub struct Machine {
+    /// The subject of alerts about this node.
+    node: String,
     standing: BTreeMap<Subject, RunDiagnosis>,
 }
 
 impl Machine {
     /// Continues with alerts that were raised before: they are not raised again, and cleared when their condition ends.
-    pub fn resume(active: Vec<Alert>) -> Self {
+    /// Alerts about other nodes are theirs to clear.
+    pub fn resume(node: String, active: Vec<Alert>) -> Self {
         let known = active.into_iter().filter_map(|alert| {
-            let rule: Rule = alert.rule.parse().ok()?;
+            let rule: Rule =
+                alert.rule.parse().ok().filter(|rule: &Rule| !rule.is_of_node() || alert.subject == node)?;
             Some(((rule, alert.run), RunDiagnosis::Raised(Box::new(alert), None)))
         });
-        Self { standing: known.collect() }
+        let standing = known.collect();
+        Self { node, standing }
     }
 
     pub fn active(&self) -> impl Iterator<Item = &Alert> {
@@ -86,7 +91,7 @@ impl Machine {
             }
             Some(RunDiagnosis::Suspected(since)) if now - *since < rule.raise_after_ms() => None,
             None | Some(RunDiagnosis::Suspected(_)) => {
-                let alert = raised(signal, threshold, AlertId::mint(now, chance()), now);
+                let alert = raised(signal, &self.node, threshold, AlertId::mint(now, chance()), now);
                 self.standing.insert(subject, RunDiagnosis::Raised(Box::new(alert.clone()), None));
                 Some(Change::Raised(alert))
             }
@@ -125,7 +130,7 @@ impl Machine {
     }
 }
 
-fn raised(signal: &Signal, threshold: f64, id: AlertId, now: Time) -> Alert {
+fn raised(signal: &Signal, node: &str, threshold: f64, id: AlertId, now: Time) -> Alert {
     let rule = signal.rule;
     let about = signal.about.as_ref();
     let run = about.map(|about| about.run);
@@ -133,7 +138,11 @@ fn raised(signal: &Signal, threshold: f64, id: AlertId, now: Time) -> Alert {
         id,
         rule: rule.to_string(),
         severity: rule.severity(),
-        subject: run.map(|run| run.to_string()).unwrap_or_default(),
+        subject: match run {
+            Some(run) => run.to_string(),
+            None if rule.is_of_node() => node.to_owned(),
+            None => String::new(),
+        },
         workspace: about.map(|about| about.workspace.clone()),
         job: about.map(|about| about.job),
         run,
@@ -189,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flutter_around_calm_starts_the_wait_anew() {
+    fn a_flutter_around_calm_restarts_the_wait() {
         let mut machine = Machine::default();
         play(&mut machine, Rule::RunFailureRate, 0, &[0.5; 11]);
         let flutter: Vec<f64> = (0..100).map(|n| if n % 20 == 0 { 0.15 } else { 0.0 }).collect();
@@ -201,10 +210,22 @@ mod tests {
         let mut machine = Machine::default();
         play(&mut machine, Rule::RunFailureRate, 0, &[0.5; 11]);
         let active: Vec<Alert> = machine.active().cloned().collect();
-        let mut again = Machine::resume(active.clone());
+        let mut again = Machine::resume(String::new(), active.clone());
         assert_eq!(play(&mut again, Rule::RunFailureRate, 100, &[0.5; 50]), []);
         assert_eq!(again.active().next().unwrap().id, active[0].id);
         assert_eq!(play(&mut again, Rule::RunFailureRate, 150, &[0.0; 40]), [(180, "cleared")]);
+    }
+
+    #[test]
+    fn a_second_node_neither_adopts_nor_clears_an_alert_about_the_first() {
+        let mut first = Machine::resume("one".into(), Vec::new());
+        play(&mut first, Rule::DiskSpace, 0, &[0.99; 40]);
+        let active: Vec<Alert> = first.active().cloned().collect();
+        assert_eq!(active[0].subject, "one");
+        let mut second = Machine::resume("two".into(), active.clone());
+        assert_eq!(play(&mut second, Rule::DiskSpace, 100, &[0.1; 100]), []);
+        let mut restarted = Machine::resume("one".into(), active);
+        assert_eq!(play(&mut restarted, Rule::DiskSpace, 100, &[0.1; 100]), [(160, "cleared")]);
     }
 
     #[test]

@@ -16,6 +16,8 @@ windrow_model::vocabulary! {
         DiskSpace = "disk_space",
         #[doc = "Share of the memory of the machine or container that this process uses."]
         Memory = "memory",
+        #[doc = "Share of the CPUs of the machine or container that this process uses."]
+        Cpu = "cpu",
         #[doc = "Share of the queue for claimed items that is in use."]
         QueueFull = "queue_full",
         #[doc = "Time since the last response of the database."]
@@ -55,11 +57,17 @@ impl Rule {
             Rule::SlowPace => (Times, Warning, 4.0, 0.5, 120_000, 60_000),
             Rule::DiskSpace => (Share, Critical, 0.9, 0.95, 30_000, 60_000),
             Rule::Memory => (Share, Critical, 0.9, 0.9, 60_000, 60_000),
+            Rule::Cpu => (Share, Warning, 0.95, 0.9, 300_000, 60_000),
             Rule::QueueFull => (Share, Warning, 0.9, 0.8, 60_000, 60_000),
             Rule::DatabaseDown => (Seconds, Critical, 10.0, 1.0, 0, 0),
             Rule::DatabaseSlow => (Seconds, Warning, 2.0, 0.5, 20_000, 60_000),
         };
         Terms { measure, severity, threshold, calm, raise_after_ms, clear_after_ms }
+    }
+
+    /// Whether it measures one node, not the runs that all nodes share.
+    pub fn is_of_node(self) -> bool {
+        !matches!(self, Rule::RunFailureRate | Rule::FailureRate | Rule::SlowRun | Rule::SlowPace)
     }
 
     pub fn measure(self) -> Measure {

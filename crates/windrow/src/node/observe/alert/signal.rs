@@ -39,10 +39,16 @@ pub struct Pace {
     /// Executed and failed items per run, a window long.
     runs: BTreeMap<RunId, VecDeque<(Time, i64, i64)>>,
     answered_at: Option<Time>,
+    /// CPU time of the process, at the last two readings.
+    cpu: Option<(Time, i64)>,
+    cpu_before: Option<(Time, i64)>,
 }
 
 impl Pace {
     pub fn note(&mut self, reading: &Reading) {
+        if let Some(cpu) = reading.cpu {
+            self.cpu_before = self.cpu.replace((reading.now, cpu.used_ms));
+        }
         let Ok(vitals) = &reading.vitals else { return };
         self.answered_at = Some(reading.now);
         self.runs.retain(|id, _| vitals.runs.iter().any(|run| run.run == *id));
@@ -54,6 +60,12 @@ impl Pace {
                 seen.pop_front();
             }
         }
+    }
+
+    /// CPUs in use between the last two readings.
+    fn cpus_in_use(&self) -> Option<f64> {
+        let ((before, used_before), (now, used)) = (self.cpu_before?, self.cpu?);
+        (now > before).then(|| (used - used_before) as f64 / (now - before) as f64)
     }
 
     /// Items executed and failed within the window, and how long it is.
@@ -94,6 +106,10 @@ fn of_server(reading: &Reading, pace: &Pace) -> Vec<Signal> {
         let (used, limit) = (memory.used >> 20, memory.limit >> 20);
         let share = memory.used as f64 / memory.limit as f64;
         signals.push(of(Rule::Memory, share, format!("this process uses {used} of {limit} MiB")));
+    }
+    if let Some((cpu, in_use)) = reading.cpu.zip(pace.cpus_in_use()) {
+        let message = format!("this process uses {in_use:.1} of {} CPUs", cpu.count);
+        signals.push(of(Rule::Cpu, in_use / cpu.count as f64, message));
     }
     let load = &reading.load;
     if load.queue > 0 {
@@ -158,7 +174,7 @@ mod tests {
     use windrow_model::state::{Mode, RunState};
 
     use super::*;
-    use crate::node::observe::process::{Disk, Memory};
+    use crate::node::observe::process::{Cpu, Disk, Memory};
 
     fn run(succeeded: i64, failed: i64) -> LiveRun {
         LiveRun {
@@ -185,6 +201,7 @@ mod tests {
             load: Load { workers: 4, busy: 4, queued: 9, queue: 10, relayed: 0 },
             disk: Some(Disk { free: 25, size: 100 }),
             memory: Some(Memory { used: 30, limit: 40 }),
+            cpu: None,
             open_files: None,
         }
     }
@@ -203,6 +220,7 @@ mod tests {
             (Rule::SlowPace, None),
             (Rule::DiskSpace, Some(0.75)),
             (Rule::Memory, Some(0.75)),
+            (Rule::Cpu, None),
             (Rule::QueueFull, Some(0.9)),
             (Rule::DatabaseDown, Some(0.0)),
             (Rule::DatabaseSlow, Some(1.5)),
@@ -211,6 +229,16 @@ mod tests {
         for (rule, expected) in cases {
             assert_eq!(value(&seen, rule), expected, "{rule}");
         }
+    }
+
+    #[test]
+    fn cpu_use_is_measured_between_two_readings() {
+        let mut pace = Pace::default();
+        let using = |now, used_ms| Reading { cpu: Some(Cpu { used_ms, count: 4 }), ..reading(now, vec![]) };
+        pace.note(&using(1_000, 500));
+        let last = using(3_000, 4_500);
+        pace.note(&last);
+        assert_eq!(value(&signals(&last, &pace), Rule::Cpu), Some(0.5), "two of four");
     }
 
     #[test]

@@ -1,0 +1,51 @@
+//! `windrow alerts`
+
+use windrow_model::alert::Severity;
+use windrow_wire::{AlertList, AlertView};
+
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
+use crate::text::style;
+
+/// List alerts, active alerts first
+///
+/// A server watches failure rates, stalled and slow runs, disk, memory, CPU, its queue and the database. Each alert is
+/// raised once, also with several nodes.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Maximum number of cleared alerts
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    /// Print JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    output::show(&api.alerts(args.limit.into()).await?, args.json);
+    Ok(Exit::Passed)
+}
+
+impl Show for AlertList {
+    fn text(&self) -> String {
+        let cleared = self.recent.iter().filter(|alert| alert.cleared_at.is_some());
+        let rows: Vec<Vec<String>> = self.active.iter().chain(cleared).map(row).collect();
+        match rows.is_empty() {
+            true => "No alerts.".to_owned(),
+            false => output::table(&["STATUS", "SEVERITY", "RULE", "RAISED", "MESSAGE"], rows),
+        }
+    }
+}
+
+fn row(alert: &AlertView) -> Vec<String> {
+    let status = match (alert.cleared_at, alert.severity) {
+        (Some(_), _) => style::dim("cleared"),
+        (None, Severity::Critical) => style::red("active"),
+        (None, Severity::Warning) => style::yellow("active"),
+    };
+    let node = alert.node.as_ref().map_or(String::new(), |node| format!(" ({node})"));
+    let message = format!("{}{node}", alert.message);
+    vec![status, alert.severity.to_string(), alert.rule.clone(), text::moment(alert.raised_at), message]
+}
