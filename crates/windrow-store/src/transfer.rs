@@ -78,7 +78,11 @@ fn dump_into(
 /// What [`transfer`] would move; the destination must answer.
 pub fn survey(from: &Path, to: &str) -> Result<Vec<Moved>> {
     let source = Connection::Sqlite(sqlite::open_reader(from)?);
-    let _reachable = Address::parse(to)?.connect_reader().map_err(failure::StoreFailure::from)?;
+    match Address::parse(to)?.connect_reader() {
+        // The transfer creates it.
+        Err(error) if error.is_unknown_database() => {}
+        reached => drop(reached.map_err(failure::StoreFailure::from)?),
+    }
     let count = |table: Table| -> failure::Result<Moved> {
         let rows: i64 = source.query_row(&format!("SELECT count(*) FROM {}", table.name), (), |row| row.get(0))?;
         Ok(Moved { table: table.name, rows: rows as u64 })

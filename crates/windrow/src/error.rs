@@ -350,7 +350,7 @@ mod tests {
         let mut codes: Vec<u8> = EXITS.iter().map(|(_, code, _)| *code).collect();
         codes.sort_unstable();
         codes.dedup();
-        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 130]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 5, 6, 7, 130]);
         assert_eq!((Exit::Interrupted.code(), Exit::ItemsFailed.code()), (130, 4));
     }
 }

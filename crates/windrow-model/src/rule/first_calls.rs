@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 
-/// So many items must fail the same way before the run pauses; fewer if it has fewer.
+/// Number of items that must fail the same way before the run pauses; fewer if it has fewer.
 pub const FIRST_CALLS: usize = 10;
 
 const PAUSED: &str = "so the run is paused. No item was marked as failed.";

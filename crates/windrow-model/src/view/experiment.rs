@@ -112,7 +112,7 @@ mod tests {
         for &mode in Mode::ALL {
             assert_eq!(over(mode, 999, 1, 0), ExperimentStatus::Success, "{mode}");
             assert_eq!(over(mode, 0, 10, 0), ExperimentStatus::Failed, "{mode}");
-            assert_eq!(over(mode, 0, 9, 1), ExperimentStatus::Failed, "{mode}: skipped is no success");
+            assert_eq!(over(mode, 0, 9, 1), ExperimentStatus::Failed, "{mode}: skipped does not count as success");
             assert_eq!(over(mode, 0, 0, 1), ExperimentStatus::Success, "{mode}");
             assert_eq!(over(mode, 0, 0, 0), ExperimentStatus::Success, "{mode}");
         }

@@ -112,7 +112,7 @@ pub(crate) fn shapes() -> impl Iterator<Item = JobCounters> {
     })
 }
 
-/// The state of items that a word stands for.
+/// The state of items that a word means.
 pub fn item_state(text: &str) -> Result<ItemState, String> {
     if let Ok(state) = text.to_ascii_lowercase().parse() {
         return Ok(state);
@@ -144,7 +144,7 @@ pub fn deserialize_item_state<'de, D: serde::Deserializer<'de>>(d: D) -> Result<
     text.map(|text| item_state(&text).map_err(serde::de::Error::custom)).transpose()
 }
 
-/// The status of targets that a word stands for; a kernel state means the way forward.
+/// The status of targets that a word means; a kernel state means the way forward.
 pub fn target_status(text: &str) -> Result<BatchStatus, String> {
     let text = text.to_ascii_lowercase();
     text.parse().or_else(|_| match text.as_str() {

@@ -42,7 +42,7 @@ impl RunView {
         Self { state, mode, planned: run.planned, started, counters }
     }
 
-    /// Some items failed and none succeeded. A skipped item is no success.
+    /// Some items failed and none succeeded. A skipped item does not count as success.
     pub(crate) fn all_failed(&self) -> bool {
         self.counters.all.failed > 0 && self.counters.all.succeeded == 0
     }

@@ -18,7 +18,7 @@ pub struct Turn {
 }
 
 /// `status` is the item's own. A turn is over when the next one has begun, its scores are shown, or the item succeeded;
-/// of the others the first is where the item stands.
+/// of the others the first is where the item is now.
 pub fn turns(detail: &ItemDetail, status: ItemStatus) -> Vec<Turn> {
     let Some(current) = detail.attempts.last() else { return Vec::new() };
     let steps: Vec<&Step> = detail.steps.iter().filter(|step| step.id.attempt() == current.id).collect();
@@ -38,7 +38,7 @@ pub fn turns(detail: &ItemDetail, status: ItemStatus) -> Vec<Turn> {
         let status = match status {
             ItemStatus::Success => ItemStatus::Success,
             _ if finished || shown => ItemStatus::Success,
-            // Only the first that is not over is at work or failed; those behind it were not reached.
+            // Only the first that is not over is running or failed; those behind it were not reached.
             ItemStatus::Processing | ItemStatus::Fail if stands => match status {
                 ItemStatus::Processing => ItemStatus::Queueing,
                 _ => ItemStatus::Terminal,

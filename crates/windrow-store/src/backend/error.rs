@@ -66,6 +66,11 @@ impl Error {
         }
     }
 
+    /// MySQL and MariaDB: the database that the URL names does not exist yet.
+    pub fn is_unknown_database(&self) -> bool {
+        matches!(self, Error::MySql(mysql::Error::MySqlError(told)) if told.code == 1049)
+    }
+
     /// Somebody else was there first, and the transaction was undone: run again, it sees what they did.
     pub fn is_conflict(&self) -> bool {
         match self {

@@ -139,9 +139,8 @@ async fn last_pause(app: &App, job: &Job, run: &Run) -> Result<Option<LogEntry>>
     loop {
         let page = app.store.logs(job.id, after, LOG_PAGE).await?;
         let (last, more) = (page.last().map(|entry| entry.id), page.len() == LOG_PAGE);
-        let pauses =
-            page.into_iter().filter(|entry| entry.run == Some(run.id) && entry.event == RunEvent::Pause.as_str());
-        found = pauses.last().or(found);
+        let paused = |entry: &LogEntry| entry.run == Some(run.id) && entry.event == RunEvent::Pause.as_str();
+        found = page.into_iter().rfind(paused).or(found);
         match last.filter(|_| more) {
             Some(last) => after = last,
             None => return Ok(found),

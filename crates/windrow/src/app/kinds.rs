@@ -61,7 +61,7 @@ mod tests {
                 // An operation asks the system it is about for its targets, which is not there.
                 Err(report) if is_operation(&file) => {
                     let said = report.render();
-                    assert!(said.contains("has 1 error.") && said.contains("Connection refused"), "{said}");
+                    assert!(said.contains("has 1 error.") && said.contains("connection refused"), "{said}");
                 }
                 Err(report) => panic!("{}:\n{}", file.display(), report.render()),
             }

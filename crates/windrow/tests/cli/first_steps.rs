@@ -53,7 +53,7 @@ fn errors_are_json_with_json() {
     assert!(usage["message"].as_str().is_some_and(|text| text.contains("--sideways")), "{usage}");
     place.write("job.yaml", "kind: experiment\nnam: x\n");
     let broken = error(&["check", "job.yaml", "--json"], 2);
-    assert_eq!((&broken["code"], &broken["problems"][3]["line"]), (&"broken_job_file".into(), &2.into()), "{broken}");
+    assert_eq!((&broken["code"], &broken["problems"][2]["line"]), (&"broken_job_file".into(), &2.into()), "{broken}");
 }
 
 #[test]

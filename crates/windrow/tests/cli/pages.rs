@@ -94,7 +94,7 @@ fn a_page_asks_for_a_required_key_and_shows_missing_permissions() {
     browser.type_text(ann.trim());
     browser.press("Sign in");
     browser.wait_for_text("1 alive");
-    browser.click("[aria-label='Account and settings']");
+    browser.click("[aria-label$='account and settings']");
     browser.wait_for_text("ann · admin");
     browser.press_key("Escape");
     assert_eq!(browser.evaluate("document.cookie + Object.keys(sessionStorage) + Object.keys(localStorage)"), "");

@@ -81,7 +81,7 @@ fn an_experiment_cannot_be_rolled_back_and_a_batch_is_a_job() {
     server.ask("POST", "/api/batch", &["Content-Type: text/yaml"], &file).with_status(201);
     server.wait_for_state("batch", "completed");
     let listed = server.get("/api/eval-tasks?status=completed").with_status(200).json();
-    assert_eq!(listed["jobs"].as_array().unwrap().len(), 2);
+    assert_eq!(listed["tasks"].as_array().unwrap().len(), 2);
 }
 
 #[test]

@@ -1,16 +1,13 @@
 //! The address of the database, from its URL (see `windrow_sql`).
 
 use mysql::consts::CapabilityFlags;
-use mysql::{Conn, Error, OptsBuilder};
+use mysql::{Conn, OptsBuilder};
 use windrow_model::store::{Result, StoreError};
 use windrow_sql::mysql::Address as Server;
 
 use crate::backend::failure::StoreFailure;
 use crate::backend::mysql::{Link, link, migrate};
 use crate::backend::{self, Connection};
-
-/// `No such database`, in their words.
-const UNKNOWN_DATABASE: u16 = 1049;
 
 /// What the statements rely on: `||` joins texts, a backslash is nothing special, and what does not fit is an error.
 const MODE: &str = "SET SESSION sql_mode = \
@@ -65,9 +62,7 @@ impl Address {
     /// Brings the tables up to date, in a database that is made if it is missing; whoever comes second waits for the first.
     pub fn migrate(&self) -> Result<()> {
         let conn = match self.connect_writer() {
-            Err(backend::Error::MySql(Error::MySqlError(told))) if told.code == UNKNOWN_DATABASE => {
-                self.create_database().and_then(|()| self.connect_writer())
-            }
+            Err(error) if error.is_unknown_database() => self.create_database().and_then(|()| self.connect_writer()),
             other => other,
         };
         migrate::migrate(&conn.map_err(StoreFailure::from)?)

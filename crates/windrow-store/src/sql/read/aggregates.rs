@@ -32,7 +32,9 @@ fn current(d: Dialect, condition: &str, order: &str) -> String {
 /// What the run `?2` archived, also where a later run has replaced it.
 fn own(d: Dialect, condition: &str, order: &str) -> String {
     let condition = format!("a.outcome <> {} AND {condition}", code(Outcome::Cancelled));
-    walk(&results::handed_in(d, "?2"), "a.outcome", "a.error_class", "0", &condition, order)
+    // An item has several attempts in the join, so their order comes first: it is the order of the index.
+    let order = format!("{order}, a.id");
+    walk(&results::handed_in(d, "?2"), "a.outcome", "a.error_class", "0", &condition, &order)
 }
 
 const ALONE: (&str, &str) = ("i.group_key IS NULL", "i.id");

@@ -175,8 +175,9 @@ impl<'tx> Intake<'tx> {
     /// Everything but what is the run's.
     fn write(self) -> Result<Written<'tx>> {
         let Self { tx, run, planned, mut requeued, .. } = self;
-        requeued.send(tx, run.job)?;
         self.gathered.send(tx, run)?;
+        // Afterwards, because a row that the page has twice renumbers an item that was just created.
+        requeued.send(tx, run.job)?;
         if planned.created > 0 {
             let changed =
                 tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([self.last_item])?;

@@ -22,7 +22,7 @@ pub struct Shown {
 pub async fn to_end(api: &Api, job: &str, run: &str, resumed: bool, shown: Shown) -> Result<Exit> {
     let ending = ending(api, run, Progress::new(job, 0, shown.quiet)).await?;
     let follows = follows(&ending);
-    let exit = result::show(api, ending, report(api, job, resumed, shown.json)).await?;
+    let exit = Box::pin(result::show(api, ending, report(api, job, resumed, shown.json))).await?;
     Box::pin(then(api, job, follows, exit, shown)).await
 }
 

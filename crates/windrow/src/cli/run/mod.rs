@@ -145,7 +145,8 @@ pub async fn finish(api: &Api, started: &Started, args: &Args) -> Result<Exit> {
         file: Some(args.file.clone()),
     };
     let follows = follow::follows(&ending);
-    let exit = result::show(api, ending, report).await?;
+    // In a box, because it is large and commands hold this future on their stack.
+    let exit = Box::pin(result::show(api, ending, report)).await?;
     follow::then(api, &started.name, follows, exit, follow::Shown { json: args.json, quiet: args.quiet }).await
 }
 

@@ -37,13 +37,20 @@ impl Api {
         let runs = self.runs(job).await?.runs;
         let detail = match self {
             Api::Local(app, actor) => items::show(app, actor, ItemId(item)).await?,
-            Api::Remote(remote) => remote.get(&["items", &item.to_string()], NOTHING).await?,
+            Api::Remote(remote) => match remote.get(&["items", &item.to_string()], NOTHING).await {
+                Err(error) if error.is(Code::NotFound) => return Err(self.no_item(job, item)),
+                found => found?,
+            },
         };
-        if runs.iter().any(|run| run.id == detail.item.run) {
-            return Ok(detail);
+        match runs.iter().any(|run| run.id == detail.item.run) {
+            true => Ok(detail),
+            false => Err(self.no_item(job, item)),
         }
-        let remedy = format!("list its items with `{}`", self.command(&format!("jobs items {job}")));
-        Err(Error::new(format!("job {job} has no item {item}"), remedy).coded(Code::NotFound))
+    }
+
+    fn no_item(&self, job: &str, item: i64) -> Error {
+        let remedy = format!("list them with `{}`", self.command(&format!("jobs items {job}")));
+        Error::new(format!("{job} has no item \"{item}\""), remedy).coded(Code::NotFound)
     }
 
     async fn item_id(&self, job: &str, item: &str) -> Result<i64> {
