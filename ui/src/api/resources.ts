@@ -44,7 +44,7 @@ export const logs = (name: string, id: string | undefined, after?: number) =>
 
 export const result = (run: string) => of('/api/v1/runs/{run}/result', { path: { run }, query: { worst: 5 } }, { on: (event) => event.run === run && isChange(event) })
 
-export const item = (id: string, run: string | undefined) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.run === run })
+export const item = (id: string, job: string) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.job === job })
 
 export const targets = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/targets', { path: { job: name }, query: { limit: 1000 } }, { on: (event) => event.job === id })

@@ -297,7 +297,7 @@ fn no_page_has_a_serious_accessibility_problem_in_light_or_dark() {
     let pages = [
         ("/", "Running now"),
         ("/jobs", "counted"),
-        ("/jobs/new?example=capitals", "does not exist"),
+        ("/jobs/new?example=capitals", "there is no dataset"),
         ("/jobs/counted", "Row 4"),
         (&format!("/jobs/counted?item={item}"), "Nothing was scored"),
         (&format!("/jobs/counted?item={item}&view=attempts"), "Throttled"),

@@ -74,7 +74,8 @@ impl Link {
     pub fn begin(&self, begin: &str) -> Result<()> {
         if !self.transactional.get() {
             // Otherwise a statement after the end of a transaction is committed by itself.
-            self.batch("SET autocommit = 0")?;
+            // A setting of the connection: it does not count as a statement of the verb.
+            self.conn.borrow_mut().query_drop("SET autocommit = 0")?;
             self.transactional.set(true);
         }
         self.batch(&format!("{begin}; SAVEPOINT whole"))
