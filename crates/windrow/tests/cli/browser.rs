@@ -168,7 +168,9 @@ impl Browser {
 
     pub fn prefer_dark(&mut self, dark: bool) {
         let scheme = if dark { "dark" } else { "light" };
-        let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
+        // Colours are compared when nothing fades in any more.
+        let still = json!({"name": "prefers-reduced-motion", "value": "reduce"});
+        let features = json!([{"name": "prefers-color-scheme", "value": scheme}, still]);
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 

@@ -6,7 +6,7 @@ import { autocompletion, completionKeymap, type CompletionContext } from '@codem
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { HighlightStyle, syntaxHighlighting } from '@codemirror/language'
-import { lintGutter, nextDiagnostic, setDiagnostics, type Diagnostic } from '@codemirror/lint'
+import { nextDiagnostic, setDiagnostics, type Diagnostic } from '@codemirror/lint'
 import { EditorState } from '@codemirror/state'
 import { Decoration, drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers, WidgetType, type DecorationSet } from '@codemirror/view'
 import { StateEffect, StateField } from '@codemirror/state'
@@ -97,10 +97,10 @@ export function createEditor(host: HTMLElement, text: string, onchange: (text: s
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' })
   const extensions = [
     keymap.of([{ key: 'Mod-Enter', run: () => (onrun(), true) }, { key: 'F8', run: nextDiagnostic }]),
-    lineNumbers(), history(), drawSelection(), highlightActiveLine(), yaml(), syntaxHighlighting(colours), lintGutter(), problemLines,
+    lineNumbers(), history(), drawSelection(), highlightActiveLine(), yaml(), syntaxHighlighting(colours), problemLines,
     autocompletion({ override: [complete] }),
     keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
-    EditorView.contentAttributes.of({ 'aria-label': 'Job file' }),
+    EditorView.contentAttributes.of({ 'aria-label': 'Job file', tabindex: '0' }),
     EditorView.updateListener.of((update) => void (update.docChanged && onchange(update.state.doc.toString()))),
     theme,
   ]
