@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Three nodes share one run on PostgreSQL or MariaDB. Meanwhile nodes are killed, paused for longer than their leases and
-disconnected from the network, and the database and Redis are killed and restarted. No item may be lost, archived twice or
-paid for twice, and no limit exceeded. Needs root: every node runs in its own network namespace.
+"""Three nodes share one run on PostgreSQL or MariaDB. Meanwhile nodes are killed, paused for longer than their leases,
+paused inside a transaction and disconnected from the network, and the database and Redis are killed and restarted. No
+item may be lost, archived twice or paid for twice, no limit exceeded, and no node may silence the others. Needs root:
+every node runs in its own network namespace.
 
-  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--seed N] [--windrow PROGRAM]
+  scripts/torture_nodes.py --store postgres [--items 20000] [--faults 100] [--only FAULT] [--seed N] [--windrow PROGRAM]
 """
 
 import argparse
@@ -31,8 +32,13 @@ LEASE_S = 2
 WORKERS = 16
 # A pause or disconnect of this length outlasts every lease.
 AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
+# How long a node stays paused inside a transaction, and how long the others may be silent meanwhile.
+FROZEN_S = 5
+SILENT_S = 3
 # Duration of the run per fault.
-PACE_S = 2.5
+PACE_S = {"freeze_in_transaction": 8}
+USUAL_PACE_S = 3
+FAULTS = {"kill": 36, "stop": 18, "freeze_in_transaction": 10, "cut": 18, "database": 10, "redis": 8}
 
 
 def main():
@@ -40,6 +46,7 @@ def main():
     options.add_argument("--store", choices=["postgres", "mariadb"], required=True)
     options.add_argument("--items", type=int, default=20_000)
     options.add_argument("--faults", type=int, default=100)
+    options.add_argument("--only", choices=FAULTS, help="inject faults of this kind only")
     options.add_argument("--seed", type=int, default=random.randrange(1_000_000))
     options.add_argument("--windrow", default=ROOT / "target" / "debug" / "windrow", type=pathlib.Path)
     args = options.parse_args()
@@ -56,21 +63,31 @@ async def torture(args):
         home.chmod(0o755)
         undo.callback(shutil.rmtree, home, ignore_errors=True)
         place = Place(args, home, undo)
-        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * PACE_S * LIMIT / args.items), chance)
+        pace = PACE_S.get(args.only, USUAL_PACE_S)
+        endpoint = Endpoint(place.host, args.items, max(0.02, args.faults * pace * LIMIT / args.items), chance)
         await endpoint.start()
         database = Database(args.store, place, undo)
         nodes = [Node(number, place, database, undo) for number in range(1, NODES + 1)]
         for node in nodes:
             node.start()
         submit(nodes[0], endpoint, args.items)
-        tally = collections.Counter()
+        tally, silences = collections.Counter(), []
         watch = asyncio.create_task(until_over(place, database, nodes))
         while tally.total() < args.faults and not watch.done():
             await asyncio.sleep(chance.uniform(0.1, 1.5))
-            kind = chance.choices(["kill", "stop", "cut", "database", "redis"], [40, 20, 20, 12, 8])[0]
-            await fault(kind, chance, nodes, database)
+            kind = args.only or chance.choices(list(FAULTS), list(FAULTS.values()))[0]
+            if kind == "freeze_in_transaction":
+                silences += await freeze_in_transaction(chance, nodes, database, endpoint)
+            else:
+                await fault(kind, chance, nodes, database)
             tally[kind] += 1
         print(f"{tally.total()} faults: {dict(tally)}", flush=True)
+        if silences:
+            print(f"{len(silences)} pauses inside a transaction: the others were silent for at most {max(silences):.1f} s", flush=True)
+        if args.only == "freeze_in_transaction" and len(silences) < args.faults / 2:
+            sys.exit(f"only {len(silences)} of {args.faults} pauses could be measured")
+        if any(silent > SILENT_S for silent in silences):
+            sys.exit(f"torture_nodes: the other nodes were silent for {max(silences):.1f} s while one was paused")
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
             sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
@@ -99,6 +116,31 @@ async def fault(kind, chance, nodes, database):
             database.crash()
         case "redis":
             database.services("crash", "redis")
+
+
+async def freeze_in_transaction(chance, nodes, database, endpoint):
+    """Pauses a node that has written something and not committed it. Returns how long the others were silent, unless there
+    was nothing left for them to do."""
+    node = chance.choice(nodes)
+    others = [other.address for other in nodes if other is not node]
+    # Not while they recover from another fault.
+    for _ in range(100):
+        if endpoint.silence(others, time.monotonic() - 1) < 1:
+            break
+        await asyncio.sleep(0.2)
+    for _ in range(200):
+        node.process.send_signal(signal.SIGSTOP)
+        began = time.monotonic()
+        if await asyncio.to_thread(database.has_open_transaction, node.address):
+            break
+        node.process.send_signal(signal.SIGCONT)
+        await asyncio.sleep(chance.uniform(0.005, 0.05))
+    await asyncio.sleep(FROZEN_S)
+    silent = endpoint.silence(others, began)
+    queued = await asyncio.to_thread(database.number, "SELECT queued FROM runs")
+    node.process.send_signal(signal.SIGCONT)
+    await asyncio.sleep(1)
+    return [silent] if queued > 0 else []
 
 
 class Place:
@@ -146,6 +188,16 @@ class Database:
         output = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
         return [line.split("\t") for line in output.splitlines() if line != "SET"]
 
+    def has_open_transaction(self, address):
+        """Whether a connection from there has changed rows and waits for its next statement."""
+        if self.store == "postgres":
+            sql = (f"SELECT count(*) FROM pg_stat_activity WHERE client_addr = '{address}' AND state = 'idle in transaction' "
+                   "AND backend_xid IS NOT NULL")
+        else:
+            sql = ("SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
+                   f"ON p.id = t.trx_mysql_thread_id WHERE p.host LIKE '{address}:%' AND p.command = 'Sleep' AND t.trx_rows_modified > 0")
+        return self.number(sql) > 0
+
     def number(self, sql):
         return int(self.rows(sql)[0][0])
 
@@ -155,6 +207,7 @@ class Node:
         self.place, self.database = place, database
         self.data = place.home / f"node{number}"
         (self.data / "files").mkdir(parents=True)
+        self.address = f"{place.net}.{number}.2"
         self.space, self.ours, theirs = f"{place.name}n{number}", f"{place.name}h{number}", f"{place.name}p{number}"
         ip("netns", "add", self.space)
         undo.callback(ip, "netns", "del", self.space)
@@ -192,15 +245,22 @@ class Node:
 
 
 class Endpoint:
-    """A mock model with latency. It counts calls by question, and the highest number of concurrent calls."""
+    """A mock model with latency. It counts calls by question, the highest number of concurrent calls, and notes who called
+    when."""
 
     def __init__(self, host, items, latency, chance):
         self.host, self.latency, self.chance = host, latency, chance
         self.calls, self.open, self.most = collections.Counter(), 0, 0
+        self.heard = collections.deque(maxlen=20_000)
 
     async def start(self):
         self.server = await asyncio.start_server(self.serve, self.host, 0)
         self.url = f"http://{self.host}:{self.server.sockets[0].getsockname()[1]}"
+
+    def silence(self, callers, since):
+        """The longest time without a call from any of them."""
+        times = [since, *(at for at, caller in self.heard if caller in callers and at > since), time.monotonic()]
+        return max(later - earlier for earlier, later in zip(times, times[1:]))
 
     async def serve(self, reader, writer):
         with contextlib.suppress(ConnectionError, asyncio.IncompleteReadError, TimeoutError):
@@ -210,6 +270,7 @@ class Endpoint:
                 body = json.loads(await reader.readexactly(length))
                 question = body["messages"][-1]["content"]
                 self.calls[question] += 1
+                self.heard.append((time.monotonic(), writer.get_extra_info("peername")[0]))
                 self.open += 1
                 self.most = max(self.most, self.open)
                 try:

@@ -8,10 +8,11 @@ use rusqlite::ErrorCode;
 use crate::backend::Cell;
 
 /// The last two say that the server has ended the transaction before.
-const CONFLICTS: [SqlState; 5] = [
+const CONFLICTS: [SqlState; 6] = [
     SqlState::T_R_SERIALIZATION_FAILURE,
     SqlState::T_R_DEADLOCK_DETECTED,
     SqlState::UNIQUE_VIOLATION,
+    SqlState::LOCK_NOT_AVAILABLE,
     SqlState::IN_FAILED_SQL_TRANSACTION,
     SqlState::NO_ACTIVE_SQL_TRANSACTION,
 ];
@@ -74,9 +75,9 @@ impl Error {
     pub fn is_lost(&self) -> bool {
         match self {
             // A server that stops, starts, or has no place left says so in these classes.
-            Error::Postgres(error) => {
-                error.code().is_none_or(|code| ["08", "57", "53"].iter().any(|class| code.code().starts_with(class)))
-            }
+            Error::Postgres(error) => error
+                .code()
+                .is_none_or(|code| ["08", "25P03", "57", "53"].iter().any(|class| code.code().starts_with(class))),
             Error::MySql(error) => crate::backend::mysql::is_lost(error),
             _ => false,
         }

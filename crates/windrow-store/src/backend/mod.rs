@@ -35,6 +35,12 @@ pub(crate) use statement::Statement;
 pub(crate) use text::{Change, ForRows, Lookup, NewRows, Source, Sql, Text};
 pub(crate) use translate::{BindParam, Translated, fill, translate};
 
+/// The server ends a transaction of a writer that does nothing for so long, and so frees what it locked: its node is
+/// stopped or cut off. Others wait no longer than this for a node that went silent.
+pub(crate) const IDLE_S: u32 = 2;
+/// A lock that is waited for longer is held by somebody else's program.
+pub(crate) const LOCK_WAIT_S: u32 = 4;
+
 pub(crate) enum Connection {
     Sqlite(rusqlite::Connection),
     Postgres(Box<postgres::Link>),
@@ -71,6 +77,27 @@ impl Connection {
             }
             Connection::MySql(link) => {
                 self.prepare_cached(sql)?.execute(params)?;
+                Ok(link.last_insert_id())
+            }
+        }
+    }
+
+    /// Moves a number on by one statement, and returns it.
+    pub fn advance(&self, name: &str, by: i64) -> Result<i64> {
+        match self {
+            Connection::Sqlite(_) => {
+                self.prepare_cached("UPDATE sequences SET last = last + ?2 WHERE name = ?1")?
+                    .execute(params![name, by])?;
+                self.query_row("SELECT last FROM sequences WHERE name = ?1", [name], |row| row.get(0))
+            }
+            Connection::Postgres(_) => self.query_row(
+                "UPDATE sequences SET last = last + ?2 WHERE name = ?1 RETURNING last",
+                params![name, by],
+                |row| row.get(0),
+            ),
+            Connection::MySql(link) => {
+                self.prepare_cached("UPDATE sequences SET last = LAST_INSERT_ID(last + ?2) WHERE name = ?1")?
+                    .execute(params![name, by])?;
                 Ok(link.last_insert_id())
             }
         }
@@ -132,9 +159,9 @@ impl Connection {
 
     pub fn is_closed(&self) -> bool {
         match self {
-            // The driver of MySQL learns it from the next statement.
-            Connection::Sqlite(_) | Connection::MySql(_) => false,
+            Connection::Sqlite(_) => false,
             Connection::Postgres(link) => link.is_closed(),
+            Connection::MySql(link) => link.is_closed(),
         }
     }
 

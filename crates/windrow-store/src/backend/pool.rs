@@ -4,7 +4,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use windrow_model::retry::Backoff;
@@ -15,6 +15,8 @@ use crate::backend::{self, CommitMeter, Connection};
 
 /// How often a transaction that met another one is run again.
 const AGAIN: u32 = 30;
+/// Nor for longer than this, which is below the lease of a run.
+const FOR: Duration = Duration::from_secs(10);
 const BACKOFF: Backoff = Backoff { first_ms: 1, max_ms: 100 };
 
 pub(crate) type Connect = dyn Fn() -> backend::Result<Connection> + Send + Sync;
@@ -81,7 +83,7 @@ fn next(waiting: &Mutex<mpsc::Receiver<Work>>) -> Option<Work> {
 
 impl PooledConnection {
     fn run<T>(&mut self, verb: &dyn Fn(&Connection) -> failure::Result<T>) -> Result<T> {
-        let (mut conflicts, mut reconnected) = (0, false);
+        let (mut conflicts, mut reconnected, first) = (0, false, Instant::now());
         loop {
             let began = Instant::now();
             match self.once(verb) {
@@ -89,7 +91,9 @@ impl PooledConnection {
                     self.meter.record(began.elapsed());
                     return Ok(done);
                 }
-                Err(Failed::Before(StoreFailure::Database(error))) if error.is_conflict() && conflicts < AGAIN => {
+                Err(Failed::Before(StoreFailure::Database(error)))
+                    if error.is_conflict() && conflicts < AGAIN && first.elapsed() < FOR =>
+                {
                     std::thread::sleep(BACKOFF.after(conflicts));
                     conflicts += 1;
                 }

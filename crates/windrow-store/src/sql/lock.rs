@@ -1,13 +1,11 @@
 //! What a verb holds while it looks and writes. A file has one writer, who holds everything; in a server others
 //! write at the same time, and what was read stays true only while it is held. The order is always sessions,
-//! attempts, stripes, runs, jobs, numbers; where two verbs meet in another order, one is undone and run again.
+//! attempts, stripes, runs, jobs; where two verbs meet in another order, one is undone and run again.
 
-use crate::backend::Connection;
 use crate::backend::failure::Result;
+use crate::backend::{Connection, OptionalExtension};
 
-/// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-const RESOURCES: i64 = 0;
-/// One at a time takes runs on, so that a quota is counted once.
+/// Rows that stand for what has no row. One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// Secrets are sealed anew as a whole.
 pub(crate) const SECRETS: i64 = 65;
@@ -16,24 +14,19 @@ pub(crate) fn named(tx: &Connection, lock: i64) -> Result<()> {
     Ok(tx.lock("stripes", [lock])?)
 }
 
-/// Nobody takes or frees a resource meanwhile, if any of these has one.
-pub(crate) fn resources<'a>(tx: &Connection, mut of: impl Iterator<Item = &'a Option<String>>) -> Result<()> {
-    if of.any(Option::is_some) { named(tx, RESOURCES) } else { Ok(()) }
+/// False if another holds it: whoever comes again later need not wait.
+pub(crate) fn try_named(tx: &Connection, lock: i64) -> Result<bool> {
+    if !tx.is_shared() {
+        return Ok(true);
+    }
+    let mut stmt = tx.prepare_cached("SELECT id FROM stripes WHERE id = ?1 FOR UPDATE SKIP LOCKED")?;
+    Ok(stmt.query_row([lock], |_| Ok(())).optional()?.is_some())
 }
 
 /// FNV-1a: the same on every node and in every version.
 pub(crate) fn hash_of(name: &str) -> u64 {
     name.bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// The row that numbers something.
-pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<()> {
-    if tx.is_shared() {
-        let mut stmt = tx.prepare_cached("SELECT last FROM sequences WHERE name = ?1 FOR UPDATE")?;
-        stmt.query_row([name], |_| Ok(()))?;
-    }
-    Ok(())
 }
 
 /// What a query finds, read once more when its rows are held: they may have changed while we waited for them.

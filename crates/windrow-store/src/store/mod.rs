@@ -39,6 +39,7 @@ use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
 use crate::sql::table::{event_numbers, items, jobs, journal, runs, shared, steps};
+use crate::sql::verb::item_ids::ItemIds;
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
@@ -57,6 +58,7 @@ pub struct SqlStore {
     meters: Meters,
     bell: Option<Arc<dyn Bell>>,
     bookmarks: Arc<ScanBookmarks>,
+    item_ids: Arc<ItemIds>,
     /// Held by whoever numbers events.
     numbering: tokio::sync::Mutex<()>,
 }
@@ -79,6 +81,7 @@ impl SqlStore {
             bell: None,
             // What is gone is gone at once.
             bookmarks: Arc::new(ScanBookmarks::bookmark_after(Duration::MAX)),
+            item_ids: Arc::default(),
             numbering: tokio::sync::Mutex::default(),
         })
     }
@@ -94,12 +97,13 @@ impl SqlStore {
         let writing = address.clone();
         let connect: Arc<Connect> = Arc::new(move || writing.connect_writer());
         let writers = ConnectionPool::start("windrow-writes", WRITERS, "BEGIN", &connect, &meter)?;
+        let item_ids = Arc::new(ItemIds::of_server(connect));
         let (begin, bell, reading) = (address.begin_reading(), address.bell()?, Arc::default());
         let connect: Arc<Connect> = Arc::new(move || address.connect_reader());
         let readers = ConnectionPool::start("windrow-reads", READERS, begin, &connect, &reading)?;
         let backend = Backend::Server { writers, readers, meter, reading };
         let numbering = tokio::sync::Mutex::default();
-        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default(), numbering })
+        Ok(Self { backend, meters: Meters::default(), bell, bookmarks: Arc::default(), item_ids, numbering })
     }
 
     /// With a bell, where the database has none of its own.
@@ -290,7 +294,8 @@ impl Queue for SqlStore {
     }
 
     async fn plan_items(&self, page: PlanPage, now: Time) -> Result<Planned> {
-        self.write_and_tell("plan_items", move |tx| plan::plan_items(tx, &page, now)).await
+        let ids = Arc::clone(&self.item_ids);
+        self.write_and_tell("plan_items", move |tx| plan::plan_items(tx, &ids, &page, now)).await
     }
 
     async fn replan_items(&self, ticket: Ticket, selection: Selection, limit: usize, now: Time) -> Result<Planned> {
@@ -298,7 +303,8 @@ impl Queue for SqlStore {
     }
 
     async fn feed_items(&self, run: RunId, items: Vec<NewItem>, now: Time) -> Result<Planned> {
-        self.write_and_tell("feed_items", move |tx| plan::feed_items(tx, run, &items, now)).await
+        let ids = Arc::clone(&self.item_ids);
+        self.write_and_tell("feed_items", move |tx| plan::feed_items(tx, &ids, run, &items, now)).await
     }
 
     async fn claim(&self, claim: Claim, now: Time) -> Result<Vec<Claimed>> {

@@ -7,7 +7,7 @@ use windrow_sql::mysql::Address as Server;
 
 use crate::backend::failure::StoreFailure;
 use crate::backend::mysql::{Link, link, migrate};
-use crate::backend::{self, Connection};
+use crate::backend::{self, Connection, IDLE_S, LOCK_WAIT_S};
 
 /// `No such database`, in their words.
 const UNKNOWN_DATABASE: u16 = 1049;
@@ -15,8 +15,14 @@ const UNKNOWN_DATABASE: u16 = 1049;
 /// What the statements rely on: `||` joins texts, a backslash is nothing special, and what does not fit is an error.
 const MODE: &str = "SET SESSION sql_mode = \
      'STRICT_ALL_TABLES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'";
-/// Seconds. Deadlocks are found at once; this is for one that holds a row and does not go on.
-const PATIENCE: &str = "SET SESSION innodb_lock_wait_timeout = 10";
+/// Deadlocks are found at once; this is for one that holds a row and does not go on. MariaDB ends a transaction that does
+/// nothing. MySQL can only end a connection that does nothing (`Link::is_closed`). Each skips what is meant for the other.
+fn patience() -> String {
+    format!(
+        "SET SESSION innodb_lock_wait_timeout = {LOCK_WAIT_S}\
+         /*M!, SESSION idle_transaction_timeout = {IDLE_S}*/ /*!80000 , SESSION wait_timeout = {IDLE_S}*/"
+    )
+}
 const LATEST: &str = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED";
 const SNAPSHOT: &str = "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ";
 
@@ -39,17 +45,16 @@ impl Address {
 
     /// For verbs that write: each statement sees what is committed.
     pub fn connect_writer(&self) -> backend::Result<Connection> {
-        self.connect(&[MODE, PATIENCE, LATEST])
+        Ok(Connection::MySql(Box::new(Link::of_writer(self.connect(&[MODE, &patience(), LATEST])?))))
     }
 
     /// For verbs that read: a transaction sees one moment.
     pub fn connect_reader(&self) -> backend::Result<Connection> {
-        self.connect(&[MODE, SNAPSHOT])
+        Ok(Connection::MySql(Box::new(Link::new(self.connect(&[MODE, SNAPSHOT])?))))
     }
 
-    fn connect(&self, settings: &[&str]) -> backend::Result<Connection> {
-        let opts = self.options().init(settings.to_vec());
-        Ok(Connection::MySql(Box::new(Link::new(self.open(opts)?))))
+    fn connect(&self, settings: &[&str]) -> backend::Result<Conn> {
+        Ok(self.open(self.options().init(settings.to_vec()))?)
     }
 
     fn options(&self) -> OptsBuilder {

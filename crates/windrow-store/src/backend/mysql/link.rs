@@ -4,6 +4,7 @@ use std::cell::{Cell as Count, RefCell, RefMut};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use lru::LruCache;
 use mysql::prelude::Queryable;
@@ -12,7 +13,7 @@ use mysql::{Conn, Params, Statement, Value};
 use crate::backend::mysql::set::Kind;
 use crate::backend::mysql::{cells, set};
 use crate::backend::{
-    BindParam, Bound, Cell, Dialect, Error, ForRows, Lookup, Result, Row, Source, Translated, translate,
+    BindParam, Bound, Cell, Dialect, Error, ForRows, IDLE_S, Lookup, Result, Row, Source, Translated, translate,
 };
 
 /// Fewer than the driver keeps, so that none of these is closed behind our back.
@@ -23,12 +24,18 @@ const KEPT: NonZeroUsize = NonZeroUsize::new(STATEMENTS).unwrap();
 /// Rows of one insert; others are made of as many powers of two as it takes, so that few statements are prepared.
 const LARGEST: usize = 256;
 
+/// Before the server does it.
+const CLOSED_AFTER: Duration = Duration::from_millis(IDLE_S as u64 * 500);
+
 pub(crate) struct Link {
     conn: RefCell<Conn>,
     prepared: RefCell<LruCache<String, Arc<Prepared>>>,
     sent: Count<u64>,
     /// It has begun a transaction before.
     transactional: Count<bool>,
+    used_at: Count<Instant>,
+    /// The server ends it when it does nothing for a while.
+    short_lived: bool,
 }
 
 pub(crate) struct Prepared {
@@ -40,12 +47,21 @@ pub(crate) struct Prepared {
 
 impl Link {
     pub fn new(conn: Conn) -> Self {
-        Self {
-            conn: RefCell::new(conn),
-            prepared: RefCell::new(LruCache::new(KEPT)),
-            sent: Count::default(),
-            transactional: Count::default(),
-        }
+        let (conn, prepared) = (RefCell::new(conn), RefCell::new(LruCache::new(KEPT)));
+        let used_at = Count::new(Instant::now());
+        Self { conn, prepared, sent: Count::default(), transactional: Count::default(), used_at, short_lived: false }
+    }
+
+    /// One that writes, on a server that ends no transactions but connections. The first MariaDB with a number of its own
+    /// was 10.
+    pub fn of_writer(conn: Conn) -> Self {
+        let short_lived = conn.server_version().0 < 10;
+        Self { short_lived, ..Self::new(conn) }
+    }
+
+    /// Whether the server has ended it, or is about to. Otherwise the next statement tells.
+    pub fn is_closed(&self) -> bool {
+        self.short_lived && self.used_at.get().elapsed() >= CLOSED_AFTER
     }
 
     /// Statements sent since this was last asked, what prepares them aside.
@@ -55,6 +71,7 @@ impl Link {
 
     fn sending(&self) -> RefMut<'_, Conn> {
         self.sent.set(self.sent.get() + 1);
+        self.used_at.set(Instant::now());
         self.conn.borrow_mut()
     }
 

@@ -6,7 +6,7 @@ use windrow_sql::postgres::Address as Server;
 
 use crate::backend::failure::StoreFailure;
 use crate::backend::postgres::{Link, migrate};
-use crate::backend::{self, Connection};
+use crate::backend::{self, Connection, IDLE_S, LOCK_WAIT_S};
 
 #[derive(Clone)]
 pub(crate) struct Address {
@@ -29,10 +29,11 @@ impl Address {
     /// read them from end to end when they are full.
     pub fn connect_writer(&self) -> backend::Result<Connection> {
         let conn = self.connect()?;
-        conn.perform(
+        conn.perform(&format!(
             "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off; \
-             SET enable_mergejoin = off",
-        )?;
+             SET enable_mergejoin = off; SET idle_in_transaction_session_timeout = '{IDLE_S}s'; \
+             SET lock_timeout = '{LOCK_WAIT_S}s'"
+        ))?;
         Ok(conn)
     }
 

@@ -24,6 +24,8 @@ pub(crate) const COLUMNS: &str = "r.id, r.job_id, r.no, r.mode, r.state, r.spec_
      r.cancelled_at, r.moved_at, r.reason, r.summary";
 
 pub(crate) static BY_ID: Lookup = Lookup::new(COLUMNS, "runs r", "r.id = ?1", "");
+/// The row as it is when the lock is granted.
+pub(crate) static HOLD: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM runs r WHERE r.id = ?1 FOR UPDATE"));
 pub(crate) static STATE: Lookup = Lookup::new("state", "runs", "id = ?1", "");
 pub(crate) static COORDINATOR: Change =
     Change::update("runs", "coordinator = ?2, coordinator_until = ?3", "id = ?1 AND ended_at IS NULL");
@@ -88,8 +90,11 @@ pub(crate) fn run(conn: &Connection, id: RunId) -> Result<Run> {
 
 /// As it stands, and as it stays until the end of the transaction.
 pub(crate) fn locked(tx: &Connection, id: RunId) -> Result<Run> {
-    tx.lock("runs", [id.0])?;
-    run(tx, id)
+    if !tx.is_shared() {
+        return run(tx, id);
+    }
+    let found = tx.prepare_cached(&HOLD)?.query_row([id.0], from_row).optional()?;
+    Ok(found.ok_or_else(|| no_such_run(id))?)
 }
 
 pub(crate) fn runs(conn: &Connection, job: JobId) -> Result<Vec<Run>> {

@@ -79,6 +79,11 @@ impl<'a> Gathered<'a> {
         self.rows.push(row);
     }
 
+    /// The ids of the new ones, which were numbered within the page.
+    pub fn number_after(&mut self, last: i64) {
+        self.rows.iter_mut().for_each(|row| row.id.0 += last);
+    }
+
     /// What the job knew is this run's from now on.
     pub fn took_on(&mut self, key: ContentKey, before: &Known, run: RunId) {
         if let Some(seen) = self.known.get_mut(&key) {

@@ -9,6 +9,7 @@ pub(crate) mod close;
 pub(crate) mod deferred;
 pub(crate) mod ending;
 pub(crate) mod gathered;
+pub(crate) mod item_ids;
 pub(crate) mod plan;
 pub(crate) mod reap;
 pub(crate) mod renew;

@@ -11,9 +11,9 @@ use windrow_model::{ItemId, RunId, Time};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, Lookup, NewRows, params};
 use crate::sql::codes::code;
-use crate::sql::lock;
 use crate::sql::table::{journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
+use crate::sql::verb::item_ids::ItemIds;
 use crate::sql::verb::requeue::Requeued;
 
 pub(crate) static CREATE: NewRows =
@@ -24,7 +24,7 @@ pub(crate) static KEEP_INPUT: NewRows = NewRows::new("inputs", "item_id, body", 
 pub(crate) static BY_KEY: Lookup =
     Lookup::new("id, state, tries, run_id, ordinal", "items", "job_id = ?1 AND key = ?2", "");
 
-pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
+pub(crate) fn plan_items(tx: &Connection, ids: &ItemIds, page: &PlanPage, now: Time) -> Result<Planned> {
     let run = runs::read_unlocked(tx, page.ticket)?;
     if run.planned || run.cursor != page.from || !run.state.dispatches() {
         return Ok(Planned { done: run.planned, ..Default::default() });
@@ -33,7 +33,7 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
     for item in &page.items {
         intake.take(item, run.mode == Mode::Append)?;
     }
-    let written = intake.write()?;
+    let written = intake.write(ids)?;
     let held = runs::check_ticket(tx, page.ticket)?;
     if (held.planned, &held.cursor, held.counters.total) != (false, &run.cursor, run.counters.total)
         || !held.state.dispatches()
@@ -51,7 +51,7 @@ pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<
     Ok(Planned { done: page.done, ..planned })
 }
 
-pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Time) -> Result<Planned> {
+pub(crate) fn feed_items(tx: &Connection, ids: &ItemIds, run: RunId, items: &[NewItem], now: Time) -> Result<Planned> {
     let run = runs::locked(tx, run)?;
     let open = matches!(run.state, RunState::Pending | RunState::Running | RunState::Paused);
     if run.mode != Mode::Online || run.planned || !open {
@@ -61,7 +61,7 @@ pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Ti
     for item in items {
         intake.take(item, true)?;
     }
-    intake.write()?.count()
+    intake.write(ids)?.count()
 }
 
 /// Takes a page of rows in. What the job knows of them is read once at the start, what is new is written as sets.
@@ -69,7 +69,6 @@ struct Intake<'tx> {
     tx: &'tx Connection,
     run: &'tx Run,
     now: Time,
-    last_item: i64,
     next_ordinal: i64,
     planned: Planned,
     requeued: Requeued<'tx>,
@@ -79,14 +78,10 @@ struct Intake<'tx> {
 impl<'tx> Intake<'tx> {
     fn open(tx: &'tx Connection, run: &'tx Run, items: &'tx [NewItem], now: Time) -> Result<Self> {
         tx.lock("jobs", [run.job.0])?;
-        lock::sequence(tx, "items")?;
-        let last_item =
-            tx.prepare_cached("SELECT last FROM sequences WHERE name = 'items'")?.query_row((), |row| row.get(0))?;
         Ok(Self {
             tx,
             run,
             now,
-            last_item,
             next_ordinal: tx
                 .prepare_cached("SELECT next_ordinal FROM jobs WHERE id = ?1")?
                 .query_row([run.job.0], |row| row.get(0))?,
@@ -129,13 +124,13 @@ impl<'tx> Intake<'tx> {
         if self.gathered.knows(self.tx, self.run, key)? {
             return Ok(false);
         }
-        let id = ItemId(self.last_item + 1);
+        // Its number within the page, until the page takes its ids.
+        let id = ItemId(self.planned.created + 1);
         let (run, due_at) = (self.run, new.not_before.unwrap_or(self.now));
         let of_row = self.ordinal_of_row(new);
         let ordinal = of_row.unwrap_or(self.next_ordinal);
         let wave = run.wave_at(self.place());
         self.gathered.create(run, NewRow { id, ordinal, key, wave, due_at, new });
-        self.last_item = id.0;
         self.next_ordinal += i64::from(of_row.is_none());
         Ok(true)
     }
@@ -152,14 +147,12 @@ impl<'tx> Intake<'tx> {
     }
 
     /// Everything but what is the run's.
-    fn write(self) -> Result<Written<'tx>> {
-        let Self { tx, run, planned, mut requeued, .. } = self;
+    fn write(self, ids: &ItemIds) -> Result<Written<'tx>> {
+        let Self { tx, run, planned, mut requeued, mut gathered, .. } = self;
         requeued.send(tx)?;
-        self.gathered.send(tx, run)?;
         if planned.created > 0 {
-            let changed =
-                tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([self.last_item])?;
-            expect_rows(changed, 1, "last number of an item")?;
+            gathered.number_after(ids.take(tx, planned.created)?);
+            gathered.send(tx, run)?;
             let changed = tx
                 .prepare_cached("UPDATE jobs SET next_ordinal = ?2 WHERE id = ?1")?
                 .execute([run.job.0, self.next_ordinal])?;

@@ -56,7 +56,7 @@ impl RunFacts {
 
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
     let known = attempts::held(tx, reports.iter().map(|report| report.lease.attempt))?;
-    let deferred = Deferred::read(tx, &known, reports)?;
+    let deferred = Deferred::read(tx, reports)?;
     let mut batch = Batch { known, ..Batch::open(tx, deferred, now) };
     let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
     batch.close()?;
