@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Measures no-op items through Windrow on PostgreSQL and MariaDB, with full history, and through graphile-worker (PostgreSQL)
-and BullMQ (Redis), one after the other on this machine. `make bench-queues`.
+and BullMQ (Redis), one after the other on this machine, and Windrow and graphile-worker also with two and four nodes on
+one database. `make bench-queues`.
 
   ITEMS=100000      number of items
 """
@@ -16,6 +17,7 @@ ROOT = HERE.parent.parent
 ITEMS = int(os.environ.get("ITEMS", "100000"))
 # Without batching graphile-worker processes one job at a time; fewer are enough.
 FEW = max(ITEMS // 10, 1)
+NODES = [2, 4]
 
 
 def main():
@@ -35,9 +37,12 @@ def main():
     print()
     compared = [(name, "", "") for name in ["graphile_worker_batched", "graphile_worker_default", "bullmq"]]
     compared.append(("graphile_worker_batched", "_without_planning", "_without_adding"))
-    for name, without, theirs_without in compared:
-        ours, theirs = figures[f"postgres.items_per_s{without}"], figures[f"{name}.items_per_s{theirs_without}"]
-        label = name + (", when all is queued" if without else "")
+    pairs = [("", *each) for each in compared]
+    pairs += [(f"_{nodes}_nodes", "graphile_worker_batched", *without) for nodes in NODES
+              for without in [("", ""), ("_without_planning", "_without_adding")]]
+    for nodes, name, without, theirs_without in pairs:
+        ours, theirs = figures[f"postgres{nodes}.items_per_s{without}"], figures[f"{name}{nodes}.items_per_s{theirs_without}"]
+        label = name + nodes.replace("_", " ") + (", when all is queued" if without else "")
         print(f"Windrow on PostgreSQL: {ours / theirs:5.2f} × {label} ({ours:,.0f} vs. {theirs:,.0f} items/s)")
 
 
@@ -48,19 +53,23 @@ def measured(postgres, redis):
     yield ask(["node", "graphile.mjs", postgres, "default", str(FEW)])
     yield ask(["node", "bullmq.mjs", redis, str(ITEMS)])
     yield windrow("mariadb_100k")
+    for nodes in NODES:
+        yield ask(["node", "graphile.mjs", postgres, "batched", str(ITEMS), str(nodes)])
+        yield windrow("postgres_100k", nodes)
+        yield windrow("mariadb_100k", nodes)
 
 
-def windrow(piece):
+def windrow(piece, nodes=1):
     """Uses its own tables."""
     fresh = f"bench_{os.getpid()}_{windrow.count}"
     windrow.count += 1
     postgres = f"{os.environ['WINDROW_TEST_POSTGRES']}?sslmode=disable&schema={fresh}"
     mariadb = f"{os.environ['WINDROW_TEST_MARIADB'].rsplit('/', 1)[0]}/{fresh}?sslmode=disable"
-    return walk(piece, postgres=postgres, mariadb=mariadb)
+    return walk(piece, nodes=nodes, postgres=postgres, mariadb=mariadb)
 
 
-def walk(piece, items=ITEMS, **urls):
-    environment = {**os.environ, "WINDROW_BENCH_ITEMS": str(items)}
+def walk(piece, items=ITEMS, nodes=1, **urls):
+    environment = {**os.environ, "WINDROW_BENCH_ITEMS": str(items), "WINDROW_BENCH_NODES": str(nodes)}
     environment.update({f"WINDROW_BENCH_{name.upper()}": url for name, url in urls.items()})
     command = ["cargo", "bench", "--quiet", "--locked", "-p", "windrow", "--bench", "walk", "--", "piece", piece]
     return ask(command, ROOT, environment)

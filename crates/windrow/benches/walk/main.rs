@@ -74,8 +74,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_10k" => walk::sqlite(10_000, "10k"),
         "sqlite_100k" => walk::sqlite(100_000, "100k"),
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
-        "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
-        "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
+        "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000), size("NODES", 1)),
+        "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000), size("NODES", 1)),
         "postgres_verbs" => verbs::costs("postgres"),
         "mariadb_verbs" => verbs::costs("mariadb"),
         "restart" => restart::first_claim(1_000_000),
@@ -90,7 +90,7 @@ fn piece(name: &str) -> Figures {
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

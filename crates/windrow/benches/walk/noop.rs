@@ -17,7 +17,7 @@ use windrow_model::workload::*;
 pub type Moments = Arc<Mutex<Vec<(Instant, bool)>>>;
 
 /// The definition is the number of items.
-#[derive(Default)]
+#[derive(Default, Clone)]
 pub struct Noop {
     /// How long each item takes, and when items started and ended.
     pub pause: Duration,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use windrow_engine::{Engine, Parts, Request, Settings, SystemClock, submit};
 use windrow_model::priority::Priority;
-use windrow_model::record::{Labels, RunLimits, Session};
+use windrow_model::record::{Labels, NodeRole, RunLimits, ServingNode, Session};
 use windrow_model::state::Mode;
 use windrow_model::store::{Admission, Quota, Scope, Store};
 use windrow_model::{Clock, Json, RunId, SessionId, Ticket, Time};
@@ -36,17 +36,21 @@ pub fn sqlite(items: u64, label: &str) -> Figures {
 }
 
 /// On the server that `WINDROW_BENCH_<NAME>` names; it shares the cores with this process.
-pub fn server(database: &str, items: u64) -> Figures {
+pub fn server(database: &str, items: u64, nodes: u64) -> Figures {
     let url = server_url(database);
     let (seconds, without_planning) = block_on(async {
-        let store = Arc::new(SqlStore::connect(&url).await.expect("the server"));
-        (walk(store.clone(), items).await, walk_planned(store, items).await)
+        let mut stores: Vec<Arc<dyn Store>> = Vec::new();
+        for _ in 0..nodes {
+            stores.push(Arc::new(SqlStore::connect(&url).await.expect("the server")));
+        }
+        (run(&stores, Noop::default(), items, CONCURRENCY).await, walk_planned(&stores, items).await)
     });
     let rate = |seconds: f64| items as f64 / seconds;
+    let of = if nodes == 1 { database.to_owned() } else { format!("{database}_{nodes}_nodes") };
     [
-        (format!("{database}.items_per_s"), rate(seconds)),
-        (format!("{database}.items_per_s_without_planning"), rate(without_planning)),
-        (format!("{database}.peak_mb"), peak_mb()),
+        (format!("{of}.items_per_s"), rate(seconds)),
+        (format!("{of}.items_per_s_without_planning"), rate(without_planning)),
+        (format!("{of}.peak_mb"), peak_mb()),
     ]
     .into()
 }
@@ -62,7 +66,7 @@ pub fn slot_refill() -> Figures {
     let store = Arc::new(SqliteStore::open(&home.path().join("windrow.db")).expect("a new database"));
     let work = Noop { pause: Duration::from_millis(20), ..Default::default() };
     let moments = work.moments.clone();
-    block_on(run(store, work, 4_000, 10));
+    block_on(run(&[store], work, 4_000, 10));
     let mut freed = std::collections::VecDeque::new();
     let mut waits = Vec::new();
     for (at, started) in moments.lock().expect("no panics here").iter() {
@@ -77,37 +81,44 @@ pub fn slot_refill() -> Figures {
 }
 
 async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
-    run(store, Noop::default(), items, CONCURRENCY).await
+    run(&[store], Noop::default(), items, CONCURRENCY).await
 }
 
 /// The same from the moment when all items are queued: what queues call processing.
-async fn walk_planned(store: Arc<dyn Store>, items: u64) -> f64 {
-    let run = submit_named(&*store, "planned", items, CONCURRENCY).await;
+async fn walk_planned(stores: &[Arc<dyn Store>], items: u64) -> f64 {
+    let store = &stores[0];
+    let run = submit_named(&**store, "planned", items, CONCURRENCY).await;
     let planner = start(store.clone(), Noop::default(), 0).await;
     while !store.run(run).await.expect("the run").planned {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     planner.drain().await;
-    finish(store, Noop::default(), run, items, CONCURRENCY).await
+    finish(stores, Noop::default(), run, items, CONCURRENCY).await
 }
 
 /// Seconds from submission to the closed run.
-async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) -> f64 {
+async fn run(stores: &[Arc<dyn Store>], work: Noop, items: u64, concurrency: i64) -> f64 {
     let began = Instant::now();
-    let run = submit_noop(&*store, items, concurrency).await;
+    let run = submit_noop(&*stores[0], items, concurrency).await;
     let submitted = began.elapsed().as_secs_f64();
-    submitted + finish(store, work, run, items, concurrency).await
+    submitted + finish(stores, work, run, items, concurrency).await
 }
 
-/// Seconds from the start of an engine to the closed run.
-async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
+/// Seconds from the start of one engine per store to the closed run.
+async fn finish(stores: &[Arc<dyn Store>], work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
     let began = Instant::now();
-    let engine = start(store.clone(), work, concurrency as usize).await;
-    let run = engine.settled(run).await.expect("the run ends");
+    let mut engines = Vec::new();
+    for (n, store) in (1..).zip(stores) {
+        let (work, workers) = (work.clone(), concurrency as usize / stores.len());
+        engines.push(start_node(store.clone(), work, workers, n).await);
+    }
+    let run = engines[0].settled(run).await.expect("the run ends");
     let seconds = began.elapsed().as_secs_f64();
     assert_eq!(run.counters.succeeded, items as i64, "every item was walked");
-    assert_eq!(run.counters, store.recount(run.id).await.expect("a recount"));
-    engine.drain().await;
+    assert_eq!(run.counters, stores[0].recount(run.id).await.expect("a recount"));
+    for engine in engines {
+        engine.drain().await;
+    }
     seconds
 }
 
@@ -137,7 +148,14 @@ async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i6
 }
 
 pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine {
-    let session = session(SystemClock.now());
+    start_node(store, work, workers, 1).await
+}
+
+async fn start_node(store: Arc<dyn Store>, work: Noop, workers: usize, n: u64) -> Engine {
+    let now = SystemClock.now();
+    let (version, address) = ("bench".to_owned(), String::new());
+    let node = Some(ServingNode { version, roles: NodeRole::ALL.to_vec(), address, draining: false });
+    let session = Session { id: SessionId::mint(now, n), node, ..session(now) };
     let parts = Parts {
         store,
         workloads: vec![Arc::new(work)],

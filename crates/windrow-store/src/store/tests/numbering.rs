@@ -8,14 +8,15 @@ use windrow_model::store::*;
 use windrow_model::{JobId, Json, RunId};
 
 use super::{NOW, submission};
+use crate::backend::Connection;
 use crate::services::{unique, url};
 use crate::sql::table::journal;
 use crate::store::SqlStore;
 
-/// Long enough for a busy machine, shorter than a server gives a transaction that does nothing.
-const SOON: Duration = Duration::from_millis(1_500);
-/// Nodes may be silent for so long when one of them stops.
-const SILENT: Duration = Duration::from_secs(3);
+/// Long enough for a busy machine.
+const SOON: Duration = Duration::from_secs(20);
+/// More often than a server wants to hear of a transaction.
+const SIGN_OF_LIFE: Duration = Duration::from_millis(200);
 
 fn postgres() -> String {
     format!("{}?sslmode=disable&schema={}", url("WINDROW_TEST_POSTGRES"), unique("numbers"))
@@ -46,11 +47,11 @@ async fn a_transaction_that_stopped_is_ended_by_mariadb() {
     a_transaction_that_stopped_is_ended_by_the_server(&mariadb()).await;
 }
 
-async fn tell(store: &SqlStore, n: i64, then: impl Fn() + Send + 'static) -> Result<()> {
-    let emit = move |tx: &crate::backend::Connection| {
+async fn tell(store: &SqlStore, n: i64, then: impl Fn(&Connection) + Send + 'static) -> Result<()> {
+    let emit = move |tx: &Connection| {
         let body = Json::from_text("{}");
         journal::emit(tx, JobId(100 + n), RunId(200 + n), &format!("event of {n}"), &body, NOW)?;
-        then();
+        then(tx);
         Ok(())
     };
     store.write("test", emit).await
@@ -77,13 +78,18 @@ struct Held {
     go_on: mpsc::Sender<()>,
 }
 
-async fn hold(store: &Arc<SqlStore>) -> Held {
+/// One that `lives` goes on talking to the server.
+async fn hold(store: &Arc<SqlStore>, lives: bool) -> Held {
     let ((is_open, opened), (go_on, may_go_on)) = (mpsc::channel(), mpsc::channel::<()>());
     let (store, may_go_on) = (store.clone(), Mutex::new(may_go_on));
     let task = tokio::spawn(async move {
-        let wait = move || {
+        let wait = move |tx: &Connection| {
             is_open.send(()).unwrap();
-            may_go_on.lock().unwrap().recv().unwrap();
+            while may_go_on.lock().unwrap().recv_timeout(SIGN_OF_LIFE).is_err() {
+                if lives {
+                    journal::newest(tx).unwrap();
+                }
+            }
         };
         tell(&store, 1, wait).await
     });
@@ -93,9 +99,9 @@ async fn hold(store: &Arc<SqlStore>) -> Held {
 
 async fn an_open_transaction_does_not_hold_up_events_of_others(address: &str) {
     let (one, two, since) = nodes(address).await;
-    let held = hold(&one).await;
+    let held = hold(&one, true).await;
     let second = async {
-        tell(&two, 2, || ()).await.unwrap();
+        tell(&two, 2, |_| ()).await.unwrap();
         told(&two, since).await
     };
     let at_once = tokio::time::timeout(SOON, second).await.expect("neither waits for the open transaction");
@@ -111,9 +117,9 @@ async fn an_open_transaction_does_not_hold_up_events_of_others(address: &str) {
 /// As if its node were stopped, or cut off: what it locked is free again, and nothing of it is there.
 async fn a_transaction_that_stopped_is_ended_by_the_server(address: &str) {
     let (one, two, since) = nodes(address).await;
-    let held = hold(&one).await;
-    let second = tell(&two, 1, || ());
-    tokio::time::timeout(SILENT, second).await.expect("the run is free again").unwrap();
+    let held = hold(&one, false).await;
+    let second = tell(&two, 1, |_| ());
+    tokio::time::timeout(SOON, second).await.expect("the run is free again").unwrap();
     held.go_on.send(()).unwrap();
     let ended = held.task.await.unwrap().expect_err("it was undone");
     assert!(matches!(ended, StoreError::Unavailable(_)), "{ended:?}");
