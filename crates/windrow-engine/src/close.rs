@@ -53,16 +53,17 @@ async fn retry_after_end(
     job: &Job,
     run: &Run,
 ) -> Result<Option<Submission>, StoreError> {
-    if run.counters.failed == 0 {
+    let policy = owned_run.active.program.retry_policy();
+    let retried = run.selection.as_ref().and_then(|selection| selection.retry_no).unwrap_or(0);
+    let retries = matches!(run.mode, Mode::Submit | Mode::Append | Mode::FailRetry);
+    let may_follow = retries && policy.after_end(retried, ErrorClass::ALL, node.now()).is_some();
+    if run.counters.failed == 0 || !may_follow {
         return Ok(None);
     }
-    // The only walk before a run ends; kept error classes would make it unnecessary.
+    // The only walk before a run ends, and only where the job file asks for retries after it.
     let aggregates = node.store.aggregates(run.id).await?;
-    let retried = run.selection.as_ref().and_then(|selection| selection.retry_no).unwrap_or(0);
     let failed: Vec<ErrorClass> = aggregates.errors.keys().filter_map(|class| class.parse().ok()).collect();
-    let policy = owned_run.active.program.retry_policy();
-    let retries = matches!(run.mode, Mode::Submit | Mode::Append | Mode::FailRetry);
-    let Some(selection) = policy.after_end(retried, &failed, node.now()).filter(|_| retries) else { return Ok(None) };
+    let Some(selection) = policy.after_end(retried, &failed, node.now()) else { return Ok(None) };
     let mut request = Request::of_run(&*node.store, job, run, Mode::FailRetry, "system".to_owned()).await?;
     request.selection = Some(selection);
     let chance = (node.workers.chance() * u32::MAX as f64) as u64;

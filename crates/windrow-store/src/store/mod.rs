@@ -419,6 +419,8 @@ impl Queue for SqlStore {
     }
 
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
+        // Events without a number are not found by their job.
+        self.number_events().await?;
         self.write("clean_up", move |tx| {
             Ok(clean_up::clean_up(tx, retention, now)? + delete_job::sweep_jobs(tx, limit)?)
         })
@@ -430,6 +432,7 @@ impl Queue for SqlStore {
     }
 
     async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        self.number_events().await?;
         self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
     }
 

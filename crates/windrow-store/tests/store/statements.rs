@@ -134,14 +134,16 @@ async fn items_are_deleted_by_ranges(store: &SqlStore, _: u64) {
     store.request_transition(ticket.run, RunEvent::Cancel, "ann", None, T0).await.unwrap();
     assert_eq!(store.cancel_items(ticket, ITEMS as usize, T0).await.unwrap(), ITEMS as i64);
     store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    // Numbers the events of the run, so that only the deletion is counted.
+    store.outbox_reach().await.unwrap();
     let at_once = Retention { completed_ms: 0, failed_ms: 0 };
     let (some, few) = sent(store, store.clean_up(at_once, 10, T0 + 1)).await;
     let (most, many) = sent(store, store.clean_up(at_once, ITEMS as usize - 1_010, T0 + 1)).await;
     assert_eq!((some.unwrap(), most.unwrap()), (11, ITEMS as i64 - 1_010));
-    assert!(many <= few && few <= 21, "10 items took {few} statements, {ITEMS} took {many}");
+    assert!(many <= few && few <= 24, "10 items took {few} statements, {ITEMS} took {many}");
     let (swept, many) = sent(store, store.sweep_jobs(1_000)).await;
     assert_eq!(swept.unwrap(), 1_000);
-    assert!(many <= 16, "{many}");
+    assert!(many <= 20, "{many}");
     while store.sweep_jobs(1_000).await.unwrap() > 0 {}
     assert_eq!(store.stats(Extent::All).await.unwrap().items, 0);
 }
