@@ -51,11 +51,11 @@ impl Connection {
     }
 
     pub fn prepare_cached(&self, sql: &(impl Text + ?Sized)) -> Result<Statement<'_>> {
-        let sql = sql.on(self.dialect());
+        let (replaces, sql) = (sql.replaces(), sql.on(self.dialect()));
         match self {
             Connection::Sqlite(conn) => Ok(Statement::Sqlite(conn.prepare_cached(&sql)?)),
             Connection::Postgres(link) => Ok(Statement::Postgres(link, link.prepare(&sql)?)),
-            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(&sql)?)),
+            Connection::MySql(link) => Ok(Statement::MySql(link, link.prepare(&sql, replaces)?)),
         }
     }
 

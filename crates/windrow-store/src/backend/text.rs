@@ -10,6 +10,11 @@ use super::{BindParam, Dialect, fill};
 pub(crate) trait Text {
     fn on(&self, dialect: Dialect) -> Cow<'_, str>;
 
+    /// Whether it changes a row whose key exists. MySQL counts such a row twice.
+    fn replaces(&self) -> bool {
+        false
+    }
+
     #[cfg(test)]
     fn as_set(&self) -> Option<&dyn ForRows> {
         None
@@ -31,6 +36,10 @@ impl Text for String {
 impl<T: Text + ?Sized> Text for &T {
     fn on(&self, dialect: Dialect) -> Cow<'_, str> {
         (**self).on(dialect)
+    }
+
+    fn replaces(&self) -> bool {
+        (**self).replaces()
     }
 }
 
@@ -95,38 +104,52 @@ impl<const N: usize> Parts<N> {
     }
 }
 
-/// An update or a deletion of rows by their key.
+/// An update or a deletion of rows.
 pub(crate) struct Change {
     table: &'static str,
     deletes: bool,
-    /// What is set, and the condition: the key first.
+    /// The condition names the primary key first, and rows are reached by it alone.
+    by_key: bool,
+    /// What is set, and the condition.
     parts: Parts<2>,
 }
 
 impl Change {
     pub const fn update(table: &'static str, set: &'static str, condition: &'static str) -> Self {
-        Self { table, deletes: false, parts: Parts::Fixed([set, condition]) }
+        Self { table, deletes: false, by_key: true, parts: Parts::Fixed([set, condition]) }
     }
 
     pub const fn written(table: &'static str, parts: fn(Dialect) -> [String; 2]) -> Self {
-        Self { table, deletes: false, parts: Parts::Written(parts) }
+        Self { table, deletes: false, by_key: true, parts: Parts::Written(parts) }
     }
 
     pub const fn delete(table: &'static str, condition: &'static str) -> Self {
-        Self { table, deletes: true, parts: Parts::Fixed(["", condition]) }
+        Self { table, deletes: true, by_key: true, parts: Parts::Fixed(["", condition]) }
     }
 
     pub const fn delete_written(table: &'static str, parts: fn(Dialect) -> [String; 2]) -> Self {
-        Self { table, deletes: true, parts: Parts::Written(parts) }
+        Self { table, deletes: true, by_key: true, parts: Parts::Written(parts) }
+    }
+
+    /// By another index than that of the primary key.
+    pub const fn delete_where(table: &'static str, condition: &'static str) -> Self {
+        Self { table, deletes: true, by_key: false, parts: Parts::Fixed(["", condition]) }
+    }
+
+    /// The table, with the index that its rows are reached by.
+    fn table(&self, dialect: Dialect) -> String {
+        format!("{}{}", self.table, if self.by_key { dialect.by_key() } else { "" })
     }
 }
 
 impl Text for Change {
     fn on(&self, dialect: Dialect) -> Cow<'_, str> {
-        let (table, [set, condition]) = (self.table, self.parts.on(dialect));
-        match self.deletes {
-            true => format!("DELETE FROM {table} WHERE {condition}").into(),
-            false => format!("UPDATE {table}{} SET {set} WHERE {condition}", dialect.by_key()).into(),
+        let (name, table, [set, condition]) = (self.table, self.table(dialect), self.parts.on(dialect));
+        match (dialect, self.deletes) {
+            // Only this form takes an index.
+            (Dialect::MySql, true) => format!("DELETE {name} FROM {table} WHERE {condition}").into(),
+            (_, true) => format!("DELETE FROM {table} WHERE {condition}").into(),
+            (_, false) => format!("UPDATE {table} SET {set} WHERE {condition}").into(),
         }
     }
 
@@ -138,14 +161,11 @@ impl Text for Change {
 
 impl ForRows for Change {
     fn for_set(&self, source: &Source) -> String {
-        let (table, u) = (self.table, &source.table);
+        let (name, table, u) = (self.table, self.table(source.dialect), &source.table);
         let [set, condition] = self.parts.on(source.dialect).map(|part| source.fill(&part));
-        let by_key = source.dialect.by_key();
         match (source.dialect, self.deletes) {
-            (Dialect::MySql, true) => format!("DELETE {table} FROM {u} STRAIGHT_JOIN {table} WHERE {condition}"),
-            (Dialect::MySql, false) => {
-                format!("UPDATE {u} STRAIGHT_JOIN {table}{by_key} SET {set} WHERE {condition}")
-            }
+            (Dialect::MySql, true) => format!("DELETE {name} FROM {u} STRAIGHT_JOIN {table} WHERE {condition}"),
+            (Dialect::MySql, false) => format!("UPDATE {u} STRAIGHT_JOIN {table} SET {set} WHERE {condition}"),
             (_, true) => format!("DELETE FROM {table} USING {u} WHERE {condition}"),
             (_, false) => format!("UPDATE {table} SET {set} FROM {u} WHERE {condition}"),
         }
@@ -189,6 +209,10 @@ impl NewRows {
 impl Text for NewRows {
     fn on(&self, dialect: Dialect) -> Cow<'_, str> {
         self.list(dialect, 1).into()
+    }
+
+    fn replaces(&self) -> bool {
+        self.replaces.is_some()
     }
 
     #[cfg(test)]

@@ -162,7 +162,7 @@ impl World {
                     row.usage = usage;
                     row.scores = scores;
                 });
-                self.let_go(id);
+                self.clean_up_after(id);
             }
             Ending::Retry { failure, .. } if id.no() >= MAX_TRIES => {
                 self.give_up(id, AttemptEvent::HandIn, failure, now);
@@ -182,7 +182,7 @@ impl World {
                 let counters = &mut self.run_mut(run).counters;
                 counters.running -= 1;
                 counters.queued += 1;
-                self.let_go(id);
+                self.clean_up_after(id);
             }
         }
     }
@@ -198,7 +198,7 @@ impl World {
             row.attempt.error = Some((failure.class, failure.message));
             (row.usage, row.latency_ms, row.scores) = shown.unwrap_or_default();
         });
-        self.let_go(id);
+        self.clean_up_after(id);
     }
 
     /// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that
@@ -247,11 +247,11 @@ impl World {
         counters.running -= 1;
         counters.queued += 1;
         counters.retries += 1;
-        self.let_go(id);
+        self.clean_up_after(id);
     }
 
     /// After a worker's last word: steps it left open have an unknown outcome, its resource is free.
-    pub fn let_go(&mut self, id: AttemptId) {
+    pub fn clean_up_after(&mut self, id: AttemptId) {
         for (_, step) in self.steps.range_mut(id.first_step()..=id.last_step()) {
             if let Ok(next) = STEP.next(step.state, StepEvent::MarkUnknown) {
                 step.state = next;

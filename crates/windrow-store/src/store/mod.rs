@@ -42,7 +42,7 @@ use crate::sql::table::{event_numbers, items, jobs, journal, runs, shared, steps
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
-    schedules, sessions, submit, waits,
+    schedules, sessions, submit,
 };
 use crate::transfer;
 
@@ -274,7 +274,7 @@ impl Queue for SqlStore {
     }
 
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {
-        self.write("note_waits", move |tx| waits::note_waits(tx, session, &waits)).await
+        self.write("note_waits", move |tx| sessions::note_waits(tx, session, &waits)).await
     }
 
     async fn sessions(&self) -> Result<Vec<Session>> {

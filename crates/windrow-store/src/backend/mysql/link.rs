@@ -34,8 +34,8 @@ pub(crate) struct Link {
 pub(crate) struct Prepared {
     statement: Statement,
     places: Vec<BindParam>,
-    /// It changes rows that are there already, which the server counts twice.
-    upserts: bool,
+    /// It changes rows whose key exists, which the server counts twice.
+    replaces: bool,
 }
 
 impl Link {
@@ -89,28 +89,33 @@ impl Link {
         })
     }
 
-    pub fn prepare(&self, sql: &str) -> Result<Arc<Prepared>> {
-        self.keep(sql, || {
+    pub fn prepare(&self, sql: &str, replaces: bool) -> Result<Arc<Prepared>> {
+        self.keep(sql, replaces, || {
             let Translated { sql, places } = translate(sql, Dialect::MySql);
             (sql, places)
         })
     }
 
     /// What is prepared under this name, made if it is not there.
-    fn keep(&self, name: &str, made: impl FnOnce() -> (String, Vec<BindParam>)) -> Result<Arc<Prepared>> {
+    fn keep(
+        &self,
+        name: &str,
+        replaces: bool,
+        made: impl FnOnce() -> (String, Vec<BindParam>),
+    ) -> Result<Arc<Prepared>> {
         if let Some(known) = self.prepared.borrow_mut().get(name) {
             return Ok(Arc::clone(known));
         }
         let (text, places) = made();
         let statement = self.conn.borrow_mut().prep(&text)?;
-        let prepared = Arc::new(Prepared { statement, places, upserts: text.contains(" ON DUPLICATE KEY UPDATE ") });
+        let prepared = Arc::new(Prepared { statement, places, replaces });
         self.prepared.borrow_mut().put(name.to_owned(), Arc::clone(&prepared));
         Ok(prepared)
     }
 
     pub fn execute(&self, prepared: &Prepared, bound: Bound) -> Result<usize> {
         let changed = self.run(prepared, prepared.values(bound)?)?;
-        Ok(if prepared.upserts { changed.min(1) } else { changed })
+        Ok(if prepared.replaces { changed.min(1) } else { changed })
     }
 
     fn run(&self, prepared: &Prepared, values: Vec<Value>) -> Result<usize> {
@@ -169,19 +174,19 @@ impl Link {
         while !rows.is_empty() {
             let now;
             (now, rows) = rows.split_at(1 << rows.len().min(LARGEST).ilog2());
-            let one = self.prepare(&statement.on(Dialect::MySql))?;
+            let one = self.prepare(&statement.on(Dialect::MySql), statement.replaces())?;
             let listed = statement.listed(now.len()).unwrap_or_default();
-            let prepared = self.prepare(&listed)?;
+            let prepared = self.prepare(&listed, statement.replaces())?;
             let values: Result<Vec<Value>> =
                 now.iter().flat_map(|row| one.places.iter().map(|place| of_row(row, place))).collect();
             let inserted = self.run(&prepared, values?)?;
-            changed += if prepared.upserts { now.len() } else { inserted };
+            changed += if prepared.replaces { now.len() } else { inserted };
         }
         Ok(changed)
     }
 
     pub fn prepare_set(&self, statement: &(impl ForRows + ?Sized), kinds: &[Kind]) -> Result<Arc<Prepared>> {
-        self.keep(&format!("{kinds:?} {}", statement.on(Dialect::MySql)), || {
+        self.keep(&format!("{kinds:?} {}", statement.on(Dialect::MySql)), statement.replaces(), || {
             let column = |place: &BindParam| set::column(kinds, place);
             let source = Source { dialect: Dialect::MySql, table: set::source(kinds), column: &column };
             (statement.for_set(&source), Vec::new())

@@ -26,15 +26,15 @@ pub(crate) static DOOMED: Sql = Sql::new(|d| {
 pub(crate) const ITEMS: &str = "SELECT id FROM items WHERE job_id = ?1 ORDER BY id LIMIT ?2";
 pub(crate) static SPECS: Lookup = Lookup::new("spec_hash", "runs", "job_id = ?1", "");
 /// Of a page of items; steps, attempts and items are ranges of keys.
-pub(crate) static SHARED_STEPS: Change = Change::delete("shared_steps", "step_id BETWEEN ?1 AND ?2");
+pub(crate) static SHARED_STEPS: Change = Change::delete_where("shared_steps", "step_id BETWEEN ?1 AND ?2");
 pub(crate) static STEPS: Change = Change::delete("steps", "id BETWEEN ?1 AND ?2");
 pub(crate) static SCORES: Change = Change::delete("scores", "attempt_id BETWEEN ?1 AND ?2");
 pub(crate) static ATTEMPTS: Change = Change::delete("attempts", "id BETWEEN ?1 AND ?2");
 pub(crate) static INPUTS: Change = Change::delete("inputs", "item_id BETWEEN ?1 AND ?2");
 pub(crate) static ITEM_ROWS: Change = Change::delete("items", "id BETWEEN ?1 AND ?2");
-pub(crate) static RUNS: Change = Change::delete("runs", "job_id = ?1");
+pub(crate) static RUNS: Change = Change::delete_where("runs", "job_id = ?1");
 pub(crate) static JOBS: Change = Change::delete("jobs", "id = ?1");
-pub(crate) static PINS: Change = Change::delete("pins", "job_id = ?1");
+pub(crate) static PINS: Change = Change::delete_where("pins", "job_id = ?1");
 pub(crate) static DOOM: NewRows = NewRows::new("doomed_jobs", "job_id", "?1");
 pub(crate) static UNUSED_SPECS: Change =
     Change::delete("specs", "hash = ?1 AND NOT EXISTS (SELECT 1 FROM runs WHERE spec_hash = ?1)");

@@ -85,17 +85,10 @@ fn row_ids<'tx>(tx: &Connection, dataset: DatasetId, rows: &'tx [NewRow]) -> Res
     find_rows(tx, dataset, &rows.iter().collect::<Vec<_>>(), &mut ids)?;
     let mut seen = HashSet::new();
     let new: Vec<&NewRow> = rows.iter().filter(|row| !ids.contains_key(&row.key) && seen.insert(row.key)).collect();
-    let row = |row: &'tx NewRow| [Cell::Int(dataset.0), Cell::Blob(&row.key.0), Cell::Text(row.body.as_str())];
-    if tx.is_shared() {
-        let rows: Vec<[Cell; 3]> = new.iter().copied().map(row).collect();
-        expect_rows(tx.execute_many(&ROWS, &rows)?, rows.len(), "rows of a dataset")?;
-        find_rows(tx, dataset, &new, &mut ids)?;
-    } else {
-        // SQLite returns the id of each inserted row at no cost.
-        for one in &new {
-            ids.insert(one.key, tx.insert(&ROWS, row(one))?);
-        }
-    }
+    let row = |row: &&'tx NewRow| [Cell::Int(dataset.0), Cell::Blob(&row.key.0), Cell::Text(row.body.as_str())];
+    let added: Vec<[Cell; 3]> = new.iter().map(row).collect();
+    expect_rows(tx.execute_many(&ROWS, &added)?, added.len(), "rows of a dataset")?;
+    find_rows(tx, dataset, &new, &mut ids)?;
     Ok(ids)
 }
 

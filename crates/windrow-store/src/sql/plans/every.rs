@@ -54,22 +54,23 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         table::scores { KEEP, NOTES, CARRY_OVER, OF_ATTEMPT, OF_ITEM, SHOWN }
         table::shared { FIND, SHARE, KEY_OF }
         table::steps { INSERT, EXISTS, FINISH, FAIL, MARK_UNKNOWN, UNSETTLED, HISTORY, NEWEST }
+        table::waits { NEW }
         table::event_numbers { NUMBER, STAGE, TURN, UNSTAGE }
         verb::admit { WAITING, AT_WORK }
-        verb::archive { LOGGED, RESULT, RESULT_ONE, ORDINAL }
+        verb::archive { LOGGED, RESULT, ORDINAL }
         verb::cancel { QUEUED, SKIP_TO_QUEUED, BLOCKED, CANCEL, CANCEL_ITEM }
         verb::claim { COUNT_RUNNING, NEXT_LEVEL, READY, SKIP_TO_READY, HOLDER, TAKE, BLOCK, ITEM_AND_INPUT }
         verb::close { FREE_JOB }
-        verb::ending { HAND_IN, ABANDON, RELEASE, LOSE, GIVE_BACK, PARTIAL, TRIED, SHOW_PART }
-        verb::plan { CREATE, KEEP_INPUT, BY_KEY }
+        verb::ended_attempts { HAND_IN, ABANDON, RETRY, LOSE, RELEASE, TRIED }
+        verb::ending { PARTIAL, SHOW_PART }
+        verb::gathered { CREATE, KEEP_INPUT, BY_KEY }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
-        verb::requeue { TAKE_ON, REGROUP, RENUMBER }
+        verb::requeue { REQUEUE, REGROUP, RENUMBER }
         verb::schedules { DUE }
         verb::sessions { LEASED, EXPIRE, OPEN, BEGIN, ELSEWHERE }
         verb::submit { KEEP_SPEC }
         verb::unblock { FIRST_BLOCKED, UNBLOCK, AWAITED }
-        verb::waits { NEW }
     }
 }
 
@@ -178,7 +179,7 @@ fn prepare_all(conn: &Connection) {
             Connection::Sqlite(_) => Ok(()),
             Connection::Postgres(link) => link.prepare_set(set).map(drop),
             Connection::MySql(link) if set.listed(2).is_some() => {
-                link.prepare(&set.listed(2).unwrap_or_default()).map(drop)
+                link.prepare(&set.listed(2).unwrap_or_default(), set.replaces()).map(drop)
             }
             Connection::MySql(link) => {
                 let last = std::cell::Cell::new(0);

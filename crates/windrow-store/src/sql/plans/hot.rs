@@ -5,8 +5,9 @@ use windrow_model::store::OVERDUE_MS;
 use windrow_model::{AttemptId, ItemId, StepId};
 
 use crate::backend::{Cell, Connection, Dialect, ForRows, NewRows, Result, Text, Value};
+use crate::sql::admin::clean_up;
 use crate::sql::table::{attempts, runs, scores, steps};
-use crate::sql::verb::{archive, cancel, claim, ending, plan, reap, renew, sessions, unblock};
+use crate::sql::verb::{archive, cancel, claim, ended_attempts, gathered, reap, renew, sessions, unblock};
 
 const RUNS_OVER: i64 = 600;
 const ITEMS_OVER: i64 = 20;
@@ -69,13 +70,27 @@ pub(crate) fn changes(d: Dialect) -> Vec<Hot> {
     let id = AttemptId::new(ItemId(RUNS_OVER * ITEMS_OVER + 5), 1);
     let mut changes = vec![
         hot("take", &claim::TAKE, &[id.0, 0, 1, SESSION, NOW, NOW], "PRIMARY"),
-        hot("hand in", &ending::HAND_IN, &[id.0, 1, 0, NOW, 0, 0, 0, 0, 0, 0], "PRIMARY"),
-        hot("result", &archive::RESULT_ONE, &[id.0], "PRIMARY"),
+        hot("hand in", &ended_attempts::HAND_IN, &[id.0, 1, 0, NOW, 0, 0, 0, 0, 0, 0], "PRIMARY"),
+        hot("result", &archive::RESULT, &[id.0], "PRIMARY"),
         hot("finish a step", &steps::FINISH, &[StepId::new(id, 1).0, 0, 0, 0, 0, NOW], "PRIMARY"),
         hot("expire", &sessions::EXPIRE, &[id.0, SESSION, NOW], "PRIMARY"),
     ];
     changes.extend(archive::SETTLE.iter().map(|change| hot("settle", change, &[id.item().0; 9], "PRIMARY")));
     changes
+}
+
+/// Deletions of an item's rows by their keys.
+pub(crate) fn deletions(d: Dialect) -> Vec<Hot> {
+    let hot = |name, sql, values: [i64; 2]| hot(d, name, sql, &values, "PRIMARY");
+    let item = ItemId(RUNS_OVER * ITEMS_OVER + 5);
+    let (first, last) = item.attempts();
+    vec![
+        hot("delete items", &clean_up::ITEM_ROWS, [item.0; 2]),
+        hot("delete inputs", &clean_up::INPUTS, [item.0; 2]),
+        hot("delete attempts", &clean_up::ATTEMPTS, [first.0, last.0]),
+        hot("delete scores", &clean_up::SCORES, [first.0, last.0]),
+        hot("delete steps", &clean_up::STEPS, [first.first_step().0, last.last_step().0]),
+    ]
 }
 
 /// Questions that are asked about many rows at once.
@@ -125,7 +140,7 @@ pub(crate) fn fill(tx: &Connection) -> Result<()> {
         items.iter().zip(&keys).map(|([id, job, run, n], key)| [*id, *job, *run, *n, Cell::Blob(key)]).collect();
     let new = NewRows::new("items", "id, job_id, run_id, ordinal, key, state, tries", "?1, ?2, ?3, ?4, ?5, 0, 1");
     tx.execute_many(&new, &items)?;
-    tx.execute_many(&plan::KEEP_INPUT, &inputs)?;
+    tx.execute_many(&gathered::KEEP_INPUT, &inputs)?;
     let columns = "id, run_id, state, priority, wave, due_at, owner, resource";
     tx.execute_many(&NewRows::new("attempts", columns, "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8"), &tries)?;
     let columns = "attempt_id, part, turn, name, verdict, reason";

@@ -77,6 +77,9 @@ fn every_hot_statement_is_served_by_an_index() {
     let one = hot::statements(MYSQL).into_iter().flat_map(|hot| faults(&hot, &plan_of(&conn, &hot.sql, &hot.values)));
     let sets = hot::changes(MYSQL).into_iter().chain(hot::questions(MYSQL));
     let mut faults: Vec<String> = one.chain(sets.flat_map(|hot| faults_of_set(&conn, hot))).collect();
+    for hot in hot::deletions(MYSQL) {
+        faults.extend(self::faults(&hot, &plan_of(&conn, &hot.sql, &hot.values)));
+    }
     // A walk over a job's items reaches the tries of each by their key.
     let recount = plan_of(&conn, recount::RECOUNT.text(MYSQL), &[Value::Integer(hot::LIVE), Value::Integer(hot::LIVE)]);
     if !recount.iter().any(|access| access.table == "a" && access.extra.contains("Range checked for each record")) {

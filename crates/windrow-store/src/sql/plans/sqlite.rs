@@ -11,7 +11,7 @@ use crate::sql::admin::{
 };
 use crate::sql::read::{aggregates, diagnose, health, item_search, recount, results};
 use crate::sql::table::{items, jobs, journal, scores, shared, steps};
-use crate::sql::verb::{admit, archive, cancel, claim, plan, reap, requeue, schedules, sessions, submit, unblock};
+use crate::sql::verb::{admit, archive, cancel, claim, gathered, reap, requeue, schedules, sessions, submit, unblock};
 
 fn plan_of(conn: &Connection, sql: &str) -> String {
     let mut stmt = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -64,9 +64,9 @@ fn every_hot_statement_is_served_by_an_index() {
         ("open steps", sql(&steps::UNSETTLED), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("newest steps", sql(&steps::NEWEST), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("archive", sql(&archive::LOGGED), "attempts_logged (run_id=? AND id>?)"),
-        ("result", sql(&archive::RESULT), "attempts_logged (run_id=? AND id<?)"),
+        ("result", sql(&archive::RESULT), "INTEGER PRIMARY KEY (rowid=?)"),
         ("cancel scan", sql(&cancel::QUEUED), "attempts_queued (run_id=?)"),
-        ("find by key", sql(&plan::BY_KEY), "items_by_key (job_id=? AND key=?)"),
+        ("find by key", sql(&gathered::BY_KEY), "items_by_key (job_id=? AND key=?)"),
         ("replan failed", selection(&[Failed, Cancelled], false), "items_not_good (job_id=? AND id>?)"),
         ("replan in reverse", selection(&[Failed], true), "items_not_good (job_id=? AND id<?)"),
         ("replan good", selection(&[Succeeded], true), "items_by_job (job_id=? AND id<?)"),

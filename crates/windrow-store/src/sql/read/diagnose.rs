@@ -9,8 +9,8 @@ use crate::backend::failure::Result;
 use crate::backend::{Connection, Sql, params};
 use crate::sql::codes::in_states;
 use crate::sql::read::stats;
-use crate::sql::table::runs;
-use crate::sql::verb::{admit, waits};
+use crate::sql::table::{runs, waits};
+use crate::sql::verb::admit;
 
 pub(crate) static QUEUED: Sql = Sql::new(|_| {
     let queued = in_states(&[AttemptState::Queued]);

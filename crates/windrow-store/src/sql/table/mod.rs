@@ -9,3 +9,4 @@ pub(crate) mod runs;
 pub(crate) mod scores;
 pub(crate) mod shared;
 pub(crate) mod steps;
+pub(crate) mod waits;

@@ -10,7 +10,6 @@ use crate::backend::{self, Cell, Connection, Dialect, Lookup, NewRows, Row, Sql,
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::table::attempts::AttemptHead;
-use crate::sql::verb::report::Batch;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Part {
@@ -34,13 +33,6 @@ pub(crate) static KEEP: NewRows = NewRows::new(
 
 pub(crate) static NOTES: Lookup =
     Lookup::new("name, turn, verdict, value, reason", "scores", "attempt_id = ?1 AND part = 0", "turn, name");
-
-pub(crate) fn keep<'tx>(batch: &mut Batch<'tx>, attempt: AttemptId, part: Part, scores: &'tx [Score]) {
-    for score in scores {
-        let key = (attempt, part as i64, i64::from(score.turn), score.name.as_str());
-        batch.deferred.scores.insert(key, row(attempt, part, score));
-    }
-}
 
 /// For [`KEEP`].
 pub(crate) fn row(attempt: AttemptId, part: Part, score: &Score) -> [Cell<'_>; 8] {

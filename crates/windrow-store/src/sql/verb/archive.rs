@@ -27,12 +27,7 @@ pub(crate) static LOGGED: Sql = Sql::new(|d| {
         d.index("attempts_logged")
     )
 });
-/// The page is the head of the list, so its last id bounds it.
-pub(crate) static RESULT: Sql = Sql::new(|_| {
-    let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), guard(&ATTEMPT, AttemptEvent::Archive));
-    format!("UPDATE attempts SET state = {goal} WHERE run_id = ?1 AND {guard} AND id <= ?2")
-});
-pub(crate) static RESULT_ONE: Change = Change::written("attempts", |d| {
+pub(crate) static RESULT: Change = Change::written("attempts", |d| {
     let (goal, guard) = (goal_code(&ATTEMPT, AttemptEvent::Archive), keyed_guard(d, &ATTEMPT, AttemptEvent::Archive));
     [format!("state = {goal}"), format!("id = ?1 AND {guard}")]
 });
@@ -73,19 +68,14 @@ pub(crate) fn archive(
 ) -> Result<Archived> {
     let run = runs::read_unlocked(tx, ticket)?;
     let page = logged(tx, bookmarks, &run, limit)?;
-    let Some(last) = page.last() else { return Ok(Archived { items: 0, more: page.len() == limit }) };
-    let changed = match tx.is_shared() {
-        // Others may have handed in meanwhile, also with a lower number.
-        true => {
-            tx.execute_many(&RESULT_ONE, &page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect::<Vec<_>>())?
-        }
-        false => tx.prepare_cached(&RESULT)?.execute([run.id.0, last.id.0])?,
-    };
-    if tx.is_shared() && changed < page.len() {
-        // A coordinator that is being replaced was here.
+    if page.is_empty() {
+        return Ok(Archived { items: 0, more: limit == 0 });
+    }
+    let ids: Vec<[Cell; 1]> = page.iter().map(|attempt| [Cell::Int(attempt.id.0)]).collect();
+    if tx.execute_many(&RESULT, &ids)? < page.len() {
+        // The page was read before it was locked: the coordinator that is being replaced was first.
         return Err(backend::Error::Overtaken.into());
     }
-    expect_rows(changed, page.len(), "archived attempts")?;
     let settled = settle(tx, &page, now)?;
     let run = runs::check_ticket(tx, ticket)?;
     let mut moved = Counters { running: -(page.len() as i64), ..Default::default() };

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use windrow_model::state::{STEP, StepEvent, StepState};
+use windrow_model::step::Score;
 use windrow_model::store::{Ending, Report, StepWrite};
 use windrow_model::{AttemptId, RunId, StepId};
 
@@ -13,8 +14,9 @@ use crate::backend::{Cell, Connection, ForRows};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 use crate::sql::table::attempts::AttemptHead;
-use crate::sql::table::{scores, shared, steps};
-use crate::sql::verb::ending;
+use crate::sql::table::scores::{self, Part};
+use crate::sql::table::{shared, steps};
+use crate::sql::verb::ended_attempts;
 
 pub(crate) type StepRow<'a> = [Cell<'a>; 19];
 pub(crate) type ScoreKey<'a> = (AttemptId, i64, i64, &'a str);
@@ -30,7 +32,7 @@ pub(crate) struct Deferred<'a> {
     lost: Vec<[Cell<'a>; 1]>,
     pub handed_in: Vec<[Cell<'a>; 10]>,
     /// The last of two equal ones counts.
-    pub scores: BTreeMap<ScoreKey<'a>, [Cell<'a>; 8]>,
+    scores: BTreeMap<ScoreKey<'a>, [Cell<'a>; 8]>,
     pub shared: Vec<(RunId, StepId)>,
 }
 
@@ -87,13 +89,20 @@ impl<'a> Deferred<'a> {
         self.lost.extend(open.map(|(id, _)| [Cell::Int(id.0)]));
     }
 
+    pub fn keep_scores(&mut self, attempt: AttemptId, part: Part, scores: &'a [Score]) {
+        for score in scores {
+            let key = (attempt, part as i64, i64::from(score.turn), score.name.as_str());
+            self.scores.insert(key, scores::row(attempt, part, score));
+        }
+    }
+
     /// Sends what was gathered, each kind in one statement.
     pub fn flush(&mut self, tx: &Connection) -> Result<()> {
         send(tx, &steps::INSERT, &mut self.begun, "begun steps")?;
         send(tx, &steps::FINISH, &mut self.finished, "finished steps")?;
         send(tx, &steps::FAIL, &mut self.failed, "failed steps")?;
         send(tx, &steps::MARK_UNKNOWN, &mut self.lost, "open steps")?;
-        send(tx, &ending::HAND_IN, &mut self.handed_in, "attempts handed in")?;
+        send(tx, &ended_attempts::HAND_IN, &mut self.handed_in, "attempts handed in")?;
         let mut scores: Vec<[Cell; 8]> = std::mem::take(&mut self.scores).into_values().collect();
         send(tx, &scores::KEEP, &mut scores, "scores")?;
         shared::share(tx, &std::mem::take(&mut self.shared))

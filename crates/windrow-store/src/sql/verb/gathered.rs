@@ -10,12 +10,20 @@ use windrow_model::store::NewItem;
 use windrow_model::{AttemptId, ItemId, RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, OptionalExtension, Row, params};
+use crate::backend::{self, Cell, Connection, Lookup, NewRows, OptionalExtension, Row, params};
 use crate::sql::cells::Cells;
+use crate::sql::codes::code;
 use crate::sql::table::attempts;
 use crate::sql::table::attempts::{NextTry, Tries};
-use crate::sql::verb::plan;
 use crate::sql::verb::requeue::Known;
+
+pub(crate) static CREATE: NewRows =
+    NewRows::written("items", "id, job_id, run_id, ordinal, key, group_key, state, tries, wave", |_| {
+        [format!("?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7", code(ITEM.initial[0]))]
+    });
+pub(crate) static KEEP_INPUT: NewRows = NewRows::new("inputs", "item_id, body", "?1, ?2");
+pub(crate) static BY_KEY: Lookup =
+    Lookup::new("id, state, tries, run_id, ordinal", "items", "job_id = ?1 AND key = ?2", "");
 
 #[derive(Default)]
 pub(crate) struct Gathered<'a> {
@@ -54,7 +62,7 @@ impl<'a> Gathered<'a> {
         keys.dedup();
         let rows: Vec<[Cell; 2]> = keys.iter().map(|key| [Cell::Int(run.job.0), Cell::Blob(&key.0)]).collect();
         let mut known = HashMap::new();
-        tx.query_many(&plan::BY_KEY, &rows, |n, row| {
+        tx.query_many(&BY_KEY, &rows, |n, row| {
             known.insert(keys[n], seen(row)?);
             Ok(())
         })?;
@@ -67,7 +75,7 @@ impl<'a> Gathered<'a> {
             return Ok(self.known.contains_key(&key));
         }
         // It was made of another, because of a second row with the same content that an earlier page had.
-        let found = tx.prepare_cached(&plan::BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
+        let found = tx.prepare_cached(&BY_KEY)?.query_row(params![run.job.0, key.0], seen).optional()?;
         Ok(found.map(|found| self.known.insert(key, found)).is_some())
     }
 
@@ -78,7 +86,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// What the job knew is this run's from now on.
-    pub fn took_on(&mut self, key: ContentKey, before: &Known, run: RunId) {
+    pub fn requeued(&mut self, key: ContentKey, before: &Known, run: RunId) {
         if let Some(seen) = self.known.get_mut(&key) {
             *seen = Seen { item: Known { tries: before.tries + 1, run, ..*before }, ..*seen };
         }
@@ -88,8 +96,8 @@ impl<'a> Gathered<'a> {
         let items: Vec<_> = self.rows.iter().map(|row| row.item(run)).collect();
         let inputs: Vec<_> = self.rows.iter().map(NewRow::input).collect();
         let tries: Vec<_> = self.rows.iter().map(|row| row.first_try(run)).collect();
-        expect_rows(tx.execute_many(&plan::CREATE, &items)?, items.len(), "new items")?;
-        expect_rows(tx.execute_many(&plan::KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
+        expect_rows(tx.execute_many(&CREATE, &items)?, items.len(), "new items")?;
+        expect_rows(tx.execute_many(&KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "first tries of new items")
     }
 }

@@ -4,26 +4,17 @@
 
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
-use windrow_model::state::{ITEM, Mode, RunState};
+use windrow_model::state::{Mode, RunState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::{NewItem, PlanPage, Planned, StoreError};
 use windrow_model::{ItemId, RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Connection, Lookup, NewRows, params};
-use crate::sql::codes::code;
+use crate::backend::{self, Connection, params};
 use crate::sql::lock;
 use crate::sql::table::{journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
 use crate::sql::verb::requeue::Requeued;
-
-pub(crate) static CREATE: NewRows =
-    NewRows::written("items", "id, job_id, run_id, ordinal, key, group_key, state, tries, wave", |_| {
-        [format!("?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7", code(ITEM.initial[0]))]
-    });
-pub(crate) static KEEP_INPUT: NewRows = NewRows::new("inputs", "item_id, body", "?1, ?2");
-pub(crate) static BY_KEY: Lookup =
-    Lookup::new("id, state, tries, run_id, ordinal", "items", "job_id = ?1 AND key = ?2", "");
 
 pub(crate) fn plan_items(tx: &Connection, page: &PlanPage, now: Time) -> Result<Planned> {
     let run = runs::read_unlocked(tx, page.ticket)?;
@@ -129,7 +120,7 @@ impl<'tx> Intake<'tx> {
                 let place = (self.run, self.place());
                 self.requeued.add(place, &known, (new.priority, new.resource.as_deref()), due_at)?;
                 self.requeued.regroup(known.id, new.group.as_ref());
-                self.gathered.took_on(key, &known, self.run.id);
+                self.gathered.requeued(key, &known, self.run.id);
                 self.renumber(key, ordinal);
                 self.planned.requeued += 1;
                 return Ok(());

@@ -1,5 +1,7 @@
 //! Reap: tries whose lease has run out are queued again, or given up when lost too often.
 
+use std::collections::HashMap;
+
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::state::{ATTEMPT, AttemptEvent};
 use windrow_model::store::{OVERDUE_MS, Reaped, StoreError};
@@ -10,9 +12,9 @@ use crate::backend::{self, Connection, Sql, params};
 use crate::sql::codes::guard;
 use crate::sql::lock;
 use crate::sql::table::attempts;
+use crate::sql::verb::batch::Batch;
 use crate::sql::verb::deferred::Deferred;
 use crate::sql::verb::ending;
-use crate::sql::verb::report::Batch;
 use crate::sql::verb::scan_bookmarks::{Queue, ScanBookmarks};
 
 /// One range of leases per live run: the index that counts a run's leases also orders them by their
@@ -36,7 +38,7 @@ pub(crate) fn reap(tx: &Connection, bookmarks: &ScanBookmarks, limit: usize, now
     scan.found(if expired.len() < limit { vec![(0, (now.0 - OVERDUE_MS, 0))] } else { Vec::new() });
     let held = attempts::held(tx, expired.iter().copied())?;
     lock::resources(tx, held.values().map(|attempt| &attempt.resource))?;
-    let mut batch = Batch::open(tx, Deferred::of_moved(tx, expired.clone())?, now);
+    let mut batch = Batch::open(tx, HashMap::new(), Deferred::of_moved(tx, expired.clone())?, now);
     let mut reaped = Reaped::default();
     for id in expired {
         let gone = || StoreError::Corrupt(format!("attempt {id} is in an index only"));

@@ -1,197 +1,52 @@
 //! Report: a worker's steps and its last word, under its lease. A stale worker changes nothing; a
 //! report whose answer was lost is recognised.
 
-use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap};
-
-use windrow_model::counters::Counters;
-use windrow_model::event::{self, PartialItem};
-use windrow_model::record::RunLimits;
-use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Mode, Outcome, RUN, RunEvent, RunState};
-use windrow_model::step::Usage;
+use windrow_model::Time;
+use windrow_model::state::{ATTEMPT, AttemptEvent, AttemptState, Outcome};
 use windrow_model::store::{Ending, Receipt, Report, StepWrite};
-use windrow_model::{AttemptId, JobId, Json, RunId, Time};
 
 use crate::backend::Connection;
 use crate::backend::failure::Result;
-use crate::sql::cells::Cells;
-use crate::sql::codes::goal;
 use crate::sql::table::attempts::{self, AttemptHead};
-use crate::sql::table::{journal, runs, steps};
+use crate::sql::verb::batch::Batch;
 use crate::sql::verb::deferred::Deferred;
-use crate::sql::verb::{ending, request_transition};
-
-/// What a batch of reports learns of its runs and does to them, written once at the end.
-pub(crate) struct Batch<'tx> {
-    pub tx: &'tx Connection,
-    pub now: Time,
-    /// Writes that go out together.
-    pub deferred: Deferred<'tx>,
-    pub endings: ending::Gathered<'tx>,
-    /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
-    pub known: HashMap<AttemptId, AttemptHead>,
-    runs: BTreeMap<RunId, RunFacts>,
-}
-
-struct RunFacts {
-    job: JobId,
-    mode: Mode,
-    state: RunState,
-    limits: RunLimits,
-    /// Before this batch and by it.
-    spent: Usage,
-    spent_now: Usage,
-    /// Steps of it were reported.
-    heard: bool,
-    moved: Counters,
-    /// Items at work that showed something.
-    shown: Vec<PartialItem>,
-}
-
-impl RunFacts {
-    fn exhausted(&self) -> Option<String> {
-        self.limits.exhausted_by(&self.spent)
-    }
-}
+use crate::sql::verb::{ending, step_writes};
 
 pub(crate) fn report<'tx>(tx: &'tx Connection, reports: &'tx [Report], now: Time) -> Result<Vec<Receipt>> {
     let known = attempts::held(tx, reports.iter().map(|report| report.lease.attempt))?;
     let deferred = Deferred::read(tx, &known, reports)?;
-    let mut batch = Batch { known, ..Batch::open(tx, deferred, now) };
-    let receipts = reports.iter().map(|report| batch.receive(report)).collect::<Result<_>>()?;
+    let mut batch = Batch::open(tx, known, deferred, now);
+    let receipts = reports.iter().map(|report| receive(&mut batch, report)).collect::<Result<_>>()?;
     batch.close()?;
     Ok(receipts)
 }
 
-impl<'tx> Batch<'tx> {
-    /// The attempts are locked.
-    pub fn open(tx: &'tx Connection, deferred: Deferred<'tx>, now: Time) -> Self {
-        Self { tx, now, deferred, endings: ending::Gathered::default(), known: HashMap::new(), runs: BTreeMap::new() }
+fn receive<'tx>(batch: &mut Batch<'tx>, report: &'tx Report) -> Result<Receipt> {
+    let Report { lease, steps, ending } = report;
+    let Some(attempt) = batch.known.get(&lease.attempt).cloned() else { return Ok(Receipt::Stale) };
+    if !attempt.is_of(*lease) {
+        return Ok(Receipt::Stale);
     }
-
-    pub fn close(mut self) -> Result<()> {
-        self.flush()?;
-        for (run, facts) in &self.runs {
-            runs::move_counters(self.tx, *run, &facts.moved)?;
-            if facts.spent_now != Usage::default() {
-                runs::spend(self.tx, *run, &facts.spent_now)?;
-            }
-            let shown: Vec<Json> = event::partial(&facts.shown).collect();
-            journal::emit_all(self.tx, (facts.job, *run), event::ITEMS_PARTIAL, &shown, self.now)?;
-            // What is in flight finishes its call; nothing else begins.
-            if let (true, Some(reason), Ok(_)) =
-                (facts.heard, facts.exhausted(), RUN.next(facts.state, RunEvent::Pause))
-            {
-                request_transition::request_transition(
-                    self.tx,
-                    *run,
-                    RunEvent::Pause,
-                    "system".to_owned(),
-                    Some(reason),
-                    self.now,
-                )?;
-            }
-        }
-        Ok(())
+    if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
+        return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
     }
-
-    /// Writes what was put off.
-    pub fn flush(&mut self) -> Result<()> {
-        self.deferred.flush(self.tx)?;
-        self.endings.send(self.tx, self.now)
+    if !steps.is_empty() {
+        batch.facts(lease.run)?.heard = true;
     }
-
-    /// Another report may be about the attempt before its ending is written.
-    pub fn ended(&mut self, attempt: &AttemptHead, event: AttemptEvent, outcome: Option<Outcome>) {
-        self.known.insert(attempt.id, AttemptHead { state: goal(&ATTEMPT, event), outcome, ..attempt.clone() });
+    let begins = |write: &&StepWrite| matches!(write, StepWrite::Begin { .. });
+    let stop = steps.iter().any(|write| begins(&write)) && {
+        let facts = batch.facts(lease.run)?;
+        facts.state.stops_items() || facts.exhausted().is_some()
+    };
+    // What was finished is kept either way; it has been paid for.
+    for write in steps.iter().filter(|write| !stop || !begins(write)) {
+        step_writes::write(batch, &attempt, write)?;
     }
-
-    fn receive(&mut self, report: &'tx Report) -> Result<Receipt> {
-        let Report { lease, steps, ending } = report;
-        let Some(attempt) = self.known.get(&lease.attempt).cloned() else { return Ok(Receipt::Stale) };
-        if !attempt.is_of(*lease) {
-            return Ok(Receipt::Stale);
-        }
-        if !ATTEMPT.allows(attempt.state, AttemptEvent::Renew) {
-            return Ok(if ended_so(&attempt, ending) { Receipt::Repeated } else { Receipt::Stale });
-        }
-        if !steps.is_empty() {
-            self.facts(lease.run)?.heard = true;
-        }
-        let begins = |write: &&StepWrite| matches!(write, StepWrite::Begin { .. });
-        let stop = steps.iter().any(|write| begins(&write)) && {
-            let facts = self.facts(lease.run)?;
-            facts.state.stops_items() || facts.exhausted().is_some()
-        };
-        // What was finished is kept either way; it has been paid for.
-        for write in steps.iter().filter(|write| !stop || !begins(write)) {
-            steps::write(self, &attempt, write)?;
-        }
-        if stop {
-            return Ok(Receipt::Stop);
-        }
-        ending::end(self, &attempt, ending)?;
-        Ok(Receipt::Accepted)
+    if stop {
+        return Ok(Receipt::Stop);
     }
-
-    /// Told at the end of the batch.
-    pub fn show(&mut self, run: RunId, item: PartialItem) -> Result<()> {
-        self.facts(run)?.shown.push(item);
-        Ok(())
-    }
-
-    pub fn job_of(&mut self, run: RunId) -> Result<JobId> {
-        Ok(self.facts(run)?.job)
-    }
-
-    pub fn limits_of(&mut self, run: RunId) -> Result<&RunLimits> {
-        Ok(&self.facts(run)?.limits)
-    }
-
-    pub fn mode_of(&mut self, run: RunId) -> Result<Mode> {
-        Ok(self.facts(run)?.mode)
-    }
-
-    pub fn spend(&mut self, run: RunId, used: Usage) -> Result<()> {
-        if used != Usage::default() {
-            let facts = self.facts(run)?;
-            facts.spent += used;
-            facts.spent_now += used;
-        }
-        Ok(())
-    }
-
-    /// The run's counters, as this batch moves them.
-    pub fn moved(&mut self, run: RunId) -> Result<&mut Counters> {
-        Ok(&mut self.facts(run)?.moved)
-    }
-
-    fn facts(&mut self, run: RunId) -> Result<&mut RunFacts> {
-        match self.runs.entry(run) {
-            Entry::Occupied(known) => Ok(known.into_mut()),
-            Entry::Vacant(unknown) => {
-                let mut stmt = self.tx.prepare_cached(
-                    "SELECT job_id, mode, state, concurrency, max_losses, max_tokens, max_cost_nanos, max_failed, keep_going, \
-                     spent_tokens_in, spent_tokens_out, spent_cost_nanos FROM runs WHERE id = ?1",
-                )?;
-                let facts = stmt.query_row([run.0], |row| {
-                    let mut c = Cells::of(row);
-                    Ok(RunFacts {
-                        job: JobId(c.get()?),
-                        mode: c.word()?,
-                        state: c.word()?,
-                        limits: runs::limits(&mut c)?,
-                        spent: c.usage()?,
-                        spent_now: Usage::default(),
-                        heard: false,
-                        moved: Counters::default(),
-                        shown: Vec::new(),
-                    })
-                })?;
-                Ok(unknown.insert(facts))
-            }
-        }
-    }
+    ending::end(batch, &attempt, ending)?;
+    Ok(Receipt::Accepted)
 }
 
 /// The answer to the first delivery was lost, and this is the second.

@@ -43,7 +43,7 @@ pub(crate) struct Requeued<'a> {
     lost: BTreeMap<RunId, Counters>,
 }
 
-pub(crate) static TAKE_ON: Change = Change::update(
+pub(crate) static REQUEUE: Change = Change::update(
     "items",
     "state = ?4, tries = ?5, run_id = ?6, wave = coalesce(?7, wave)",
     "id = ?1 AND state = ?2 AND tries = ?3",
@@ -92,7 +92,7 @@ impl<'a> Requeued<'a> {
 
     pub fn send(&mut self, tx: &Connection, job: JobId) -> Result<()> {
         let Self { items, tries, groups, ordinals, lost } = std::mem::take(self);
-        expect_rows(tx.execute_many(&TAKE_ON, &items)?, items.len(), "items taken on again")?;
+        expect_rows(tx.execute_many(&REQUEUE, &items)?, items.len(), "requeued items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
         tx.execute_many(&REGROUP, &groups)?;
         let ordinals: Vec<_> =

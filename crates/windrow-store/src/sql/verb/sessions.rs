@@ -1,6 +1,7 @@
 //! Sessions: one life of one process. A beat renews every run the session coordinates; a burial
 //! lets all its leases run out at once.
 
+use windrow_model::limit::Wait;
 use windrow_model::record::{Run, ServingNode, Session};
 use windrow_model::state::{ATTEMPT, AttemptEvent, RunState};
 use windrow_model::store::{Beat, Scope, StoreError};
@@ -11,8 +12,7 @@ use crate::backend::{self, Cell, Change, Connection, NewRows, OptionalExtension,
 use crate::sql::cells::Cells;
 use crate::sql::codes::{guard, keyed_guard};
 use crate::sql::lock;
-use crate::sql::table::runs;
-use crate::sql::verb::waits;
+use crate::sql::table::{runs, waits};
 
 pub(crate) const HELD_RUNS: &str = "SELECT id FROM runs WHERE coordinator = ?1 AND ended_at IS NULL ORDER BY rank, id";
 
@@ -137,6 +137,19 @@ pub(crate) fn expire_session(tx: &Connection, id: SessionId, now: Time) -> Resul
     tx.execute_many(&EXPIRE, &leased.iter().map(row).collect::<Vec<_>>())?;
     waits::forget(tx, id)?;
     Ok(())
+}
+
+pub(crate) fn note_waits(tx: &Connection, session: SessionId, waits: &[Wait]) -> Result<()> {
+    tx.lock("sessions", [session.0])?;
+    live_session(tx, session)?;
+    waits::forget(tx, session)?;
+    let holds: Vec<Json> = waits.iter().map(|wait| Json::of(&wait.hold)).collect();
+    let rows = waits.iter().zip(&holds).map(|(wait, hold)| {
+        let [session, run, items] = [session.0, wait.run.0, wait.items].map(Cell::Int);
+        let until = wait.until.map_or(Cell::Null, |until| Cell::Int(until.0));
+        [session, run, Cell::Text(&wait.resource), items, Cell::Text(hold.as_str()), until]
+    });
+    expect_rows(tx.execute_many(&waits::NEW, &rows.collect::<Vec<_>>())?, waits.len(), "waits")
 }
 
 pub(crate) fn yield_run(tx: &Connection, ticket: Ticket) -> Result<()> {
