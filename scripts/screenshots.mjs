@@ -21,6 +21,7 @@ const PAGES = [
   { name: 'job-live', path: '/jobs/math-word-problems', text: 'queued', settle: 10000, fixed: true },
   { name: 'item', path: '/jobs/support-chat?view=conversation', text: 'Row 1', press: `document.querySelector('[role=row][aria-rowindex="2"]').click()`, fixed: true },
   { name: 'operation', path: '/jobs/orders-tasks-max', text: 'Wave', fixed: true },
+  { name: 'operation-target', path: '/jobs/bulk-config?diff=whole', text: 'Wave', press: `document.querySelector('[role=grid][aria-label=Targets] .body [role=row]').click()`, fixed: true },
   { name: 'ingest', path: '/jobs/ingest-orders', text: 'Slices' },
   { name: 'datasets', path: '/datasets', text: 'capitals' },
   { name: 'dataset', path: '/datasets/capitals?old=1', text: 'Versions', fixed: true },
