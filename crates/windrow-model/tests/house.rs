@@ -216,3 +216,33 @@ fn retired_words_stay_out_of_comments_and_texts() {
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
+
+/// Statements say what they mean. Only placeholders and quotes are looked for in their text.
+#[test]
+fn no_sql_is_taken_apart_as_text() {
+    /// Where text that is not SQL, a placeholder or a quote is looked for, with what is looked for.
+    const OTHER: [(&str, &str); 7] = [
+        ("backend/address.rs", "url.split_once(\"://\")"),
+        ("backend/mysql/address.rs", "replace('`', \"``\")"),
+        ("backend/mysql/migrate.rs", "version.contains("),
+        ("backend/mysql/migrate.rs", "replace(\"utf8mb4_nopad_bin\", collation)"),
+        ("backend/postgres/cells.rs", "text.replace('\\0'"),
+        ("backend/translate.rs", "find("),
+        ("sql/verb/requeue.rs", "name.replace('\\'', \"''\")"),
+    ];
+    let src = crates().join("windrow-store/src");
+    let surgery = r#"\.(?:r?split_once|r?find|strip_prefix|strip_suffix)\((?:["'\[&]|\w+\)|is_)|\.replacen?\([^(]*,|\.contains\(""#;
+    let surgery = Regex::new(surgery).unwrap();
+    let mut found = Vec::new();
+    for file in ["backend", "sql", "store"].iter().flat_map(|room| sources(&src.join(room))) {
+        let place = file.strip_prefix(&src).unwrap().display().to_string();
+        if place.contains("/plans/") || place.contains("/tests/") {
+            continue;
+        }
+        let allowed = |line: &str| OTHER.iter().any(|(file, text)| place == *file && line.contains(text));
+        let code = code_of(&file);
+        let lines = code.lines().filter(|line| surgery.is_match(line) && !allowed(line));
+        found.extend(lines.map(|line| format!("{place}: {}", line.trim())));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}

@@ -85,7 +85,8 @@ pub fn load(
     };
     let conversation = conversation::read(conversation, context, problems);
     let mode = conversation.mode.clone().unwrap_or_default();
-    let target = target.and_then(|section| target::read(section, &mode, context, problems));
+    let mut wishes = Vec::new();
+    let target = target.and_then(|section| target::read(section, &mode, context, &mut wishes, problems));
     let evaluators = evaluators::read(evaluators, context, problems);
     let prices = prices::read(own_prices, environment, problems);
 
@@ -94,8 +95,7 @@ pub fn load(
     let quality = quality::read(quality, &names, trials.count, problems);
 
     // Checked against the data even when something else is wrong, so that one report says it all.
-    let wishes = target.iter().flat_map(|target| &target.wishes).chain(&evaluators.wishes);
-    let wishes: Vec<_> = wishes.chain(&conversation.wishes).chain(&row.wishes).cloned().collect();
+    wishes.extend(evaluators.wishes.iter().chain(&conversation.wishes).chain(&row.wishes).cloned());
     let dataset = dataset?;
     // A forbidden word must not be stored, so it is looked for in every row beforehand.
     let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };

@@ -14,14 +14,15 @@ const PROMPT_FIELDS: &[&str] = &["prompt", "system", "messages"];
 pub struct TargetSection {
     pub component: Component,
     pub messages: Vec<MessageTemplate>,
-    pub wishes: Vec<Wish>,
     pub warnings: Vec<String>,
 }
 
+/// `wishes` are also known where something else of the target is wrong.
 pub fn read(
     mut section: Section,
     mode: &ConversationMode,
     context: LoadContext<'_>,
+    wishes: &mut Vec<Wish>,
     problems: &mut Problems,
 ) -> Option<TargetSection> {
     let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
@@ -30,9 +31,8 @@ pub fn read(
         problems.add(section.node.span, message, format!("one of: {}", names.join(", ")));
         return None;
     }
-    let mut wishes = Vec::new();
     let given: &'static [&'static str] = if matches!(mode, ConversationMode::Simulated(_)) { &[USER] } else { &[] };
-    let mut messages = read_messages(&mut section, given, &mut wishes, problems);
+    let mut messages = read_messages(&mut section, given, wishes, problems);
     if messages.iter().all(|message| message.role.opens_conversation()) && !given.is_empty() {
         messages.push(MessageTemplate { role: Role::User, content: format!("{{{{ {USER} }}}}") });
     }
@@ -44,7 +44,7 @@ pub fn read(
     let checked = kind.read(&config, &[], context, problems)?;
     wishes.extend(fit::wishes_of(&checked, true, problems));
     let component = Component { kind: kind.name.to_owned(), config: checked.config };
-    Some(TargetSection { component, messages, wishes, warnings: checked.warnings })
+    Some(TargetSection { component, messages, warnings: checked.warnings })
 }
 
 fn read_messages(

@@ -111,6 +111,24 @@ fn an_unknown_field_is_named_with_what_was_meant() {
     assert_says(&evaluator, &["job.yaml:8: unknown field `nme`", "did you mean `name`?"]);
 }
 
+/// One mistake is one error: a misspelt field is not also missing, and it does not hide the others.
+#[test]
+fn a_misspelt_field_of_the_target_hides_no_unknown_field_of_the_prompt() {
+    let yaml = "name: x\nkind: experiment\nconcurrency: many\ndataset: capitals.jsonl\ntarget:\n  \
+                openai: { modle: gpt-4o-mini }\n  prompt: \"{{ contry }}\"\nevaluators: []\n";
+    let report = folder(yaml).report();
+    assert_says(
+        &report,
+        &[
+            "`concurrency` must be a positive integer",
+            "unknown field `modle`",
+            "did you mean `model`?",
+            "`target.prompt` uses unknown field `contry`",
+            "job.yaml has 3 errors. Nothing was called or stored.",
+        ],
+    );
+}
+
 #[test]
 fn all_problems_come_in_one_report() {
     let yaml = "kind: experiment\nconcurrency: many\ntimeout: 120\nlabels: { regoin: eu }\ndataset: capitals.jsonl\n\
@@ -120,14 +138,13 @@ fn all_problems_come_in_one_report() {
     assert_says(
         &report,
         &[
-            "job.yaml has 14 errors. Nothing was called or stored.",
+            "job.yaml has 13 errors. Nothing was called or stored.",
             "job.yaml:1: the field `name` is missing",
             "job.yaml:2: `concurrency` must be a positive integer",
             "job.yaml:3: `timeout` must be a length of time with its unit, like 30s",
             "job.yaml:4: unknown field `regoin`",
             "job.yaml:7: unknown field `modell`",
             "job.yaml:7: `target.openai.timeout`: \"soon\" is not a length of time",
-            "job.yaml:7: the field `target.openai.model` is missing",
             "job.yaml:8: `target.prompt` is not a valid template",
             "job.yaml:10: `evaluators[0].exact.ignore_case` must be true or false",
             "job.yaml:10: the field `evaluators[0].exact.expect` is missing",

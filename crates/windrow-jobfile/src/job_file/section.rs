@@ -118,8 +118,9 @@ impl Section {
                 Ok(value) => return Some(value),
                 Err(error) => error,
             };
-            let again = matches!(&error.wrong, Wrong::Missing { field } if left_out.iter().any(|out| out == field));
-            if again {
+            // It was left out, or is there under a misspelt name: either is reported already.
+            let given = |field: &str| left_out.iter().any(|out: &String| nearest(out, [field]).is_some());
+            if matches!(&error.wrong, Wrong::Missing { field } if given(field)) {
                 return None;
             }
             self.report(&error, also, problems);

@@ -419,12 +419,12 @@ impl Queue for SqlStore {
     }
 
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64> {
-        // Events without a number are not found by their job.
-        self.number_events().await?;
-        self.write("clean_up", move |tx| {
-            Ok(clean_up::clean_up(tx, retention, now)? + delete_job::sweep_jobs(tx, limit)?)
+        let swept =
+            move |tx: &Connection| Ok((clean_up::clean_up(tx, retention, now)?, delete_job::sweep_jobs(tx, limit)?));
+        Ok(match self.write("clean_up", swept).await? {
+            (jobs, Some(rows)) => jobs + rows,
+            (jobs, None) => jobs + self.sweep_jobs(limit).await?,
         })
-        .await
     }
 
     async fn delete_job(&self, job: JobId) -> Result<()> {
@@ -432,8 +432,13 @@ impl Queue for SqlStore {
     }
 
     async fn sweep_jobs(&self, limit: usize) -> Result<i64> {
+        let sweep = move |tx: &Connection| delete_job::sweep_jobs(tx, limit);
+        if let Some(rows) = self.write("sweep_jobs", sweep).await? {
+            return Ok(rows);
+        }
         self.number_events().await?;
-        self.write("sweep_jobs", move |tx| delete_job::sweep_jobs(tx, limit)).await
+        // Another node may be numbering them: then the rows are left to the next sweep.
+        Ok(self.write("sweep_jobs", sweep).await?.unwrap_or(0))
     }
 
     async fn job(&self, id: JobId) -> Result<Job> {

@@ -7,7 +7,7 @@ use windrow_model::store::StoreError;
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 use crate::sql::admin::clean_up::{self, ids};
-use crate::sql::table::jobs;
+use crate::sql::table::{event_numbers, jobs};
 
 pub(crate) const LOG: &str = "SELECT id FROM log WHERE job_id = ?1 ORDER BY id LIMIT ?2";
 pub(crate) const OUTBOX: &str = "SELECT id FROM outbox WHERE job_id = ?1 ORDER BY id LIMIT ?2";
@@ -22,9 +22,13 @@ pub(crate) fn delete_job(tx: &Connection, id: JobId) -> Result<()> {
     clean_up::doom(tx, &[id])
 }
 
-pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<i64> {
+/// `None` if events of the job have no number yet: they are not found by their job, and are numbered first.
+pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<Option<i64>> {
     let doomed = ids(tx, "SELECT job_id FROM doomed_jobs ORDER BY job_id LIMIT 1", ())?;
-    let Some(job) = doomed.first().copied() else { return Ok(0) };
+    let Some(job) = doomed.first().copied() else { return Ok(Some(0)) };
+    if event_numbers::is_due_for(tx, JobId(job))? {
+        return Ok(None);
+    }
     let items = ids(tx, clean_up::ITEMS, [job, limit as i64])?;
     clean_up::delete_items(tx, &items)?;
     let mut swept = items.len() as i64;
@@ -32,6 +36,9 @@ pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<i64> {
         (LOG, "DELETE FROM log WHERE job_id = ?1 AND id <= ?2"),
         (OUTBOX, "DELETE FROM outbox WHERE job_id = ?1 AND id <= ?2"),
     ] {
+        if swept == limit as i64 {
+            break;
+        }
         let page = ids(tx, select, [job, limit as i64 - swept])?;
         if let Some(last) = page.last() {
             tx.prepare_cached(delete)?.execute([job, *last])?;
@@ -42,5 +49,5 @@ pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<i64> {
         tx.prepare_cached("DELETE FROM doomed_jobs WHERE job_id = ?1")?.execute([job])?;
         swept += 1;
     }
-    Ok(swept)
+    Ok(Some(swept))
 }

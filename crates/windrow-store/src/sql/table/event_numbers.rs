@@ -3,6 +3,8 @@
 //! readers have one cursor without gaps, no writer waits for another run's commit, and an event that commits late gets a
 //! later number. A file has one writer and numbers events when they are written.
 
+use windrow_model::JobId;
+
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Change, Connection, NewRows, OptionalExtension, Sql};
 
@@ -28,6 +30,14 @@ pub(crate) fn is_due(conn: &Connection) -> Result<bool> {
     }
     let mut stmt = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM outbox_staged)")?;
     Ok(stmt.query_row((), |row| row.get(0))?)
+}
+
+pub(crate) fn is_due_for(conn: &Connection, job: JobId) -> Result<bool> {
+    if !conn.is_shared() {
+        return Ok(false);
+    }
+    let mut stmt = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM outbox_staged WHERE job_id = ?1)")?;
+    Ok(stmt.query_row([job.0], |row| row.get(0))?)
 }
 
 /// How many events were numbered; `None` if another is numbering them.
