@@ -63,3 +63,13 @@ export const health = () => of('/api/v1/health', {}, { everyMs: 10_000 })
 export const jobStats = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/stats', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
 export const stats = () => of('/api/v1/stats', {}, { on: isChange })
+/** One slice with all its attempts and their newest batches. */
+export const slice = (run: string, name: string) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { slice: name, batches: 1000 } }, { on: (event) => event.run === run, atMostEveryMs: 2_000 })
+export const checkpoints = (name: string, id: string, slice: string) =>
+  of('/api/v1/jobs/{job}/checkpoints', { path: { job: name }, query: { slice, limit: 200 } }, { on: (event) => event.job === id, atMostEveryMs: 2_000 })
+export const schedules = () => of('/api/v1/schedules', { query: { limit: 1000 } }, { on: isChange })
+export const audit = (actor: string, before?: number) => of('/api/v1/audit', { query: { actor, before, limit: 1000 } }, { on: isChange, atMostEveryMs: 5_000 })
+export const webhooks = () => of('/api/v1/webhooks', {})
+export const deliveries = (webhook: string, state?: 'pending' | 'delivered' | 'failed') => of('/api/v1/webhooks/{webhook}/deliveries', { path: { webhook }, query: { state, limit: 200 } }, { on: isChange, atMostEveryMs: 2_000 })
+export const keys = () => of('/api/v1/keys', {})
+export const secrets = () => of('/api/v1/secrets', {})
