@@ -25,6 +25,10 @@ const PAGES = [
   { name: 'ingest', path: '/jobs/ingest-orders', text: 'Slices' },
   { name: 'datasets', path: '/datasets', text: 'capitals' },
   { name: 'dataset', path: '/datasets/capitals?old=1', text: 'Versions', fixed: true },
+  { name: 'schedules', path: '/schedules', text: 'capitals' },
+  { name: 'health', path: '/health', text: 'Checks' },
+  { name: 'audit', path: '/audit', text: 'Who' },
+  { name: 'settings', path: '/settings', text: 'API keys' },
   { name: 'nodes', path: '/nodes', text: 'alive' },
 ]
 

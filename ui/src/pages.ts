@@ -20,6 +20,10 @@ export const PAGES: readonly Page[] = [
   { path: '/datasets', title: 'Datasets', nav: true, load: () => import('./pages/datasets/Datasets.svelte') as Loaded },
   { path: '/datasets/:name', title: 'Dataset', load: () => import('./pages/dataset/Dataset.svelte') as unknown as Loaded },
   { path: '/nodes', title: 'Nodes', nav: true, load: () => import('./pages/nodes/Nodes.svelte') as Loaded },
+  { path: '/schedules', title: 'Schedules', nav: true, load: () => import('./pages/schedules/Schedules.svelte') as Loaded },
+  { path: '/health', title: 'Health', nav: true, load: () => import('./pages/health/HealthPage.svelte') as Loaded },
+  { path: '/audit', title: 'Audit', nav: true, load: () => import('./pages/audit/Audit.svelte') as Loaded },
+  { path: '/settings', title: 'Settings', nav: true, load: () => import('./pages/settings/Settings.svelte') as Loaded },
   { path: '/about', title: 'About', load: () => import('./pages/about/About.svelte') as Loaded },
 ]
 
