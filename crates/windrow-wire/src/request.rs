@@ -92,6 +92,7 @@ pub struct Rows {
 /// A job file to validate.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = CheckRequest)]
 pub struct Check {
     /// The text of the job file (YAML).
     pub file: String,

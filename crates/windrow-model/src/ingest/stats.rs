@@ -4,6 +4,7 @@ use std::ops::AddAssign;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "camelCase", default)]
+#[schema(as = IngestStats)]
 pub struct Stats {
     /// Records as they came from the source.
     pub fetched: i64,

@@ -43,7 +43,7 @@ fn nearest_existing(path: &Path) -> PathBuf {
 fn space(place: &Path, shown: &str) -> Check {
     let Ok(stat) = statvfs(place) else { return Check::ok(NAME, shown) };
     let free = stat.f_bavail.saturating_mul(stat.f_frsize);
-    let finding = format!("{shown}: {} MiB free", free / MIB);
+    let finding = format!("{shown} · {:.1} GiB free", free as f64 / (1024 * MIB) as f64);
     let remedy = "free space, e.g. with `windrow jobs clean-up`";
     match free {
         ..TOO_LITTLE => Check::failure(NAME, finding, remedy),
