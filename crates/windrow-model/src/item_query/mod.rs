@@ -8,7 +8,7 @@
 mod cursor;
 mod facts;
 mod field;
-mod lex;
+pub mod lex;
 mod parse;
 
 pub use cursor::Cursor;

@@ -1,0 +1,207 @@
+//! One item as the table shows it: the only definition of what is derived from the records.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+use windrow_model::record::{ItemDetail, ItemResult, Step};
+use windrow_model::state::{AttemptState, ItemState, Outcome};
+use windrow_model::step::{ContentKey, Score, Usage, Verdict};
+use windrow_model::trace::TraceId;
+use windrow_model::{AttemptId, ErrorClass, ItemId, RunId, StepId, Time};
+
+/// Characters of a text that the table keeps; the item has the full text.
+pub const PREVIEW: usize = 200;
+/// Fields of an item's input that do not come from the dataset.
+const RESERVED: [&str; 2] = ["trial", "variant"];
+/// Dataset fields that hold the expected answer, the first that is there.
+const EXPECTED: [&str; 2] = ["expected", "answer"];
+
+windrow_model::vocabulary! {
+    /// What a reader would call the row.
+    pub enum RowOutcome {
+        #[doc = "Every verdict is a pass, or the item succeeded without evaluators."]
+        Pass = "pass",
+        #[doc = "An evaluator found the output wrong."]
+        Fail = "fail",
+        #[doc = "The item failed, or an evaluator could not judge."]
+        Error = "error",
+        #[doc = "A rule said that there was nothing to do."]
+        Skipped = "skipped",
+        #[doc = "The run ended before the item was done."]
+        Cancelled = "cancelled",
+        #[doc = "A worker executes it."]
+        Running = "running",
+        #[doc = "Waits to be executed."]
+        Queued = "queued",
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResultRow {
+    pub item: ItemId,
+    /// Of the dataset row; all trials and variants of a row share it.
+    pub key: ContentKey,
+    /// Place in the source, from 0.
+    pub ordinal: i64,
+    pub variant: Option<String>,
+    pub trial: i64,
+    pub state: ItemState,
+    pub outcome: RowOutcome,
+    /// Number of the run that made it.
+    pub run: i64,
+    pub error: Option<(ErrorClass, String)>,
+    pub tries: u32,
+    pub turns: u32,
+    /// Trials of the same row and variant disagree.
+    pub flaky: bool,
+    pub latency_ms: Option<i64>,
+    pub usage: Usage,
+    pub finished_at: Option<Time>,
+    pub trace: TraceId,
+    pub input: String,
+    pub expected: Option<String>,
+    pub output: Option<String>,
+    /// By column.
+    pub outputs: BTreeMap<String, String>,
+    pub fields: Map<String, Value>,
+    /// By turn and name.
+    pub scores: Vec<Score>,
+}
+
+impl ResultRow {
+    /// The item's current state, or what one run made of it.
+    pub fn of(detail: &ItemDetail, made: Option<&ItemResult>, number_of: impl Fn(RunId) -> i64) -> Self {
+        let item = &detail.item;
+        let attempt = made.map(|made| made.attempt).or(item.archived);
+        let run = made
+            .and_then(|made| detail.attempts.iter().find(|attempt| attempt.id == made.attempt))
+            .map_or(item.run, |attempt| attempt.run);
+        let state = made.map_or(item.state, |made| state_of(made.outcome));
+        let mut scores: Vec<Score> = made.map_or(&detail.scores, |made| &made.scores).clone();
+        scores.iter_mut().for_each(|score| score.reason = preview(&score.reason));
+        let error = made.map_or(&item.error, |made| &made.error);
+        let mut fields: Map<String, Value> = detail.input.parse().unwrap_or_default();
+        let variant = fields.get("variant").and_then(Value::as_str).map(str::to_owned);
+        let trial = fields.get("trial").and_then(Value::as_i64).unwrap_or(1);
+        RESERVED.iter().for_each(|name| drop(fields.remove(*name)));
+        let input = preview(&serde_json::to_string(&fields).unwrap_or_default());
+        let expected = EXPECTED.iter().find_map(|name| fields.get(*name)).map(|value| preview(&text_of(value)));
+        fields.values_mut().for_each(shorten);
+        let answers = attempt.map_or_else(Vec::new, |attempt| answers(&detail.steps, attempt));
+        let (mut output, mut outputs) = (None, BTreeMap::new());
+        let mut turns: BTreeSet<u32> = scores.iter().map(|score| score.turn).collect();
+        for (name, turn, text) in answers {
+            turns.insert(turn);
+            if !name.is_empty() {
+                outputs.insert(name.to_owned(), text.clone());
+            }
+            output = Some(text);
+        }
+        Self {
+            item: item.id,
+            key: item.group.unwrap_or(item.key),
+            ordinal: item.ordinal,
+            variant,
+            trial,
+            state,
+            outcome: outcome_of(state, item.attempt_state, &scores),
+            run: number_of(run),
+            error: error.as_ref().map(|(class, message)| (*class, preview(message))),
+            tries: item.tries,
+            turns: turns.len() as u32,
+            flaky: false,
+            latency_ms: made.map_or(item.latency_ms, |made| Some(made.latency_ms)),
+            usage: made.map_or(item.usage, |made| made.usage),
+            finished_at: match made.and_then(|made| detail.attempts.iter().find(|a| a.id == made.attempt)) {
+                Some(attempt) => attempt.ended_at,
+                None => item.finished_at,
+            },
+            trace: TraceId::of(run, item.id),
+            input,
+            expected,
+            output,
+            outputs,
+            fields,
+            scores,
+        }
+    }
+
+    /// The lowest value of an evaluator over the turns.
+    pub fn score(&self, name: &str) -> Option<f64> {
+        self.of_evaluator(name).filter_map(|score| score.value).reduce(f64::min)
+    }
+
+    pub fn of_evaluator<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Score> + 'a {
+        self.scores.iter().filter(move |score| score.name == name)
+    }
+
+    pub fn reason(&self, name: &str) -> Option<String> {
+        let reasons: Vec<&str> = self.of_evaluator(name).map(|score| score.reason.as_str()).collect();
+        Some(reasons.join("\n")).filter(|text| !text.is_empty())
+    }
+
+    pub fn target(&self) -> Option<&str> {
+        self.variant.as_deref().map(|name| name.split_once('.').map_or(name, |(target, _)| target))
+    }
+
+    pub fn prompt(&self) -> Option<&str> {
+        self.variant.as_deref().and_then(|name| name.split_once('.')).map(|(_, prompt)| prompt)
+    }
+}
+
+fn state_of(outcome: Outcome) -> ItemState {
+    match outcome {
+        Outcome::Succeeded => ItemState::Succeeded,
+        Outcome::Skipped => ItemState::Skipped,
+        Outcome::Cancelled => ItemState::Cancelled,
+        Outcome::Failed | Outcome::Retried | Outcome::Lost => ItemState::Failed,
+    }
+}
+
+fn outcome_of(state: ItemState, attempt: AttemptState, scores: &[Score]) -> RowOutcome {
+    let found = |verdict| scores.iter().any(|score| score.is_own() && score.verdict == verdict);
+    match state {
+        ItemState::Queued if matches!(attempt, AttemptState::Running | AttemptState::Logged) => RowOutcome::Running,
+        ItemState::Queued => RowOutcome::Queued,
+        ItemState::Failed => RowOutcome::Error,
+        ItemState::Cancelled => RowOutcome::Cancelled,
+        ItemState::Skipped => RowOutcome::Skipped,
+        ItemState::Succeeded if found(Verdict::Error) => RowOutcome::Error,
+        ItemState::Succeeded if found(Verdict::Fail) => RowOutcome::Fail,
+        ItemState::Succeeded => RowOutcome::Pass,
+    }
+}
+
+/// Name, turn and text of every answer of one attempt, computed in it or reused from an earlier one.
+fn answers(steps: &[Step], attempt: AttemptId) -> Vec<(&str, u32, String)> {
+    let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
+    let own = steps.iter().filter(|step| step.id.attempt() == attempt);
+    own.filter(|step| matches!(step.kind.as_str(), "target" | "column"))
+        .filter_map(|step| {
+            let made = step.reused_from.and_then(by_id).unwrap_or(step);
+            let output = made.output.as_ref()?.value();
+            let text = output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned);
+            Some((step.name.as_str(), step.turn, preview(&text)))
+        })
+        .collect()
+}
+
+/// A text as it is, everything else as JSON.
+pub fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) => *text = preview(text),
+        Value::Array(_) | Value::Object(_) => *value = Value::String(preview(&value.to_string())),
+        _ => {}
+    }
+}
+
+pub fn preview(text: &str) -> String {
+    match text.char_indices().nth(PREVIEW) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

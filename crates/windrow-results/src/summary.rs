@@ -1,0 +1,324 @@
+//! Numbers of a selection of rows: header, metrics, groups, facets, and differences to a baseline row by row. The
+//! formulas are those of `windrow_model::aggregate` and `compare`, so that reports and tables agree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use windrow_model::aggregate::{Aggregates, BINS, Interval, Percentiles, ScoreSummary, Tally};
+use windrow_model::compare::{Finding, Pairing, Side};
+use windrow_model::step::Verdict;
+
+use crate::query::{Kind, Name, Seen, Value};
+use crate::row::ResultRow;
+
+/// Values that a facet lists, most frequent first.
+const FACET_VALUES: usize = 50;
+/// More distinct numbers than this are grouped into ranges.
+const EXACT_NUMBERS: usize = 20;
+/// Normal quantiles of a two-sided test at 5% with a power of 80%.
+const DETECTABLE: f64 = 1.959_964 + 0.841_621;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Header {
+    /// Rows by outcome.
+    pub outcomes: BTreeMap<String, i64>,
+    /// Rows by state.
+    pub states: BTreeMap<String, i64>,
+    /// Of rows that succeeded, in milliseconds.
+    pub latency: Option<Percentiles>,
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// Equal bins; values outside count in the outermost bin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Histogram {
+    pub from: f64,
+    pub to: f64,
+    pub bins: Vec<i64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Metric {
+    pub name: String,
+    /// Passes and fails: the n of both intervals.
+    pub n: i64,
+    pub pass: i64,
+    pub fail: i64,
+    pub error: i64,
+    pub skipped: i64,
+    pub mean: Option<f64>,
+    /// 95% confidence interval of the mean, clustered by row.
+    pub interval: Option<Interval>,
+    pub pass_rate: Option<f64>,
+    pub pass_interval: Option<Interval>,
+    pub min: Option<f64>,
+    pub max: Option<f64>,
+    pub histogram: Histogram,
+    /// Row by row against the baseline; null without one.
+    pub paired: Option<Paired>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Paired {
+    /// Rows with a value on both sides.
+    pub n: i64,
+    /// Mean of this side less the baseline.
+    pub diff: f64,
+    pub interval: Option<Interval>,
+    /// McNemar's exact test where all values are 0 or 1, else a paired t-test.
+    pub p: Option<f64>,
+    /// Corrected for the number of metrics (Holm).
+    pub p_adjusted: Option<f64>,
+    pub improved: i64,
+    pub same: i64,
+    pub regressed: i64,
+    /// Smallest difference that this many rows detect with 80% power at the 5% level.
+    pub mde: Option<f64>,
+    /// `improved`, `regressed`, or `unclear` where the interval includes 0.
+    pub verdict: String,
+    pub baseline: BaselineMetric,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BaselineMetric {
+    pub mean: f64,
+    pub histogram: Histogram,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Group {
+    /// Null for rows without a value.
+    pub value: Option<String>,
+    pub n: i64,
+    pub outcomes: BTreeMap<String, i64>,
+    pub metrics: Vec<Metric>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Facet {
+    Values {
+        field: String,
+        values: Vec<FacetValue>,
+        null: i64,
+        /// Rows with a value that is not listed.
+        other: i64,
+    },
+    Range {
+        field: String,
+        from: f64,
+        to: f64,
+        bins: Vec<i64>,
+        null: i64,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FacetValue {
+    pub value: String,
+    pub count: i64,
+}
+
+pub fn header(rows: &[Seen<'_>]) -> Header {
+    let (mut outcomes, mut states) = (BTreeMap::new(), BTreeMap::new());
+    for Seen { row, .. } in rows {
+        *outcomes.entry(row.outcome.to_string()).or_default() += 1;
+        *states.entry(row.state.to_string()).or_default() += 1;
+    }
+    let all = tally(rows, false);
+    Header {
+        outcomes,
+        states,
+        latency: all.latency,
+        tokens_in: all.usage.tokens_in,
+        tokens_out: all.usage.tokens_out,
+        cost: all.usage.cost_nanos as f64 / 1e9,
+    }
+}
+
+fn tally(rows: &[Seen<'_>], of_baseline: bool) -> Aggregates {
+    let mut sorted: Vec<&ResultRow> = match of_baseline {
+        true => rows.iter().filter_map(|seen| seen.baseline).collect(),
+        false => rows.iter().map(|seen| seen.row).collect(),
+    };
+    sorted.sort_by_key(|row| (row.key, row.item));
+    sorted.dedup_by_key(|row| row.item);
+    let mut tally = Tally::default();
+    for row in sorted {
+        tally.item(Some(row.key), row.state, row.latency_ms, row.usage);
+        for score in &row.scores {
+            tally.score(score.turn, &score.name, score.verdict, score.value);
+        }
+    }
+    tally.finish()
+}
+
+/// One per evaluator, by name.
+pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
+    let paired_with_any = rows.iter().any(|seen| seen.baseline.is_some());
+    let mut differences = if paired_with_any { paired(rows) } else { BTreeMap::new() };
+    let metric = |(name, summary): (String, ScoreSummary)| Metric {
+        n: summary.pass + summary.fail,
+        pass: summary.pass,
+        fail: summary.fail,
+        error: summary.error,
+        skipped: summary.skipped,
+        mean: summary.mean,
+        interval: summary.mean_interval,
+        pass_rate: summary.pass_rate,
+        pass_interval: summary.pass_rate_interval,
+        min: summary.min,
+        max: summary.max,
+        histogram: histogram(&summary),
+        paired: differences.remove(&name),
+        name,
+    };
+    tally(rows, false).evaluators.into_iter().map(metric).collect()
+}
+
+fn histogram(summary: &ScoreSummary) -> Histogram {
+    Histogram { from: 0.0, to: 1.0, bins: summary.distribution.to_vec() }
+}
+
+fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
+    let mut findings = Vec::new();
+    let mut seen_before = BTreeSet::new();
+    for seen in rows {
+        let Some(before) = seen.baseline else { continue };
+        let first = seen_before.insert(before.item);
+        for (side, row) in [(Side::Before, before), (Side::After, seen.row)] {
+            if side == Side::Before && !first {
+                continue;
+            }
+            for score in row.scores.iter().filter(|score| matches!(score.verdict, Verdict::Pass | Verdict::Fail)) {
+                let (evaluator, verdict, value) = (score.name.as_str(), score.verdict, score.value);
+                let turn = score.turn;
+                let (item, ordinal) = (row.item, row.ordinal);
+                findings.push((Finding { evaluator, row: row.key, side, item, ordinal, verdict, value }, turn));
+            }
+        }
+    }
+    let key = |(f, turn): &(Finding<'_>, u32)| (f.evaluator.to_owned(), f.row, f.side as u8, f.item, *turn);
+    findings.sort_by_cached_key(key);
+    let mut pairing = Pairing::new(0);
+    findings.iter().for_each(|(finding, _)| pairing.add(*finding));
+    let baseline = tally(rows, true).evaluators;
+    let mut found = BTreeMap::new();
+    for (name, difference) in pairing.finish().evaluators {
+        let (Some(change), Some(summary)) = (difference.mean, baseline.get(&name)) else { continue };
+        let mut own = findings.iter().filter(|(finding, _)| finding.evaluator == name);
+        let binary = own.all(|(finding, _)| matches!(finding.value, None | Some(0.0 | 1.0)));
+        let count = |word| rows.iter().filter(|seen| seen.change(&name) == Some(word)).count() as i64;
+        let verdict = match change.interval {
+            Some(interval) if interval.low > 0.0 => "improved",
+            Some(interval) if interval.high < 0.0 => "regressed",
+            _ => "unclear",
+        };
+        found.insert(
+            name.clone(),
+            Paired {
+                n: difference.rows,
+                diff: change.difference,
+                interval: change.interval,
+                p: if binary { difference.flips_p.or(change.p) } else { change.p },
+                p_adjusted: None,
+                improved: count("improved"),
+                same: count("same"),
+                regressed: count("regressed"),
+                mde: change.std_error.map(|error| error * DETECTABLE),
+                verdict: verdict.to_owned(),
+                baseline: BaselineMetric { mean: change.before, histogram: histogram(summary) },
+            },
+        );
+    }
+    let adjusted = holm(&found.values().map(|paired| paired.p).collect::<Vec<_>>());
+    for (paired, adjusted) in found.values_mut().zip(adjusted) {
+        paired.p_adjusted = adjusted;
+    }
+    found
+}
+
+/// Holm's correction: the smallest of m p-values times m, the next times m - 1, never falling.
+pub fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut order: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(at, p)| p.map(|p| (at, p))).collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (mut adjusted, mut least) = (vec![None; values.len()], 0.0f64);
+    for (rank, (at, p)) in order.iter().enumerate() {
+        least = least.max((p * (order.len() - rank) as f64).min(1.0));
+        adjusted[*at] = Some(least);
+    }
+    adjusted
+}
+
+/// Largest first; numbers with many values in ranges.
+pub fn groups(rows: &[Seen<'_>], name: &Name) -> Vec<Group> {
+    let label = labels(rows, name);
+    let mut by_value: BTreeMap<Option<String>, Vec<Seen<'_>>> = BTreeMap::new();
+    for seen in rows {
+        by_value.entry(label(&seen.value(name))).or_default().push(*seen);
+    }
+    let group = |(value, rows): (Option<String>, Vec<Seen<'_>>)| Group {
+        value,
+        n: rows.len() as i64,
+        outcomes: header(&rows).outcomes,
+        metrics: metrics(&rows),
+    };
+    let mut groups: Vec<Group> = by_value.into_iter().map(group).collect();
+    groups.sort_by_key(|group| (group.value.is_none(), -group.n));
+    groups
+}
+
+/// What a value is called as a group.
+fn labels<'a>(rows: &[Seen<'_>], name: &Name) -> Box<dyn Fn(&Value<'_>) -> Option<String> + 'a> {
+    let numbers: BTreeSet<u64> = rows.iter().filter_map(|seen| number(&seen.value(name))).map(f64::to_bits).collect();
+    let many = matches!(name.kind(), Kind::Number | Kind::Time) && numbers.len() > EXACT_NUMBERS;
+    if !many {
+        return Box::new(|value| (!value.is_null()).then(|| value.text().into_owned()));
+    }
+    let (from, to) = bounds(numbers.into_iter().map(f64::from_bits));
+    let width = (to - from) / BINS as f64;
+    Box::new(move |value| {
+        let at = bin(number(value)?, from, to);
+        Some(format!("{} to {}", from + width * at as f64, from + width * (at + 1) as f64))
+    })
+}
+
+fn number(value: &Value<'_>) -> Option<f64> {
+    match value {
+        Value::Number(number) => Some(*number),
+        _ => None,
+    }
+}
+
+fn bounds(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)))
+}
+
+fn bin(value: f64, from: f64, to: f64) -> usize {
+    let share = if to > from { (value - from) / (to - from) } else { 0.0 };
+    ((share * BINS as f64) as usize).min(BINS - 1)
+}
+
+pub fn facet(rows: &[Seen<'_>], name: &Name) -> Facet {
+    let field = name.to_string();
+    let values: Vec<Value<'_>> = rows.iter().map(|seen| seen.value(name)).collect();
+    let null = values.iter().filter(|value| value.is_null()).count() as i64;
+    if matches!(name.kind(), Kind::Number | Kind::Time) {
+        let numbers: Vec<f64> = values.iter().filter_map(number).collect();
+        let (from, to) = if numbers.is_empty() { (0.0, 0.0) } else { bounds(numbers.iter().copied()) };
+        let mut bins = vec![0; BINS];
+        numbers.iter().for_each(|value| bins[bin(*value, from, to)] += 1);
+        return Facet::Range { field, from, to, bins, null };
+    }
+    let mut counts: BTreeMap<String, i64> = BTreeMap::new();
+    values.iter().filter(|value| !value.is_null()).for_each(|v| *counts.entry(v.text().into_owned()).or_default() += 1);
+    let mut values: Vec<FacetValue> = counts.into_iter().map(|(value, count)| FacetValue { value, count }).collect();
+    values.sort_by_key(|value| -value.count);
+    let other = values.iter().skip(FACET_VALUES).map(|value| value.count).sum();
+    values.truncate(FACET_VALUES);
+    Facet::Values { field, values, null, other }
+}
