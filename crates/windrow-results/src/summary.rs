@@ -272,8 +272,10 @@ pub fn groups(rows: &[Seen<'_>], name: &Name) -> Vec<Group> {
     groups
 }
 
+type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
+
 /// What a value is called as a group.
-fn labels<'a>(rows: &[Seen<'_>], name: &Name) -> Box<dyn Fn(&Value<'_>) -> Option<String> + 'a> {
+fn labels(rows: &[Seen<'_>], name: &Name) -> Label {
     let numbers: BTreeSet<u64> = rows.iter().filter_map(|seen| number(&seen.value(name))).map(f64::to_bits).collect();
     let many = matches!(name.kind(), Kind::Number | Kind::Time) && numbers.len() > EXACT_NUMBERS;
     if !many {

@@ -64,6 +64,7 @@ impl Table {
 #[derive(Debug)]
 pub struct Baseline {
     table: Arc<Table>,
+    variant: Option<String>,
     by_key: HashMap<ContentKey, Vec<u32>>,
 }
 
@@ -76,11 +77,14 @@ impl Baseline {
                 by_key.entry(row.key).or_default().push(place as u32);
             }
         }
-        Self { table, by_key }
+        Self { table, variant: variant.map(str::to_owned), by_key }
     }
 
-    /// The same variant and trial if there is one, else the nearest to it.
+    /// The same variant and trial if there is one, else the nearest to it. A variant is not compared with itself.
     pub fn of(&self, row: &ResultRow) -> Option<&ResultRow> {
+        if self.variant.is_some() && self.variant == row.variant {
+            return None;
+        }
         let likeness = |other: &ResultRow| (other.variant == row.variant, other.trial == row.trial);
         let candidates = self.by_key.get(&row.key)?.iter().map(|place| &self.table.rows[*place as usize]);
         candidates.rev().max_by_key(|other| likeness(other))

@@ -19,7 +19,7 @@ fn row(no: u8, value: Option<f64>) -> ResultRow {
     };
     let mut fields = Map::new();
     fields.insert("lang".into(), json!(["de", "en", "größe"][no as usize % 3]));
-    fields.insert("size".into(), if no % 4 == 0 { json!(null) } else { json!(no) });
+    fields.insert("size".into(), if no.is_multiple_of(4) { json!(null) } else { json!(no) });
     ResultRow {
         item: ItemId(i64::from(no) + 1),
         key: ContentKey([no; 16]),
@@ -29,7 +29,7 @@ fn row(no: u8, value: Option<f64>) -> ResultRow {
         state: ItemState::Succeeded,
         outcome: if verdict == Verdict::Pass { RowOutcome::Pass } else { RowOutcome::Fail },
         run: 1,
-        error: (no % 5 == 0).then(|| (ErrorClass::Timeout, "took too long".to_owned())),
+        error: no.is_multiple_of(5).then(|| (ErrorClass::Timeout, "took too long".to_owned())),
         tries: 1,
         turns: 1,
         flaky: false,
