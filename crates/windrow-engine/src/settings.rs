@@ -26,6 +26,8 @@ pub struct Settings {
     pub batch: usize,
     /// A dispatcher without a round for this long is replaced (B11).
     pub stuck_ms: u64,
+    /// A dispatcher whose queue grew in so many checks in a row is replaced (B11).
+    pub growing: u32,
     /// Intervals of the watchdog and of retention.
     pub watch_ms: u64,
     pub clean_up_ms: u64,
@@ -50,6 +52,7 @@ impl Default for Settings {
             page: 5000,
             batch: 1000,
             stuck_ms: 30_000,
+            growing: 10,
             watch_ms: 1_000,
             clean_up_ms: 3_600_000,
             schedules: false,

@@ -33,6 +33,8 @@ struct Script {
     execute: Arc<Execute>,
     /// How often reading the source panics before it works.
     panics: Arc<AtomicUsize>,
+    /// How often preparing the program never ends before it works.
+    hangs: Arc<AtomicUsize>,
 }
 
 impl Script {
@@ -46,6 +48,7 @@ impl Script {
             timeout_ms: 60_000,
             execute: Arc::new(execute),
             panics: Arc::default(),
+            hangs: Arc::default(),
         }
     }
 }
@@ -62,6 +65,8 @@ impl Program for Script {
             resource: None,
             not_before: None,
             group: None,
+            variant: None,
+            by_id: false,
         };
         Ok(SourcePage { items: (0..self.rows).map(item).collect(), cursor: None, done: true })
     }
@@ -86,6 +91,9 @@ impl Workload for Script {
     }
 
     async fn prepare(&self, _: &str, _: &Json) -> Result<Arc<dyn Program>, Failure> {
+        if self.hangs.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
+            std::future::pending::<()>().await;
+        }
         Ok(Arc::new(self.clone()))
     }
 }
@@ -98,6 +106,10 @@ struct World {
 
 impl World {
     async fn start(script: Script, limits: RunLimits) -> Self {
+        Self::start_with(script, limits, Settings { poll_ms: 20, ..Settings::default() }).await
+    }
+
+    async fn start_with(script: Script, limits: RunLimits, settings: Settings) -> Self {
         let store = Arc::new(MemoryStore::new());
         let now = SystemClock.now();
         let session = Session {
@@ -122,7 +134,7 @@ impl World {
             seed: 1,
             session,
         };
-        let engine = Engine::start(parts, Settings { poll_ms: 20, ..Settings::default() }).await.unwrap();
+        let engine = Engine::start(parts, settings).await.unwrap();
         let request = Request {
             workspace: "default".into(),
             name: "job".into(),
@@ -169,6 +181,54 @@ fn finished() -> Done {
     };
     let usage = Usage { tokens_in: 7, tokens_out: 2, cost_nanos: 5 };
     Done { scores: vec![score], usage, latency_ms: 30, skipped: false }
+}
+
+/// B1: a full queue is an answer. The item goes back, is claimed again, and is executed once.
+#[tokio::test]
+async fn what_does_not_fit_into_the_queue_is_claimed_again() {
+    let executed = Arc::new(AtomicUsize::new(0));
+    let count = executed.clone();
+    let script = Script::new(200, move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Box::pin(async { Ok(finished()) })
+    });
+    let settings = Settings { poll_ms: 20, workers: 8, queue: 2, ..Settings::default() };
+    let world = World::start_with(script, RunLimits::default(), settings).await;
+    assert_eq!(world.settled().await.counters.succeeded, 200);
+    assert_eq!(executed.load(Ordering::SeqCst), 200);
+    let details = world.items().await;
+    assert!(details.iter().all(|detail| detail.attempts.len() == 1 && detail.attempts[0].retries == 0));
+    let returned = details.iter().filter(|detail| detail.attempts[0].fence > 1).count();
+    assert!(returned > 0, "the queue was never full");
+}
+
+/// B4: pending again at most twice, then failed.
+#[tokio::test]
+async fn a_timeout_is_retried_twice_and_then_fails_the_item() {
+    let executed = Arc::new(AtomicUsize::new(0));
+    let count = executed.clone();
+    let script = Script::new(1, move |_, _| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Box::pin(std::future::pending())
+    });
+    let policy = RetryPolicy { max_retries: 2, delays_ms: vec![0], ..RetryPolicy::default() };
+    let world = World::start(Script { timeout_ms: 30, policy, ..script }, RunLimits::default()).await;
+    assert_eq!(world.settled().await.counters.failed, 1);
+    assert_eq!(executed.load(Ordering::SeqCst), 3);
+    assert_eq!(world.items().await[0].item.error.as_ref().map(|(class, _)| *class), Some(ErrorClass::Timeout));
+}
+
+/// B11: a dispatcher that is stuck is replaced, and the run goes on where it was.
+#[tokio::test]
+async fn a_replaced_dispatcher_loses_nothing() {
+    let script = Script::new(50, |_, _| Box::pin(async { Ok(finished()) }));
+    script.hangs.store(1, Ordering::SeqCst);
+    let hangs = script.hangs.clone();
+    let settings = Settings { poll_ms: 20, watch_ms: 20, stuck_ms: 100, ..Settings::default() };
+    let world = World::start_with(script, RunLimits::default(), settings).await;
+    assert_eq!(world.settled().await.counters.succeeded, 50);
+    assert_eq!(hangs.load(Ordering::SeqCst), 0, "the first dispatcher was never stuck");
+    assert!(world.items().await.iter().all(|detail| detail.attempts.len() == 1));
 }
 
 /// E14: whatever ends the item, what it had finished is its result.

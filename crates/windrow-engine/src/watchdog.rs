@@ -11,9 +11,6 @@ use crate::coordinate::dispatch;
 use crate::node::Node;
 use crate::settings::Settings;
 
-/// Consecutive scans with a longer queue.
-const GROWING: u32 = 10;
-
 /// Runs the dispatcher and watches it.
 pub async fn watch(node: Arc<Node>) {
     loop {
@@ -58,7 +55,7 @@ impl Symptoms {
         (self.rounds, self.queued) = (rounds, queued);
         if self.still_ms >= settings.stuck_ms {
             Some("it is stuck")
-        } else if self.growing >= GROWING {
+        } else if self.growing >= settings.growing {
             Some("its queue kept growing")
         } else {
             None

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use windrow_jobfile::canonical::canonical;
-use windrow_jobfile::dataset::{Library, Position, Row, Source};
+use windrow_jobfile::dataset::{Library, Position, Source};
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
 use windrow_jobfile::prices::Prices;
@@ -33,6 +33,7 @@ use windrow_model::workload::{Program, Workload};
 use windrow_model::{ErrorClass, Failure, Json};
 
 use definition::spec::ExperimentSpec;
+use definition::trials::Shape;
 use execution::program::Experiment;
 use rows::RowRules;
 
@@ -49,7 +50,7 @@ pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: fal
 pub fn first_rows(job: LoadedJob, rows: u64) -> Result<LoadedJob, serde_json::Error> {
     let mut spec: ExperimentSpec = job.spec.parse()?;
     spec.first = Some(rows);
-    let most = rows * u64::from(spec.trials);
+    let most = rows * spec.items_per_row() as u64;
     let (spec, spec_hash) = spec.freeze();
     Ok(LoadedJob { spec, spec_hash, rows: job.rows.min(most), ..job })
 }
@@ -71,8 +72,7 @@ pub fn unpriced(spec: &Json, own: &Environment) -> Result<(), (String, &'static 
 pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
     let asks = |spec: &Json| {
         let spec: ExperimentSpec = spec.parse().ok()?;
-        let asked =
-            serde_json::json!([spec.target, spec.messages, spec.conversation, spec.trials, spec.dataset.reading]);
+        let asked = serde_json::json!([spec.asked(), spec.conversation, spec.trials, spec.dataset.reading]);
         Some(canonical(&asked))
     };
     asks(a).is_some_and(|asked| Some(asked) == asks(b))
@@ -120,16 +120,17 @@ pub struct RowKeys {
 /// The rows that a definition reads now; `None` where there are too many to hold. Blocks.
 pub fn row_keys(spec: &Json, library: Option<&Library>) -> Result<Option<RowKeys>, String> {
     let spec: ExperimentSpec = spec.parse().map_err(|error| format!("the definition cannot be read: {error}"))?;
+    let shape = Shape::of(&spec);
     let wanted = spec.first.map_or(usize::MAX, |first| first as usize);
     let mut rows = spec.dataset.source.open(library, Position::START).map_err(|error| error.to_string())?;
     let (mut in_order, mut times) = (Vec::new(), HashMap::<ContentKey, u64>::new());
     while in_order.len() < wanted {
         let Some(row) = rows.next_row() else { break };
-        let key = Row::key(row.map_err(|error| error.to_string())?.fields);
+        let key = shape.key(&row.map_err(|error| error.to_string())?.fields);
         let n = times.entry(key).or_default();
         *n += 1;
         // A second row with the same content has a key of its own, unless trials group it.
-        in_order.push(if *n > 1 && spec.trials == 1 { key.repeated(*n) } else { key });
+        in_order.push(if *n > 1 && spec.items_per_row() == 1 { key.repeated(*n) } else { key });
         if in_order.len() > MAX_COMPARED {
             return Ok(None);
         }

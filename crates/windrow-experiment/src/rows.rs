@@ -12,18 +12,24 @@ use windrow_model::priority::Priority;
 use windrow_model::store::NewItem;
 
 use crate::conversation::Conversation;
+use crate::definition::component::Component;
 use crate::definition::conversation::{ConversationMode, USER};
+use crate::definition::message::MessageTemplate;
 use crate::definition::spec::{ExperimentSpec, RowTemplates};
-use crate::definition::trials::{self, Placing};
+use crate::definition::trials::{Placing, Shape, VARIANT};
 use crate::needs::{Need, lack_of};
+
+/// The name of a variant, and what its rows must have.
+type VariantNeeds = (Option<String>, Vec<Need>);
 
 /// How a definition understands its rows.
 pub struct RowRules {
     reading: Reading,
     options: RowOptions,
     forbidden: Forbidden,
-    needs: Vec<Need>,
-    trials: usize,
+    /// By variant; of a job without any, under no name.
+    needs: Vec<VariantNeeds>,
+    shape: Shape,
 }
 
 impl RowRules {
@@ -35,7 +41,7 @@ impl RowRules {
             options: RowOptions::of(&spec.row).map_err(|error| error.message)?,
             forbidden: Forbidden::new(words)?,
             needs: needs(spec).map_err(|error| error.message)?,
-            trials: spec.trials as usize,
+            shape: Shape::of(spec),
         })
     }
 
@@ -49,8 +55,12 @@ impl RowRules {
         let read = self.reading.read(row);
         let fields =
             read.map_err(|why| format!("the row is not of the dataset's shape `{}`: {why}", self.reading.shape))?;
+        let variant = fields.get(VARIANT).and_then(|name| name.as_str()).map(str::to_owned);
         let conversation = Conversation::of(fields)?;
-        if let Some(lack) = self.needs.iter().find_map(|need| lack_of(need, &conversation, false)) {
+        // A row that was sent is none of the variants yet, and must do for all of them.
+        let named = self.needs.iter().any(|(name, _)| *name == variant);
+        let needs = self.needs.iter().filter(|(name, _)| !named || *name == variant);
+        if let Some(lack) = needs.flat_map(|(_, needs)| needs).find_map(|need| lack_of(need, &conversation, false)) {
             return Err(lack.message);
         }
         self.options.of_row(&conversation)?;
@@ -60,7 +70,7 @@ impl RowRules {
     /// The items of a row of the dataset. What is wrong with it is said when they are executed.
     pub fn items_of(&self, row: Row) -> Vec<NewItem> {
         let placing = self.placing(&row.fields).unwrap_or_default();
-        trials::items_of(row, self.trials, &placing)
+        self.shape.items_of(row, &placing)
     }
 
     /// The items of a row that was sent, or why there are none.
@@ -69,7 +79,7 @@ impl RowRules {
         self.check(fields.clone())?;
         let placing = self.placing(&fields)?;
         let row = Row { line: 0, text: canonical(&fields.clone().into()).into(), fields };
-        Ok(trials::items_of(row, self.trials, &placing))
+        Ok(self.shape.items_of(row, &placing))
     }
 
     fn placing(&self, fields: &Fields) -> Result<Placing, String> {
@@ -82,15 +92,18 @@ impl RowRules {
 }
 
 /// What the target cannot do without. Evaluators have a verdict for what they miss.
-fn needs(spec: &ExperimentSpec) -> Result<Vec<Need>, TemplateError> {
+fn needs(spec: &ExperimentSpec) -> Result<Vec<VariantNeeds>, TemplateError> {
     let simulated = matches!(spec.conversation, ConversationMode::Simulated(_));
     let given: &'static [&'static str] = if simulated { &[USER] } else { &[] };
     let template = |text: &str| Ok::<_, TemplateError>(Need::Template { template: Template::new(text)?, given });
-    let mut needs = spec.messages.iter().map(|message| template(&message.content)).collect::<Result<Vec<_>, _>>()?;
-    if spec.target.kind == "recorded" {
-        needs.extend(spec.target.config["field"].as_str().map(|field| Need::Field(field.to_owned())));
-    }
-    Ok(needs)
+    let of = |(name, target, messages): (Option<&str>, &Component, &[MessageTemplate])| {
+        let mut needs = messages.iter().map(|message| template(&message.content)).collect::<Result<Vec<_>, _>>()?;
+        if target.kind == "recorded" {
+            needs.extend(target.config["field"].as_str().map(|field| Need::Field(field.to_owned())));
+        }
+        Ok((name.map(str::to_owned), needs))
+    };
+    spec.asked().into_iter().map(of).collect()
 }
 
 /// `row:` of a job file, compiled (T5).

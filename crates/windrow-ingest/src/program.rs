@@ -297,6 +297,8 @@ impl Program for Ingest {
             not_before: None,
             group: None,
             input: Json::of(&slice),
+            variant: None,
+            by_id: false,
         };
         let items = (from..to).filter_map(|no| spec.slicing.slice(no, time, &spec.origin)).map(item).collect();
         Ok(SourcePage { items, cursor: Some(Json::of(&to)), done: to >= spec.slicing.count(time) })

@@ -26,6 +26,9 @@ pub enum StoreError {
     Unsettled { run: RunId, unsettled: i64 },
     #[error("item {item} has reached the maximum of {max} attempts")]
     TriesExhausted { item: ItemId, max: u32 },
+    /// Places in the source, from 0.
+    #[error("rows {} and {} of the dataset have the same id", first + 1, second + 1)]
+    DuplicateId { first: i64, second: i64 },
     #[error("{what} named {name:?} already exists; choose another name")]
     NameTaken { what: &'static str, name: String },
     #[error("import discarded: another import of the same dataset has begun, or this one was dropped")]

@@ -207,6 +207,8 @@ pub struct Item {
     pub key: ContentKey,
     /// The row it is one of several trials of.
     pub group: Option<ContentKey>,
+    /// Which of the row's variants it is, where the job has several.
+    pub variant: Option<String>,
     /// Its wave, from 0; a rollback does not change it.
     pub wave: i64,
     pub state: ItemState,

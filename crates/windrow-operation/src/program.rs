@@ -453,6 +453,8 @@ impl Program for Operation {
             resource: Some(self.handler.lock(&target)),
             not_before: None,
             group: None,
+            variant: None,
+            by_id: false,
         };
         Ok(SourcePage { items: targets.into_iter().map(item).collect(), cursor: Some(Json::of(&to)), done })
     }

@@ -3,9 +3,11 @@
 //!
 //! - [`row`]: what a row shows, and where it comes from;
 //! - [`query`]: names, conditions and orders; [`Condition::holds`] is the specification;
+//! - [`cell`]: values for export;
 //! - [`table`]: all rows of a job, with the names that can be asked for;
 //! - [`summary`]: metrics, groups, facets and paired differences of a selection.
 
+pub mod cell;
 pub mod query;
 pub mod row;
 pub mod summary;
@@ -13,4 +15,5 @@ pub mod table;
 
 pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
+pub use table::survey::Survey;
 pub use table::{Baseline, Table};

@@ -69,24 +69,44 @@ pub struct ResultRow {
 }
 
 impl ResultRow {
-    /// The item's current state, or what one run made of it.
+    /// The item's current state, or what one run made of it, with previews of its texts.
     pub fn of(detail: &ItemDetail, made: Option<&ItemResult>, number_of: impl Fn(RunId) -> i64) -> Self {
+        Self::whole(detail, made, number_of).shortened()
+    }
+
+    /// With previews instead of texts.
+    pub fn shortened(mut self) -> Self {
+        let cut = |text: &mut String| {
+            if text.len() > PREVIEW {
+                *text = preview(text);
+            }
+        };
+        self.scores.iter_mut().for_each(|score| cut(&mut score.reason));
+        self.error.iter_mut().for_each(|(_, message)| cut(message));
+        cut(&mut self.input);
+        self.expected.iter_mut().for_each(cut);
+        self.output.iter_mut().for_each(cut);
+        self.outputs.values_mut().for_each(cut);
+        self.fields.values_mut().for_each(shorten);
+        self
+    }
+
+    /// With full texts.
+    pub fn whole(detail: &ItemDetail, made: Option<&ItemResult>, number_of: impl Fn(RunId) -> i64) -> Self {
         let item = &detail.item;
         let attempt = made.map(|made| made.attempt).or(item.archived);
         let run = made
             .and_then(|made| detail.attempts.iter().find(|attempt| attempt.id == made.attempt))
             .map_or(item.run, |attempt| attempt.run);
         let state = made.map_or(item.state, |made| state_of(made.outcome));
-        let mut scores: Vec<Score> = made.map_or(&detail.scores, |made| &made.scores).clone();
-        scores.iter_mut().for_each(|score| score.reason = preview(&score.reason));
+        let scores: Vec<Score> = made.map_or(&detail.scores, |made| &made.scores).clone();
         let error = made.map_or(&item.error, |made| &made.error);
         let mut fields: Map<String, Value> = detail.input.parse().unwrap_or_default();
         let variant = fields.get("variant").and_then(Value::as_str).map(str::to_owned);
         let trial = fields.get("trial").and_then(Value::as_i64).unwrap_or(1);
         RESERVED.iter().for_each(|name| drop(fields.remove(*name)));
-        let input = preview(&serde_json::to_string(&fields).unwrap_or_default());
-        let expected = EXPECTED.iter().find_map(|name| fields.get(*name)).map(|value| preview(&text_of(value)));
-        fields.values_mut().for_each(shorten);
+        let input = serde_json::to_string(&fields).unwrap_or_default();
+        let expected = EXPECTED.iter().find_map(|name| fields.get(*name)).map(text_of);
         let answers = attempt.map_or_else(Vec::new, |attempt| answers(&detail.steps, attempt));
         let (mut output, mut outputs) = (None, BTreeMap::new());
         let mut turns: BTreeSet<u32> = scores.iter().map(|score| score.turn).collect();
@@ -106,7 +126,7 @@ impl ResultRow {
             state,
             outcome: outcome_of(state, item.attempt_state, &scores),
             run: number_of(run),
-            error: error.as_ref().map(|(class, message)| (*class, preview(message))),
+            error: error.clone(),
             tries: item.tries,
             turns: turns.len() as u32,
             flaky: false,
@@ -181,7 +201,7 @@ fn answers(steps: &[Step], attempt: AttemptId) -> Vec<(&str, u32, String)> {
             let made = step.reused_from.and_then(by_id).unwrap_or(step);
             let output = made.output.as_ref()?.value();
             let text = output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned);
-            Some((step.name.as_str(), step.turn, preview(&text)))
+            Some((step.name.as_str(), step.turn, text))
         })
         .collect()
 }

@@ -38,6 +38,9 @@ pub struct ItemRow {
     /// The row, if the item is one of several trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The variant (target and prompt) that the item tries, where the job has several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variant: Option<String>,
     pub status: String,
     pub state: ItemState,
     pub attempt_state: AttemptState,
@@ -66,6 +69,7 @@ impl ItemRow {
             ordinal: item.ordinal,
             key: item.key.to_string(),
             group: item.group.map(|group| group.to_string()),
+            variant: item.variant.clone(),
             status: status::of_item(kind, run, item).to_owned(),
             state: item.state,
             attempt_state: item.attempt_state,

@@ -28,6 +28,7 @@ pub mod secret;
 pub mod status;
 mod task;
 pub mod time;
+mod view;
 pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
@@ -47,13 +48,17 @@ pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNod
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
-pub use problem::{PlacedProblem, Problem};
+pub use problem::{Place, PlacedProblem, Problem};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};
 pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
 pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
+pub use view::{
+    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, TableScore,
+    VariantView, ViewRequest,
+};
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 
 /// The header of every response with the version of the server.

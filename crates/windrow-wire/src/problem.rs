@@ -17,12 +17,22 @@ pub struct Problem {
     /// The request field that caused the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
+    /// Where in the field the error is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Place>,
     /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// All errors of a job file or of the rows that were sent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<PlacedProblem>,
+}
+
+/// A range of characters, from 0; the end is exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Place {
+    pub from: usize,
+    pub to: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

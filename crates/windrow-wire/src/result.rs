@@ -21,6 +21,9 @@ pub struct RunResult {
     pub run: RunHead,
     pub items: ItemCounts,
     pub evaluators: BTreeMap<String, ScoreSummary>,
+    /// The numbers of each variant, where the job has several.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variants: BTreeMap<String, Aggregates>,
     /// Agreement between pairs of evaluators.
     pub agreement: Vec<PairAgreement>,
     pub latency: Option<Percentiles>,
@@ -156,6 +159,7 @@ impl RunResult {
             },
             items: run.counters.into(),
             evaluators: aggregates.evaluators,
+            variants: aggregates.variants,
             agreement: aggregates.agreement,
             latency: aggregates.latency,
             usage: aggregates.usage,

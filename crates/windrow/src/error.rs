@@ -6,7 +6,7 @@ use serde_json::json;
 use windrow_jobfile::Report;
 use windrow_model::Failure;
 use windrow_model::store::StoreError;
-use windrow_wire::PlacedProblem;
+use windrow_wire::{Place, PlacedProblem};
 
 #[derive(Debug)]
 pub enum Error {
@@ -18,6 +18,8 @@ pub enum Error {
         code: Code,
         /// The part of the request that is wrong.
         field: Option<String>,
+        /// Where in that part.
+        at: Option<Place>,
         exit: Option<Exit>,
     },
 }
@@ -51,6 +53,10 @@ windrow_model::vocabulary! {
         NothingToUndo = "nothing_to_undo",
         #[doc = "The request is invalid."]
         BadRequest = "bad_request",
+        #[doc = "A filter, an order or a name of the result table is invalid."]
+        InvalidQuery = "invalid_query",
+        #[doc = "The view has expired; ask again."]
+        Gone = "gone",
         #[doc = "The API key is missing, invalid, expired or revoked."]
         Unauthenticated = "unauthenticated",
         #[doc = "The role or the workspace of the caller does not allow the request."]
@@ -94,6 +100,8 @@ const TABLE: &[(Code, u16, tonic::Code, Exit)] = &[
     (Code::Changed, 412, tonic::Code::FailedPrecondition, Exit::Error),
     (Code::NothingToUndo, 409, tonic::Code::FailedPrecondition, Exit::Error),
     (Code::BadRequest, 400, tonic::Code::InvalidArgument, Exit::Usage),
+    (Code::InvalidQuery, 422, tonic::Code::InvalidArgument, Exit::Usage),
+    (Code::Gone, 410, tonic::Code::NotFound, Exit::Error),
     (Code::Unauthenticated, 401, tonic::Code::Unauthenticated, Exit::Error),
     (Code::Forbidden, 403, tonic::Code::PermissionDenied, Exit::Error),
     (Code::ForeignOrigin, 403, tonic::Code::PermissionDenied, Exit::Error),
@@ -129,7 +137,7 @@ impl Code {
 
 impl Error {
     pub fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Error::Plain { what: what.into(), remedy: remedy.into(), code: Code::Failed, field: None, exit: None }
+        Error::Plain { what: what.into(), remedy: remedy.into(), code: Code::Failed, field: None, at: None, exit: None }
     }
 
     /// A value of the request is invalid.
@@ -155,6 +163,13 @@ impl Error {
     pub fn about(mut self, part: &str) -> Self {
         if let Error::Plain { field, .. } = &mut self {
             *field = Some(part.to_owned());
+        }
+        self
+    }
+
+    pub fn placed(mut self, place: Place) -> Self {
+        if let Error::Plain { at, .. } = &mut self {
+            *at = Some(place);
         }
         self
     }
@@ -212,6 +227,9 @@ impl Serialize for Error {
             Error::Plain { remedy, .. } => (remedy.as_str(), Vec::new()),
         };
         let mut error = json!({ "code": self.code().as_str(), "message": self.what(), "help": help });
+        if let Error::Plain { at: Some(at), .. } = self {
+            error["at"] = json!(at);
+        }
         if !problems.is_empty() {
             error["problems"] = json!(problems);
         }
@@ -259,6 +277,7 @@ impl From<StoreError> for Error {
             StoreError::Forbidden(_) => (Code::ForbiddenTransition, "see its state with `windrow jobs show JOB`"),
             StoreError::Unsettled { .. } => (Code::Conflict, "wait until its items have finished"),
             StoreError::StaleImport => (Code::Conflict, "import again when the other import has ended"),
+            StoreError::DuplicateId { .. } => (Code::Conflict, "give each row its own id, or add a field to `id`"),
             StoreError::TriesExhausted { .. } => (Code::Conflict, "run the file under another job name"),
             StoreError::Unavailable(why) => {
                 let usual = "check the database and the disk with `windrow doctor`, then retry";

@@ -25,7 +25,7 @@ export function commandsFor(jobs: readonly Job[], datasets: readonly DatasetSumm
   return [
     ...jobs.map((job) => ({ group: 'Jobs', title: job.name, icon: kindIcon(job.kind), note: `${statusOf(job.latest_run)} · run ${job.latest_run.no}`, href: jobHref(job) })),
     ...datasets.map((dataset) => ({ group: 'Datasets', title: dataset.name, icon: 'dataset' as const, note: `version ${dataset.newest.version}`, href: `/datasets/${encodeURIComponent(dataset.name)}` })),
-    ...pages.filter((page) => page.href !== '/jobs/new'),
+    ...pages.filter((page) => page.href !== '/jobs/new' && page.href !== '/compare'),
     ...(server.may('operator') ? [{ group: 'Actions', title: 'New job', icon: 'plus' as const, href: '/jobs/new' }] : []),
     { group: 'Actions', title: live.paused ? 'Resume live updates' : 'Pause live updates', icon: 'pause', act: () => (live.paused = !live.paused) },
     { group: 'Actions', title: 'Switch theme', icon: 'sun', note: theme.current, act: () => theme.next() },

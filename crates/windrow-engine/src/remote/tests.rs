@@ -36,6 +36,8 @@ impl Program for Afar {
             resource: None,
             not_before: None,
             group: None,
+            variant: None,
+            by_id: false,
         };
         Ok(SourcePage { items: (0..10).map(item).collect(), cursor: None, done: true })
     }

@@ -110,6 +110,8 @@ pub fn row(spec: &Spec, n: u64) -> NewItem {
         resource: (spec.resources > 0).then(|| format!("r{}", n % spec.resources)),
         not_before: None,
         group: None,
+        variant: None,
+        by_id: false,
     }
 }
 

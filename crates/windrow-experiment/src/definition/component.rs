@@ -12,11 +12,17 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::Section;
 
 /// A target or evaluator: which one, and its configuration as its own module wrote it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Component {
     pub kind: String,
     pub config: Value,
+}
+
+impl Component {
+    pub fn is_none(&self) -> bool {
+        self.kind.is_empty()
+    }
 }
 
 /// Implemented by the structure that a section of the job file is read into.

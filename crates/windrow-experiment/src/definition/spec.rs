@@ -18,9 +18,17 @@ pub const KIND: &str = "experiment";
 #[serde(deny_unknown_fields)]
 pub struct ExperimentSpec {
     pub dataset: Dataset,
+    /// The fields that identify a row; its content where there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub id: Vec<String>,
+    /// Of a job without variants.
+    #[serde(default, skip_serializing_if = "Component::is_none")]
     pub target: Component,
     /// Empty for targets that need none.
     pub messages: Vec<MessageTemplate>,
+    /// Each row is put to each of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub variants: Vec<Variant>,
     #[serde(default, skip_serializing_if = "ConversationMode::is_scripted")]
     pub conversation: ConversationMode,
     pub evaluators: Vec<NamedComponent>,
@@ -56,6 +64,30 @@ pub struct ExperimentSpec {
 }
 
 impl Spec for ExperimentSpec {}
+
+/// One cell of the matrix: a target and what it is asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Variant {
+    /// `TARGET.PROMPT`, or the one of the two that has a name.
+    pub name: String,
+    pub target: Component,
+    pub messages: Vec<MessageTemplate>,
+}
+
+impl ExperimentSpec {
+    /// What is asked of whom; one entry for a job without variants.
+    pub fn asked(&self) -> Vec<(Option<&str>, &Component, &[MessageTemplate])> {
+        match self.variants.as_slice() {
+            [] => vec![(None, &self.target, &self.messages)],
+            all => all.iter().map(|one| (Some(one.name.as_str()), &one.target, one.messages.as_slice())).collect(),
+        }
+    }
+
+    pub fn items_per_row(&self) -> usize {
+        self.trials as usize * self.variants.len().max(1)
+    }
+}
 
 /// `callback:` as it is frozen (E28): a webhook of the job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@ use windrow_jobfile::duration::Duration;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
 use windrow_jobfile::spec::invalid_request;
+use windrow_jobfile::template::Fields;
 use windrow_model::retry::{Decision, RetryPolicy};
 use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem};
 use windrow_model::{Failure, Json};
@@ -19,9 +20,11 @@ use windrow_model::{Failure, Json};
 use crate::calls::Calls;
 use crate::context::{ComponentContext, Rehearsal};
 use crate::conversation::Conversation;
+use crate::definition::component::Component;
 use crate::definition::conversation::USER;
-use crate::definition::message::{Message, Prompt, Role, transcript};
+use crate::definition::message::{Message, MessageTemplate, Prompt, Role, transcript};
 use crate::definition::spec::{ExperimentSpec, KIND, NamedComponent, Over};
+use crate::definition::trials::VARIANT;
 use crate::definition::{placement, trials};
 use crate::evaluator::{Bound, Case, Evaluation};
 use crate::execution::user_simulator::UserSimulator;
@@ -33,15 +36,22 @@ pub struct Experiment {
     pager: Pager,
     rules: Arc<RowRules>,
     trials: u32,
+    per_row: usize,
     first: Option<u64>,
-    prompt: Prompt,
-    target: Arc<dyn Target>,
+    asked: Vec<Asked>,
     user: UserSimulator,
     evaluators: Vec<Bound>,
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
     runs_on: RunsOn,
+}
+
+/// A target and what it is asked: one variant, or all there is.
+struct Asked {
+    variant: Option<String>,
+    prompt: Prompt,
+    target: Arc<dyn Target>,
 }
 
 /// Where the planning of a trial run stands.
@@ -56,6 +66,7 @@ struct ItemExecution<'a> {
     item: &'a WorkItem,
     journal: &'a dyn Journal,
     conversation: Conversation,
+    asked: &'a Asked,
     trial: u32,
     history: Vec<Message>,
     /// All answers together, for what looks at the whole conversation.
@@ -95,20 +106,28 @@ impl Experiment {
         let items_of = Arc::new(move |row| of_rows.items_of(row));
         // A little under the item's own limit, so that a call that takes too long is still recorded.
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
-        let prices = Prices::new(spec.prices, &environment).map_err(invalid_request)?;
+        let prices = Prices::new(spec.prices.clone(), &environment).map_err(invalid_request)?;
         let context =
             ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal, caller: String::new() };
         let bind = |component: NamedComponent| {
             let context = context.of_caller(&component.name);
             Bound::new(component, &context)
         };
+        let ask = |(variant, target, messages): (Option<&str>, &Component, &[MessageTemplate])| {
+            Ok(Asked {
+                variant: variant.map(str::to_owned),
+                prompt: Prompt::new(messages).map_err(|error| invalid_request(error.message))?,
+                target: target::build(&target.kind, target.config.clone(), &context)?,
+            })
+        };
+        let per_row = spec.items_per_row();
         Ok(Self {
-            pager: Pager::new(spec.dataset.source, library, spec.trials as usize, items_of),
+            asked: spec.asked().into_iter().map(ask).collect::<Result<_, Failure>>()?,
+            pager: Pager::new(spec.dataset.source, library, per_row, items_of),
+            per_row,
             rules,
             trials: spec.trials,
             first: spec.first,
-            prompt: Prompt::new(&spec.messages).map_err(|error| invalid_request(error.message))?,
-            target: target::build(&spec.target.kind, spec.target.config, &context)?,
             user: UserSimulator::prepare(spec.conversation, &context.of_caller(USER))?,
             evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
             cache: spec.cache,
@@ -116,6 +135,12 @@ impl Experiment {
             timeout_ms: spec.timeout_ms,
             runs_on,
         })
+    }
+
+    fn asked_of(&self, row: &Fields) -> Result<&Asked, Failure> {
+        let name = row.get(VARIANT).and_then(|name| name.as_str());
+        let found = self.asked.iter().find(|asked| asked.variant.is_none() || asked.variant.as_deref() == name);
+        found.ok_or_else(|| invalid_request(format!("the job has no variant `{}` any more", name.unwrap_or_default())))
     }
 
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
@@ -144,16 +169,17 @@ impl Experiment {
 
     /// Asks the target; the question joins the history.
     async fn ask(&self, turn: usize, variables: &Value, execution: &mut ItemExecution<'_>) -> Result<Answer, Halt> {
-        let rendered = self.prompt.render(variables, &mut execution.history);
+        let (prompt, target) = (&execution.asked.prompt, &*execution.asked.target);
+        let rendered = prompt.render(variables, &mut execution.history);
         let messages = rendered.map_err(|error| invalid_request(error.message))?;
         let question =
             Question { messages: &messages, conversation: &execution.conversation, turn, trial: execution.trial };
-        let request = self.target.request(&question)?;
+        let request = target.request(&question)?;
         let calls = self.calls("", turn, execution);
-        if execution.item.rescore && !calls.knows(&*self.target, &request) {
+        if execution.item.rescore && !calls.knows(target, &request) {
             return Err(invalid_request("a rescore never calls the target, and this answer is not recorded").into());
         }
-        let answered = calls.send(TARGET, &*self.target, request).await;
+        let answered = calls.send(TARGET, target, request).await;
         execution.spent(&calls, &answered);
         answered
     }
@@ -229,7 +255,7 @@ impl Program for Experiment {
                 cursor.parse().map_err(|error| invalid_request(format!("the planning cursor is bad: {error}")))?
             }
         };
-        let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.trials as usize);
+        let wanted = usize::try_from(first).unwrap_or(usize::MAX).saturating_mul(self.per_row);
         let page = self.pager.page(read.cursor.as_ref(), limit.min(wanted.saturating_sub(read.items))).await?;
         let items = read.items + page.items.len();
         let cursor = Some(Json::of(&FirstRows { items, cursor: page.cursor }));
@@ -242,11 +268,11 @@ impl Program for Experiment {
         }
         let row =
             item.input.parse().map_err(|error| invalid_request(format!("the row is not a JSON object: {error}")))?;
-        let trial = trials::number(&row, self.trials);
+        let (trial, asked) = (trials::number(&row, self.trials), self.asked_of(&row)?);
         // Every row, however it came: nothing is paid for one that cannot be run to its end.
         let conversation = self.rules.check(row).map_err(invalid_request)?;
         let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
-        let mut execution = ItemExecution { item, journal, conversation, trial, history, whole, done };
+        let mut execution = ItemExecution { item, journal, conversation, asked, trial, history, whole, done };
         let mut last = None;
         for turn in 0.. {
             let Some(variables) = self.turn(turn, &mut execution).await? else { break };

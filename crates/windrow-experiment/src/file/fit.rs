@@ -71,7 +71,7 @@ pub fn wishes_of(checked: &Checked, vital: bool, problems: &mut Problems) -> Vec
 }
 
 pub fn check(
-    dataset: &DatasetSection,
+    (dataset, id): (&DatasetSection, &[String]),
     library: Option<&Library>,
     wishes: &[Wish],
     (options, forbidden): (&RowOptions, &Forbidden),
@@ -79,7 +79,7 @@ pub fn check(
     problems: &mut Problems,
 ) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of(&dataset.dataset, library, &needs, options, forbidden, depth) {
+    let survey = match Survey::of((&dataset.dataset, id), library, &needs, options, forbidden, depth) {
         Ok(survey) => survey,
         Err(error) => {
             let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);

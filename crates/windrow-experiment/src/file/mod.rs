@@ -7,12 +7,14 @@ mod dataset;
 mod evaluators;
 mod fit;
 mod forbidden;
+mod identity;
 pub mod prices;
 mod quality;
 mod row;
 pub mod survey;
 pub mod target;
 mod trials;
+mod variants;
 mod worker;
 
 use windrow_jobfile::LoadedJob;
@@ -24,10 +26,15 @@ use windrow_jobfile::spec::Spec;
 
 use crate::definition::component::LoadContext;
 use crate::definition::spec::{ExperimentSpec, KIND};
+use crate::definition::trials::VARIANT;
 
 const FIELDS: &[&str] = &[
     "dataset",
+    "id",
     "target",
+    "targets",
+    "prompts",
+    "matrix",
     "conversation",
     "evaluators",
     "trials",
@@ -54,7 +61,8 @@ pub fn load(
     let budget = root.span_of("budget");
     let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.take("dataset");
-    let target = root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems);
+    let id = identity::read(root.take("id"), problems);
+    let asked = variants::Sections::take(&mut root, problems);
     let conversation = root.take("conversation");
     let evaluators = root.take("evaluators");
     let own_prices = root.take("prices");
@@ -69,7 +77,7 @@ pub fn load(
     let nowhere = root_span.clone();
     let span = |section: &Option<Section>| section.as_ref().map_or(nowhere.clone(), |section| section.span.clone());
     let places = worker::Places {
-        target: span(&target),
+        target: span(&asked.target),
         evaluators: span(&evaluators),
         dataset: span(&dataset),
         conversation: span(&conversation),
@@ -86,11 +94,17 @@ pub fn load(
     let conversation = conversation::read(conversation, context, problems);
     let mode = conversation.mode.clone().unwrap_or_default();
     let mut wishes = Vec::new();
-    let target = target.and_then(|section| target::read(section, &mode, context, &mut wishes, problems));
+    let asked = variants::read(asked, &mode, (base, context), &mut wishes, problems);
     let evaluators = evaluators::read(evaluators, context, problems);
     let prices = prices::read(own_prices, environment, problems);
 
-    let names: Vec<&str> = evaluators.components.iter().map(|component| component.name.as_str()).collect();
+    let names = evaluators.components.iter().map(|component| component.name.clone());
+    let variants = asked.iter().flat_map(|asked| &asked.variants);
+    let of_variants = variants.flat_map(|variant| {
+        evaluators.components.iter().map(move |component| format!("{}.{}", variant.name, component.name))
+    });
+    let names: Vec<String> = names.chain(of_variants).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let trials = trials::read(trials, problems);
     let quality = quality::read(quality, &names, trials.count, problems);
 
@@ -101,20 +115,33 @@ pub fn load(
     let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };
     let mut fit = match is_sent {
         true => fit::Fit::of_sent_rows(),
-        false => fit::check(&dataset, library, &wishes, (&row.options, &forbidden), depth, problems)?,
+        false => fit::check((&dataset, &id), library, &wishes, (&row.options, &forbidden), depth, problems)?,
     };
     trials.check(&dataset, &fit.fields, problems);
+    let many = asked.as_ref().map_or(0, |asked| asked.variants.len());
+    if many > 0 && fit.fields.contains(VARIANT) {
+        let message =
+            format!("{} has a field `{VARIANT}`, which `targets` and `prompts` use for themselves", dataset.shown);
+        problems.add(dataset.span.clone(), message, "rename the field in the dataset");
+    }
 
-    if let (Some(header), Some(target)) = (&header, &target) {
+    if let (Some(header), Some(asked)) = (&header, &asked) {
         let (worker, reading) = (header.worker.as_deref(), &dataset.dataset.reading);
+        let target = &asked.target;
         let parts = worker::Parts { worker, target, evaluators: &evaluators.components, reading, mode: &mode };
         worker::check(&parts, places, problems);
     }
-    let (header, target, mode, prices) = (header?, target?, conversation.mode?, prices?);
+    let (header, asked, mode, prices) = (header?, asked?, conversation.mode?, prices?);
+    let (target, messages) = match asked.variants.is_empty() {
+        true => (asked.target.component, asked.target.messages),
+        false => Default::default(),
+    };
     let spec = ExperimentSpec {
         dataset: dataset.dataset,
-        target: target.component,
-        messages: target.messages,
+        id,
+        target,
+        messages,
+        variants: asked.variants,
         conversation: mode,
         evaluators: evaluators.components,
         prices: prices.own,
@@ -130,10 +157,10 @@ pub fn load(
         worker: header.worker.clone(),
     };
     let frozen = spec.freeze();
-    let warnings = target.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings = asked.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
     let budget = header.limits().max_cost_nanos.filter(|cost| *cost > 0).map(|_| budget);
     let warnings = warnings.chain(prices::check(prices::unknown(&prices.all, &frozen.0), budget, problems));
     fit.warnings.splice(0..0, warnings);
-    let rows = fit.rows * u64::from(trials.count);
+    let rows = fit.rows * u64::from(trials.count) * many.max(1) as u64;
     Some(LoadedJob { warnings: fit.warnings, ..header.into_job(KIND, frozen, rows) })
 }

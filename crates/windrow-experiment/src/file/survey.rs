@@ -10,6 +10,7 @@ use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
 
 use crate::conversation::Conversation;
+use crate::file::identity::Ids;
 use crate::needs::{Need, lack_of};
 use crate::rows::RowOptions;
 
@@ -60,7 +61,7 @@ pub struct Survey {
 
 impl Survey {
     pub fn of(
-        dataset: &Dataset,
+        (dataset, id): (&Dataset, &[String]),
         library: Option<&Library>,
         needs: &[Need],
         options: &RowOptions,
@@ -69,6 +70,7 @@ impl Survey {
     ) -> Result<Self, std::io::Error> {
         let mut survey = Survey { unmet: vec![None; needs.len()], ..Survey::default() };
         let mut seen: Vec<u64> = Vec::new();
+        let mut ids = Ids::of(id);
         let mut rows = match dataset.source.open(library, Position::START) {
             Ok(rows) => rows,
             Err(ReadError::File(error)) => return Err(error),
@@ -84,6 +86,10 @@ impl Survey {
                     bytes += row.text.len();
                     if seen.len() < MAX_COMPARED {
                         seen.push(fingerprint(&row.text));
+                    }
+                    if let Some(bad) = ids.check(&row) {
+                        survey.add_bad(bad);
+                        continue;
                     }
                     survey.add_forbidden(&row, forbidden);
                     survey.add(row, &dataset.reading, needs, options);

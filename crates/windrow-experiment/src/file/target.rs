@@ -17,7 +17,6 @@ pub struct TargetSection {
     pub warnings: Vec<String>,
 }
 
-/// `wishes` are also known where something else of the target is wrong.
 pub fn read(
     mut section: Section,
     mode: &ConversationMode,
@@ -25,19 +24,39 @@ pub fn read(
     wishes: &mut Vec<Wish>,
     problems: &mut Problems,
 ) -> Option<TargetSection> {
+    let asks = Asks { prompted: false, mode };
+    read_asked(&mut section, asks, context, wishes, problems)
+}
+
+/// What else is known of a target that is read.
+#[derive(Clone, Copy)]
+pub struct Asks<'a> {
+    /// Its prompts stand elsewhere.
+    pub prompted: bool,
+    pub mode: &'a ConversationMode,
+}
+
+/// `wishes` are also known where something else of the target is wrong.
+pub fn read_asked(
+    section: &mut Section,
+    Asks { prompted, mode }: Asks<'_>,
+    context: LoadContext<'_>,
+    wishes: &mut Vec<Wish>,
+    problems: &mut Problems,
+) -> Option<TargetSection> {
     let names: Vec<&str> = TARGETS.iter().map(|kind| kind.name).collect();
     if !section.is_map() {
-        let message = format!("`target` must name a target, found {}", section.node.describe());
-        problems.add(section.node.span, message, format!("one of: {}", names.join(", ")));
+        let message = format!("`{}` must name a target, found {}", section.path, section.node.describe());
+        problems.add(section.node.span.clone(), message, format!("one of: {}", names.join(", ")));
         return None;
     }
-    let given: &'static [&'static str] = if matches!(mode, ConversationMode::Simulated(_)) { &[USER] } else { &[] };
-    let mut messages = read_messages(&mut section, given, wishes, problems);
-    if messages.iter().all(|message| message.role.opens_conversation()) && !given.is_empty() {
+    let given = given_in(mode);
+    let mut messages = read_messages(section, given, wishes, problems);
+    if messages.iter().all(|message| message.role.opens_conversation()) && !given.is_empty() && !prompted {
         messages.push(MessageTemplate { role: Role::User, content: format!("{{{{ {USER} }}}}") });
     }
-    let (kind, config) = chosen(section, PROMPT_FIELDS, problems)?;
-    if kind.needs_prompt(&config) && messages.is_empty() {
+    let (kind, config) = chosen(section.clone(), PROMPT_FIELDS, problems)?;
+    if kind.needs_prompt(&config) && messages.is_empty() && !prompted {
         let help = "add `prompt: \"…\"` beside it, or `messages:` with `role` and `content`";
         problems.add(config.span.clone(), format!("the target `{}` is asked nothing", kind.name), help);
     }
@@ -47,7 +66,11 @@ pub fn read(
     Some(TargetSection { component, messages, warnings: checked.warnings })
 }
 
-fn read_messages(
+pub fn given_in(mode: &ConversationMode) -> &'static [&'static str] {
+    if matches!(mode, ConversationMode::Simulated(_)) { &[USER] } else { &[] }
+}
+
+pub fn read_messages(
     target: &mut Section,
     given: &'static [&'static str],
     wishes: &mut Vec<Wish>,
@@ -58,7 +81,7 @@ fn read_messages(
     let mut messages = Vec::new();
     let (system, prompt, list) = (target.take("system"), target.take("prompt"), target.take("messages"));
     if let (Some(prompt), Some(_)) = (&prompt, &list) {
-        let message = "`target` has both `prompt` and `messages`";
+        let message = format!("`{}` has both `prompt` and `messages`", target.path);
         problems.add(prompt.span.clone(), message, "keep one; a `prompt` is one message of the role user");
     }
     for (role, section) in [(Role::System, system), (Role::User, prompt)] {

@@ -34,7 +34,9 @@ const PAGE: usize = 1000;
 pub struct Forecast {
     pub rows: u64,
     pub trials: u32,
-    /// Rows times trials.
+    /// Of each row; 1 where the job has none.
+    pub variants: usize,
+    /// Rows times trials times variants.
     pub items: u64,
     /// How many of them were rehearsed.
     pub sample: u64,
@@ -99,8 +101,9 @@ pub async fn forecast(
     let calls = lines(&sample, job.rows);
     let unpriced = notes::unpriced(&spec, &job.spec, &calls, &environment)?;
     Ok(Forecast {
-        rows: job.rows / u64::from(spec.trials),
+        rows: job.rows / spec.items_per_row() as u64,
         trials: spec.trials,
+        variants: spec.variants.len().max(1),
         items: job.rows,
         sample: sample.len() as u64,
         tokens_in: total(|call| call.usage.tokens_in),

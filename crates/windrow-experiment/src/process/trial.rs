@@ -19,10 +19,12 @@ const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Every `python` and `command` of an experiment that cannot be started.
 pub async fn broken_code(spec: &Json, environment: &Environment) -> Vec<Failure> {
     let Ok(spec) = spec.parse::<ExperimentSpec>() else { return Vec::new() };
-    let target = (String::new(), spec.target.kind, spec.target.config);
+    let asked = spec.asked().into_iter();
+    let targets: Vec<_> =
+        asked.map(|(_, target, _)| (String::new(), target.kind.clone(), target.config.clone())).collect();
     let evaluators = spec.evaluators.into_iter().map(|evaluator| (evaluator.name, evaluator.kind, evaluator.config));
     let mut broken = Vec::new();
-    for (caller, kind, config) in std::iter::once(target).chain(evaluators) {
+    for (caller, kind, config) in targets.into_iter().chain(evaluators) {
         if !matches!(kind.as_str(), "python" | "command") {
             continue;
         }

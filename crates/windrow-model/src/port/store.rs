@@ -149,6 +149,10 @@ pub struct NewItem {
     pub not_before: Option<Time>,
     /// Key of the row of which this is one trial; all trials share the row's ordinal.
     pub group: Option<ContentKey>,
+    /// Which of the row's variants it is, where the job has several.
+    pub variant: Option<String>,
+    /// The row names its id: its content may change from run to run, and no other row may have the same key.
+    pub by_id: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -109,6 +109,7 @@ mod tests {
                 ordinal: 0,
                 key,
                 group: None,
+                variant: None,
                 wave: 0,
                 state: ItemState::Queued,
                 tries: 1,

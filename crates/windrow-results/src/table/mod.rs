@@ -1,13 +1,16 @@
 //! All rows of a job at one moment, in the order of its items, and the names that can be asked for.
 
+pub mod survey;
+
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use windrow_model::step::ContentKey;
 
-use crate::query::{Condition, Kind, Names, Seen, Sort};
-use crate::row::{ResultRow, RowOutcome};
+use crate::query::{Condition, Names, Seen, Sort};
+use crate::row::ResultRow;
+use crate::table::survey::Survey;
 
 #[derive(Debug, Default)]
 pub struct Table {
@@ -17,9 +20,10 @@ pub struct Table {
 
 impl Table {
     pub fn new(mut rows: Vec<ResultRow>) -> Self {
-        mark_flaky(&mut rows);
-        let names = names_of(&rows);
-        Self { rows, names }
+        let mut survey = Survey::default();
+        rows.iter().for_each(|row| survey.add(row));
+        rows.iter_mut().for_each(|row| row.flaky = survey.is_flaky(row));
+        Self { rows, names: survey.names() }
     }
 
     pub fn rows(&self) -> &[ResultRow] {
@@ -88,49 +92,6 @@ impl Baseline {
         let likeness = |other: &ResultRow| (other.variant == row.variant, other.trial == row.trial);
         let candidates = self.by_key.get(&row.key)?.iter().map(|place| &self.table.rows[*place as usize]);
         candidates.rev().max_by_key(|other| likeness(other))
-    }
-}
-
-/// A row is flaky where its trials of one variant have different outcomes.
-fn mark_flaky(rows: &mut [ResultRow]) {
-    let settled = |outcome| matches!(outcome, RowOutcome::Pass | RowOutcome::Fail | RowOutcome::Error);
-    let mut outcomes: BTreeMap<(ContentKey, Option<String>), BTreeSet<RowOutcome>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| settled(row.outcome)) {
-        outcomes.entry((row.key, row.variant.clone())).or_default().insert(row.outcome);
-    }
-    for row in rows {
-        row.flaky = outcomes.get(&(row.key, row.variant.clone())).is_some_and(|seen| seen.len() > 1);
-    }
-}
-
-fn names_of(rows: &[ResultRow]) -> Names {
-    let (mut evaluators, mut outputs, mut variants) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-    let mut fields: BTreeMap<&str, Option<Kind>> = BTreeMap::new();
-    for row in rows {
-        evaluators.extend(row.scores.iter().map(|score| score.name.as_str()));
-        outputs.extend(row.outputs.keys().map(String::as_str));
-        variants.extend(row.variant.as_deref());
-        for (name, value) in &row.fields {
-            let kind = match value {
-                serde_json::Value::Null => None,
-                serde_json::Value::Number(_) => Some(Kind::Number),
-                serde_json::Value::Bool(_) => Some(Kind::Bool),
-                _ => Some(Kind::Text),
-            };
-            let known = fields.entry(name).or_insert(kind);
-            *known = match (*known, kind) {
-                (Some(a), Some(b)) if a != b => Some(Kind::Text),
-                (a, b) => a.or(b),
-            };
-        }
-    }
-    let owned = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect();
-    Names {
-        evaluators: owned(evaluators),
-        outputs: owned(outputs),
-        variants: owned(variants),
-        fields: fields.into_iter().map(|(name, kind)| (name.to_owned(), kind.unwrap_or(Kind::Text))).collect(),
-        baseline: false,
     }
 }
 

@@ -7,8 +7,12 @@ use windrow_model::step::{ContentKey, Score, Usage, Verdict};
 use windrow_model::trace::TraceId;
 use windrow_model::{ErrorClass, ItemId, RunId, Time};
 
+use std::collections::BTreeMap;
+
 use super::*;
+use crate::query::Kind;
 use crate::query::Name;
+use crate::row::RowOutcome;
 use crate::summary;
 
 fn row(no: u8, value: Option<f64>) -> ResultRow {

@@ -1,3 +1,5 @@
+use std::collections::HashMap;
+
 use windrow_model::ids::MAX_TRIES;
 use windrow_model::priority::Priority;
 use windrow_model::record::Attempt;
@@ -29,13 +31,15 @@ impl World {
                 self.check_tries(*known)?;
             }
         }
+        self.check_ids((id, job), page.from.is_none(), &page.items)?;
         let mut planned = Planned { done: page.done, ..Default::default() };
+        let mut rows = HashMap::new();
         if page.from.is_none() {
             self.jobs.get_mut(&job).expect("job exists").next_ordinal = 0;
         }
         for item in page.items {
             // Rows are numbered as the source has them now.
-            let ordinal = self.ordinal_of(job, &item);
+            let ordinal = self.ordinal_of(job, &item, &mut rows);
             match self.place(id, job, mode, item.key) {
                 Placing::Skip => {
                     let known = self.keys[&(job, item.key)];
@@ -53,6 +57,9 @@ impl World {
                     row.priority = item.priority;
                     row.resource = item.resource;
                     row.group = item.group;
+                    if item.by_id {
+                        row.input = item.input;
+                    }
                     let place = self.runs[&id].counters.total + planned.taken();
                     self.requeue_item(id, known, place, item.not_before.unwrap_or(now));
                     planned.requeued += 1;
@@ -124,12 +131,13 @@ impl World {
         }
         let job = run.job;
         let mut planned = Planned::default();
+        let mut rows = self.places_of_rows(job, &items);
         for item in items {
             if self.keys.contains_key(&(job, item.key)) {
                 planned.skipped += 1;
             } else {
                 let (key, place) = (item.key, self.runs[&id].counters.total + planned.taken());
-                let ordinal = self.ordinal_of(job, &item);
+                let ordinal = self.ordinal_of(job, &item, &mut rows);
                 self.create_item(id, (place, ordinal), item, key, now);
                 planned.created += 1;
             }
@@ -152,14 +160,46 @@ impl World {
         unreachable!("some number is free")
     }
 
-    /// A further trial stands where its row stands; any other row is the next.
-    fn ordinal_of(&mut self, job: JobId, new: &NewItem) -> i64 {
-        let row = new.group.filter(|group| *group != new.key).and_then(|group| self.keys.get(&(job, group)));
-        row.map(|row| self.items[row].ordinal).unwrap_or_else(|| {
+    /// A further item of a row stands where the row stands; any other is the next.
+    fn ordinal_of(&mut self, job: JobId, new: &NewItem, rows: &mut HashMap<ContentKey, i64>) -> i64 {
+        let group = new.group.filter(|group| *group != new.key);
+        let row = |group| rows.get(&group).copied().or_else(|| Some(self.items[self.keys.get(&(job, group))?].ordinal));
+        let ordinal = group.and_then(row).unwrap_or_else(|| {
             let ordinals = &mut self.jobs.get_mut(&job).expect("job exists").next_ordinal;
             *ordinals += 1;
             *ordinals - 1
-        })
+        });
+        rows.extend(new.group.map(|group| (group, ordinal)));
+        ordinal
+    }
+
+    /// Where rows stand of which the job knows an item.
+    fn places_of_rows(&self, job: JobId, items: &[NewItem]) -> HashMap<ContentKey, i64> {
+        let place = |item: &NewItem| Some((item.group?, self.items[self.keys.get(&(job, item.key))?].ordinal));
+        items.iter().rev().filter_map(place).collect()
+    }
+
+    /// Two rows of one source never have the same id.
+    fn check_ids(&self, (run, job): (RunId, JobId), from_start: bool, items: &[NewItem]) -> Result<()> {
+        let mut next = if from_start { 0 } else { self.jobs[&job].next_ordinal };
+        let (mut seen, mut rows) = (HashMap::new(), HashMap::new());
+        for item in items {
+            let group = item.group.filter(|group| *group != item.key);
+            let row =
+                |group| rows.get(&group).copied().or_else(|| Some(self.items[self.keys.get(&(job, group))?].ordinal));
+            let ordinal = group.and_then(row).unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            rows.extend(item.group.map(|group| (group, ordinal)));
+            let known = self.keys.get(&(job, item.key)).map(|known| &self.items[known]);
+            let taken = known.filter(|row| row.run == run).map(|row| row.ordinal);
+            let first = seen.insert(item.key, ordinal).or(taken);
+            if let (Some(first), true) = (first, item.by_id) {
+                return Err(StoreError::DuplicateId { first, second: ordinal });
+            }
+        }
+        Ok(())
     }
 
     fn create_item(&mut self, run: RunId, (place, ordinal): (i64, i64), new: NewItem, key: ContentKey, now: Time) {
@@ -173,6 +213,7 @@ impl World {
             ordinal,
             key,
             group: new.group,
+            variant: new.variant.clone(),
             wave,
             priority: new.priority,
             resource: new.resource.clone(),

@@ -77,6 +77,7 @@ impl World {
             ordinal: row.ordinal,
             key: row.key,
             group: row.group,
+            variant: row.variant.clone(),
             wave: row.wave,
             state: row.state,
             tries: row.tries,

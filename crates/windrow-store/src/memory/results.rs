@@ -15,7 +15,16 @@ impl World {
         tally(rows.filter_map(|(id, row)| {
             let archived = &self.attempts[&row.archived?];
             let error = row.error.as_ref().map(|(class, _)| *class);
-            Some(Tallied { id: *id, group: row.group, state: row.state, error, of: archived, scores: &row.scores })
+            let variant = row.variant.as_deref();
+            Some(Tallied {
+                id: *id,
+                variant,
+                group: row.group,
+                state: row.state,
+                error,
+                of: archived,
+                scores: &row.scores,
+            })
         }))
     }
 
@@ -29,7 +38,15 @@ impl World {
                 Outcome::Cancelled | Outcome::Retried | Outcome::Lost => return None,
             };
             let error = of.attempt.error.as_ref().map(|(class, _)| *class);
-            Some(Tallied { id, group: row.group, state, error, of, scores: &of.scores })
+            Some(Tallied {
+                id,
+                variant: row.variant.as_deref(),
+                group: row.group,
+                state,
+                error,
+                of,
+                scores: &of.scores,
+            })
         }))
     }
 
@@ -103,6 +120,7 @@ impl World {
 /// One item's part in a tally.
 struct Tallied<'a> {
     id: ItemId,
+    variant: Option<&'a str>,
     group: Option<ContentKey>,
     state: ItemState,
     error: Option<ErrorClass>,
@@ -115,7 +133,7 @@ fn tally<'a>(items: impl Iterator<Item = Tallied<'a>>) -> Aggregates {
     let mut items: Vec<Tallied> = items.collect();
     items.sort_by_key(|item| (item.group, item.id));
     for item in items {
-        tally.item(item.group, item.state, Some(item.of.latency_ms), item.of.usage);
+        tally.item_of(item.variant, item.group, item.state, Some(item.of.latency_ms), item.of.usage);
         if let (ItemState::Failed, Some(class)) = (item.state, item.error) {
             tally.error(class);
         }

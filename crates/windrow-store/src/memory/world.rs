@@ -24,6 +24,7 @@ pub(super) struct ItemRow {
     pub ordinal: i64,
     pub key: ContentKey,
     pub group: Option<ContentKey>,
+    pub variant: Option<String>,
     pub wave: i64,
     pub priority: Priority,
     pub resource: Option<String>,

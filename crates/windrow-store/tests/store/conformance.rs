@@ -61,6 +61,7 @@ cases![
     rows_are_numbered_as_the_source_has_them_now,
     a_summary_is_kept_once_and_corrects_counters,
     trials_of_a_row_share_its_ordinal_and_are_grouped,
+    a_row_with_an_id_keeps_its_item_and_has_it_alone,
     a_run_keeps_its_results_when_a_later_one_redoes_them,
     a_drained_intake_stays_closed_through_a_pause,
     an_intake_closes_in_every_state_of_the_run,
@@ -836,6 +837,30 @@ async fn rows_are_numbered_as_the_source_has_them_now(store: &dyn Store) {
     assert_eq!(edited, [(1, 1, 2), (2, 1, 1), (3, 3, 2), (4, 0, 2), (5, 2, 2)]);
     let appended = run_over(3, Mode::Append, &[1, 4, 6, 5, 3]).await;
     assert_eq!(appended, [(1, 0, 2), (2, 1, 1), (3, 4, 2), (4, 1, 2), (5, 3, 2), (6, 2, 3)]);
+}
+
+/// A row that names its id keeps its item while its content changes, and no other row may have the id.
+async fn a_row_with_an_id_keeps_its_item_and_has_it_alone(store: &dyn Store) {
+    let row = |n: u64, text: &str| NewItem { input: Json::of(&text), by_id: true, ..new_item(n) };
+    let first = planned(store, "a", vec![row(1, "one"), row(2, "two")]).await;
+    for claimed in claim(store, first.run, 2, T0).await {
+        succeed(store, claimed.lease, T0).await.accepted();
+    }
+    store.archive(first, 10, T0).await.unwrap();
+    store.close_run(first, Closing::default(), T0).await.unwrap();
+    store.submit(submission(2, "a"), T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let twice = vec![row(1, "one"), row(2, "2"), row(1, "again")];
+    let refused = store.plan_items(page(ticket, twice), T0).await.unwrap_err();
+    assert_eq!(refused.to_string(), "rows 1 and 3 of the dataset have the same id");
+    let planned = store.plan_items(page(ticket, vec![row(1, "one"), row(2, "2")]), T0).await.unwrap();
+    assert_eq!((planned.created, planned.requeued), (0, 2));
+    let inputs = claim(store, ticket.run, 2, T0).await.into_iter().map(|claimed| claimed.lease.attempt.item());
+    let mut found = Vec::new();
+    for item in inputs {
+        found.push(store.item(item).await.unwrap().input);
+    }
+    assert_eq!(found, [Json::of(&"one"), Json::of(&"2")]);
 }
 
 /// Trial 1 has the key of the row, so that added trials reuse it.

@@ -152,6 +152,9 @@ fn item(row: u8, now: Time) -> NewItem {
         not_before: row.is_multiple_of(5).then_some(now + 700),
         // Rows 12 to 23 are trials of three rows; rows below 3 are their first trials.
         group: (!(3..12).contains(&row)).then(|| ContentKey::of(&[&[row % 3]])),
+        variant: (row >= 18).then(|| format!("v{}", row % 2)),
+        // Row 11 names its id: its content may differ from one time to the next.
+        by_id: row == 11,
     }
 }
 

@@ -57,6 +57,8 @@ pub fn new_item(n: u64) -> NewItem {
         resource: None,
         not_before: None,
         group: None,
+        variant: None,
+        by_id: false,
     }
 }
 

@@ -59,6 +59,8 @@ pub fn item(n: u64) -> NewItem {
         resource: None,
         not_before: None,
         group: None,
+        variant: None,
+        by_id: false,
     }
 }
 

@@ -15,6 +15,7 @@ pub mod dataset_changes;
 pub mod datasets;
 pub mod doctor;
 pub mod experience;
+pub mod export;
 pub mod forecast;
 pub mod ingest;
 pub mod items;
@@ -32,6 +33,7 @@ pub mod secrets;
 pub mod submit;
 pub mod target_lists;
 pub mod tasks;
+pub mod views;
 pub mod watch;
 pub mod webhooks;
 
@@ -91,6 +93,7 @@ pub struct App {
     job_aggregates: Arc<Recent<JobId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
     rejected: Arc<Rejected>,
+    views: Arc<views::Views>,
     /// Of the server's engine; `None` in a command.
     lease: Option<Duration>,
 }
@@ -106,6 +109,11 @@ pub struct Running {
 pub struct Load {
     pub jobs: usize,
     pub workers: usize,
+    /// B17: claimed items that may wait for a worker, the interval of the scan, and checks with a longer queue after
+    /// which the dispatcher is replaced.
+    pub queue: usize,
+    pub scan_every: Duration,
+    pub growing: u32,
     pub retention: Option<Retention>,
     /// B10: regions whose runs it executes; empty: all.
     pub regions: Vec<String>,
@@ -164,6 +172,7 @@ impl App {
             job_aggregates: Arc::default(),
             stats: Arc::default(),
             rejected: Arc::default(),
+            views: Arc::default(),
             lease: None,
         };
         app.expire_dead_sessions().await?;
@@ -344,7 +353,7 @@ impl App {
 
     /// An engine for all runs: it resumes unfinished ones and starts scheduled ones.
     pub async fn engine_of_all(&self, load: Load) -> Result<Running> {
-        let Load { jobs, workers, retention, regions, roles, address } = load;
+        let Load { jobs, workers, queue, scan_every, growing, retention, regions, roles, address } = load;
         let is = |role| roles.contains(&role);
         let scope = Scope { only: None, regions };
         let settings = Settings {
@@ -354,6 +363,9 @@ impl App {
             helps_other_nodes: self.options.database.is_some() && (is(NodeRole::Worker) || is(NodeRole::Api)),
             jobs,
             workers: if is(NodeRole::Worker) { workers } else { 0 },
+            queue,
+            poll_ms: scan_every.as_millis() as u64,
+            growing,
             retention: retention.filter(|_| is(NodeRole::Scheduler)),
             lease_ms: self.lease_ms(),
             schedules: is(NodeRole::Scheduler),

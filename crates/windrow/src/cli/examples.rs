@@ -18,6 +18,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "windrow results capitals --where 'score.exact < 0.5'",
             "windrow results capitals --status fail --sort=-latency_ms",
+            "windrow results capitals --group outcome",
         ],
     ),
     ("compare", &["windrow compare capitals#1 capitals#2", "windrow compare capitals#1 capitals#2 --rows 50"]),
@@ -25,6 +26,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "report",
         &["windrow report capitals --format junit -o junit.xml", "windrow report capitals#2 --baseline capitals#1"],
+    ),
+    (
+        "export",
+        &[
+            "windrow export capitals -o capitals.parquet",
+            "windrow export capitals#2 --format csv --where 'outcome = fail' --columns row,input,output,score.exact",
+            "windrow export capitals -o capitals.html",
+        ],
     ),
     (
         "jobs list",

@@ -58,11 +58,11 @@ enum Command {
     Check(check::Args),
     Run(run::Args),
     Plan(operations::plan::Args),
-    /// Show the results of a job as a table
-    Results(jobs::items::Args),
+    Results(results::table::Args),
     Compare(results::compare::Args),
     Gates(results::gates::Args),
     Report(results::report::Args),
+    Export(results::export::Args),
     /// List, inspect and control jobs
     #[command(subcommand, arg_required_else_help = true)]
     Jobs(Jobs),
@@ -75,7 +75,7 @@ enum Command {
     /// Manage encrypted secrets for job files
     #[command(subcommand, arg_required_else_help = true)]
     Secrets(Secrets),
-    Serve(serve::Args),
+    Serve(Box<serve::Args>),
     Worker(worker::Args),
     /// List and drain the nodes of a cluster
     #[command(subcommand, arg_required_else_help = true)]
@@ -224,7 +224,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Help(args) => help::perform(args),
         Command::Init(args) => init::perform(args),
         Command::Completions(args) => completions::perform(args),
-        Command::Results(args) => jobs::items::perform(&context.api().await?, args).await,
+        Command::Results(args) => Box::pin(results::table::perform(&context.api().await?, args)).await,
         Command::Plan(args) => operations::plan::perform(&context, args).await,
         Command::Config(Config::Show(args)) => admin::config_show::perform(args),
         Command::Doctor(args) => {
@@ -235,7 +235,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::MigrateStore(args) => {
             Box::pin(admin::migrate_store::perform(&context.local_only("migrate-store")?, args)).await
         }
-        Command::Serve(args) => Box::pin(serve::perform(&context.local_only("serve")?, args)).await,
+        Command::Serve(args) => Box::pin(serve::perform(&context.local_only("serve")?, *args)).await,
         Command::Secrets(command) => perform_on_secrets(context, command).await,
         Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
         Command::Nodes(Nodes::Drain(args)) => admin::nodes::drain(&context.api().await?, args).await,
@@ -245,6 +245,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Compare(args) => results::compare::perform(&context.api().await?, args).await,
         Command::Gates(args) => Box::pin(results::gates::perform(&context.api().await?, args)).await,
         Command::Report(args) => Box::pin(results::report::perform(&context.api().await?, args)).await,
+        Command::Export(args) => Box::pin(results::export::perform(&context.api().await?, args)).await,
         Command::Jobs(jobs) => perform_on(&context.api().await?, jobs).await,
         Command::Ingest(command) => Box::pin(ingest::perform(context, command)).await,
         Command::Webhooks(command) => admin::webhooks::perform(&context.api().await?, command).await,

@@ -67,6 +67,15 @@ pub struct Args {
     /// Worker slots of this process, shared by all runs; with 0 only remote workers execute items
     #[arg(long, value_name = "N", default_value_t = 256)]
     workers: usize,
+    /// Maximum number of claimed items that wait for a worker slot; an item that does not fit is released
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = at_least_one)]
+    queue: usize,
+    /// Interval of the scan for new work; wake-ups usually come first
+    #[arg(long, value_name = "DURATION", default_value = "200ms", value_parser = scan)]
+    scan_every: Duration,
+    /// Restart the dispatcher after this many seconds in a row in which its queue grew
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..))]
+    blocking_limit: u32,
     /// Execute only jobs with this `region` label or without one; may be repeated [default: all]
     #[arg(long = "region", value_name = "NAME", value_delimiter = ',')]
     regions: Vec<String>,
@@ -142,6 +151,9 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let load = Load {
         jobs: args.jobs,
         workers: args.workers,
+        queue: args.queue,
+        scan_every: args.scan_every,
+        growing: args.blocking_limit,
         retention,
         regions: args.regions,
         roles: args.roles,
@@ -310,6 +322,12 @@ fn lease(text: &str) -> std::result::Result<Duration, String> {
     let lease = duration(text)?;
     let fits = (Duration::from_secs(1)..=Duration::from_secs(600)).contains(&lease);
     fits.then_some(lease).ok_or_else(|| "must be between 1s and 600s".to_owned())
+}
+
+fn scan(text: &str) -> std::result::Result<Duration, String> {
+    let interval = duration(text)?;
+    let fits = (Duration::from_millis(10)..=Duration::from_secs(60)).contains(&interval);
+    fits.then_some(interval).ok_or_else(|| "must be between 10ms and 60s".to_owned())
 }
 
 fn at_least_one(text: &str) -> std::result::Result<usize, String> {

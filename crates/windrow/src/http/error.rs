@@ -27,6 +27,7 @@ impl ApiError {
             detail: detail.into(),
             code: code.to_string(),
             field: None,
+            at: None,
             remedy,
             problems: Vec::new(),
         }))
@@ -81,8 +82,10 @@ impl From<Error> for ApiError {
     fn from(error: Error) -> Self {
         match error {
             Error::File(report) => broken_file(&report),
-            Error::Plain { what, remedy, code, field, .. } => {
-                ApiError::new(code, what, remedy).about(field.unwrap_or_default())
+            Error::Plain { what, remedy, code, field, at, .. } => {
+                let mut error = ApiError::new(code, what, remedy).about(field.unwrap_or_default());
+                error.0.at = at;
+                error
             }
         }
     }

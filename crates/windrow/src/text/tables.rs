@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use windrow_model::aggregate::{Interval, PairAgreement, ScoreSummary};
+use windrow_model::aggregate::{Aggregates, Interval, PairAgreement, ScoreSummary};
 use windrow_model::compare::{Change, Comparison, Difference};
-use windrow_model::gate::{GateVerdict, Judged};
+use windrow_model::gate::{GateVerdict, Judged, Unit};
 use windrow_model::step::Verdict;
 use windrow_wire::BadRow;
 
@@ -105,39 +105,73 @@ pub fn evaluators(scores: &Scores, pairs: &[PairAgreement], judges: &[String]) -
     page
 }
 
-pub fn gate_rows(gates: &[Judged]) -> (Vec<&'static str>, Vec<Vec<String>>) {
-    let rows = gates.iter().map(|judged| {
-        let show = |value: f64| judged.unit.show(value);
-        let change = if judged.of_difference { " Δ" } else { "" };
-        let range = |i: Interval| format!("{change} [{}, {}]", show(i.low), show(i.high));
-        let actual = judged.actual.map_or("–".into(), show);
-        vec![
-            judged.gate.clone(),
-            format!("{actual}{}", judged.interval.map_or(String::new(), range)),
-            judged.bound.map_or("–".into(), show),
-            outcome(judged),
-        ]
-    });
-    (vec!["GATE", ">ACTUAL", ">REQUIRED", "RESULT"], rows.collect())
+/// The numbers of each variant, one table per evaluator.
+pub fn variant_rows(evaluator: &str, variants: &BTreeMap<String, Aggregates>) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let headings = vec!["VARIANT", ">N", ">PASS RATE", ">MEAN", ">COST"];
+    let row = |(name, numbers): (&String, &Aggregates)| {
+        let s = numbers.evaluators.get(evaluator)?;
+        let rate = share(s.pass_rate, s.pass_rate_interval);
+        let cost = text::dollars(numbers.usage.cost_nanos);
+        Some(vec![name.clone(), text::count(s.pass + s.fail), rate, number(s.mean, s.mean_interval), cost])
+    };
+    (headings, variants.iter().filter_map(row).collect())
 }
 
-/// `passed`, or `inconclusive: …` with what would decide it.
+pub fn variants(scores: &Scores, variants: &BTreeMap<String, Aggregates>) -> String {
+    let of = |evaluator: &String| {
+        let (headings, rows) = variant_rows(evaluator, variants);
+        format!("\n{}\n{}", style::bold(format!("{evaluator}, by variant")), table(&with_interval(&headings), rows))
+    };
+    if variants.is_empty() { String::new() } else { scores.keys().map(of).collect() }
+}
+
+pub fn gate_rows(gates: &[Judged]) -> (Vec<&'static str>, Vec<Vec<String>>) {
+    let rows = gates.iter().map(|judged| {
+        let n = judged.n.map_or("–".into(), text::count);
+        vec![judged.gate.clone(), actual(judged), n, outcome(judged)]
+    });
+    (vec!["GATE", ">ACTUAL", ">N", "RESULT"], rows.collect())
+}
+
+/// `0.904 [0.878, 0.930]`; `0.904 Δ [-0.041, +0.003]` where the interval is that of the difference.
+fn actual(judged: &Judged) -> String {
+    match (judged.unit, judged.actual, judged.interval) {
+        (unit, Some(value), Some(i)) if judged.of_difference => {
+            format!("{} Δ [{:+.3}, {:+.3}]", unit.show(value), i.low, i.high)
+        }
+        (Unit::Share, value, interval) => share(value, interval),
+        (Unit::Number, value, interval @ Some(_)) => number(value, interval),
+        (unit, value, _) => value.map_or("–".into(), |value| unit.show(value)),
+    }
+}
+
+/// `passed`, or `inconclusive: …` with what would decide it. A limit that the gate does not name is added.
 fn outcome(judged: &Judged) -> String {
     let word = match judged.verdict {
         GateVerdict::Passed => "passed",
         GateVerdict::Failed => "failed",
         GateVerdict::Undecided => "inconclusive",
     };
-    match (judged.verdict, judged.interval, judged.bound) {
-        (GateVerdict::Undecided, Some(_), Some(bound)) if judged.actual.is_some() => {
-            format!("{word}: the interval includes {}; add rows or trials", judged.unit.show(bound))
+    let Some(bound) = judged.bound.filter(|_| judged.actual.is_some()) else {
+        return judged.note.as_ref().map_or(word.to_owned(), |note| format!("{word}: {note}"));
+    };
+    let limit = judged.unit.show(bound);
+    match (judged.verdict, judged.interval) {
+        (GateVerdict::Undecided, Some(_)) if judged.of_difference => {
+            format!("{word}: the interval of the difference includes the limit; add rows or trials")
         }
-        _ => judged.note.as_ref().map_or(word.to_owned(), |note| format!("{word}: {note}")),
+        (GateVerdict::Undecided, Some(_)) => format!("{word}: the interval includes {limit}; add rows or trials"),
+        _ if judged.note.is_some() => format!("{word}: {}", judged.note.as_deref().unwrap_or_default()),
+        (GateVerdict::Failed, _) if judged.gate.contains("baseline") => format!("{word}: required {limit}"),
+        _ => word.to_owned(),
     }
 }
 
 pub fn gates(gates: &[Judged]) -> String {
-    let (headings, rows) = gate_rows(gates);
+    let (mut headings, rows) = gate_rows(gates);
+    // A gate with another level has an interval of that level.
+    let all_at_95 = gates.iter().all(|gate| !gate.gate.contains(" at ") || gate.gate.ends_with("95%"));
+    headings[1] = if all_at_95 { ">ACTUAL [95% CI]" } else { ">ACTUAL [CI]" };
     table(&headings, rows)
 }
 
@@ -216,4 +250,44 @@ pub fn worst(rows: &[BadRow]) -> String {
         page += &format!("{head}{}\n", fitted(said, head.chars().count()));
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use windrow_model::aggregate::Interval;
+
+    use super::*;
+
+    fn judged(gate: &str, verdict: GateVerdict, actual: f64, range: Option<(f64, f64)>, unit: Unit) -> Judged {
+        let interval = range.map(|(low, high)| Interval { low, high });
+        let (bound, note) = (Some(0.92), None);
+        let (gate, actual, n) = (gate.to_owned(), Some(actual), Some(500));
+        Judged { gate, verdict, actual, interval, n, of_difference: false, bound, unit, note }
+    }
+
+    #[test]
+    fn a_gate_is_shown_with_interval_n_and_what_would_decide_it() {
+        let mean = Some((0.878, 0.93));
+        let rows = [
+            judged("exact.mean >= 0.92", GateVerdict::Failed, 0.904, mean, Unit::Number),
+            judged("exact.mean >= 0.92 at 95%", GateVerdict::Undecided, 0.904, mean, Unit::Number),
+            judged("errors < 92%", GateVerdict::Passed, 0.0, Some((0.0, 0.008)), Unit::Share),
+            judged("exact.mean >= baseline - 0.01", GateVerdict::Failed, 0.904, mean, Unit::Number),
+            judged("latency.p90 < 2s", GateVerdict::Passed, 1430.0, None, Unit::Milliseconds),
+        ];
+        let shown: Vec<String> = gate_rows(&rows).1.iter().map(|row| row[1..].join(" | ")).collect();
+        assert_eq!(
+            shown,
+            [
+                "0.904 [0.878, 0.930] | 500 | failed",
+                "0.904 [0.878, 0.930] | 500 | inconclusive: the interval includes 0.92; add rows or trials",
+                "0.0% [0.0, 0.8] | 500 | passed",
+                "0.904 [0.878, 0.930] | 500 | failed: required 0.92",
+                "1.43 s | 500 | passed",
+            ]
+        );
+        assert!(gates(&rows).contains("ACTUAL [95% CI]"));
+        let wider = judged("exact.mean >= 0.92 at 99%", GateVerdict::Failed, 0.5, mean, Unit::Number);
+        assert!(gates(&[wider]).contains("ACTUAL [CI]"));
+    }
 }

@@ -100,13 +100,7 @@ impl Browser {
     pub fn press(&mut self, name: &str) {
         let find = format!("({FIND})({})", json!(name));
         self.wait_for(name, &format!("{find}?.disabled === false || {find}?.href !== undefined"));
-        let middle =
-            format!("(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({find}.getBoundingClientRect())");
-        let middle = self.evaluate(&middle);
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
-        }
+        self.press_at(&find);
     }
 
     /// Clicks the first element that fits a CSS selector.
@@ -114,6 +108,10 @@ impl Browser {
     pub fn click(&mut self, selector: &str) {
         let find = format!("document.querySelector({})", json!(selector));
         self.wait_for(selector, &format!("{find}?.checkVisibility() === true"));
+        self.press_at(&find);
+    }
+
+    fn press_at(&mut self, find: &str) {
         self.evaluate(&format!("{find}.scrollIntoView({{block: 'center'}})"));
         let middle =
             format!("(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({find}.getBoundingClientRect())");

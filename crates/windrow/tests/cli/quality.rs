@@ -102,6 +102,9 @@ fn runs_are_compared_row_by_row_and_with_a_baseline() {
     assert!(exact["mean"]["p"].as_f64().unwrap() < 0.01);
     let text = place.windrow(&["compare", "counted#1", "counted"]).ended_with(0).stdout;
     assert!(text.contains("Regressed on exact: 9 rows") && text.contains("row 5 "), "{text}");
+    let page = place.windrow(&["report", "counted#2"]).ended_with(0).stdout;
+    assert!(page.contains("#### Regressed rows") && page.contains("| 5 | exact | 1.000 | 0.000 |"), "{page}");
+    assert!(page.contains("| failed: required 0.955 |"), "{page}");
 
     // A failed run is no baseline: the same bad file fails again, and so do its stored gates.
     let again = run(&place).ended_with(3).json();

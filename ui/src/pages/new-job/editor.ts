@@ -86,6 +86,18 @@ function complete(context: CompletionContext) {
   return { from: word.from, options: list.map(([label, detail]) => ({ label: `${label}: `, displayLabel: label, detail })) }
 }
 
+/**
+ * Text that replaces other text or has several lines. The browser would give the new lines the colour of the old text
+ * as an inline style, which the policy of the page forbids.
+ */
+function replace(event: InputEvent, view: EditorView) {
+  const { data, inputType } = event
+  if (inputType !== 'insertText' || !data || event.isComposing || (view.state.selection.main.empty && !data.includes('\n'))) return false
+  event.preventDefault()
+  view.dispatch(view.state.replaceSelection(data), { userEvent: 'input.type', scrollIntoView: true })
+  return true
+}
+
 export interface Editor {
   setText: (text: string) => void
   show: (problems: readonly PlacedProblem[]) => void
@@ -101,6 +113,7 @@ export function createEditor(host: HTMLElement, text: string, onchange: (text: s
     autocompletion({ override: [complete] }),
     keymap.of([...completionKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
     EditorView.contentAttributes.of({ 'aria-label': 'Job file', tabindex: '0' }),
+    EditorView.domEventHandlers({ beforeinput: replace }),
     EditorView.updateListener.of((update) => void (update.docChanged && onchange(update.state.doc.toString()))),
     theme,
   ]

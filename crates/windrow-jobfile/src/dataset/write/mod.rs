@@ -12,6 +12,8 @@ use super::Format;
 use super::profile::Profile;
 use crate::template::Fields;
 
+pub use parquet::Column;
+
 pub trait RowWriter: Send {
     /// A JSON object on one line.
     fn write(&mut self, row: &Json) -> io::Result<()>;
@@ -19,6 +21,19 @@ pub trait RowWriter: Send {
 }
 
 pub type Out = Box<dyn Write + Send>;
+
+/// A table with these columns, in this order. A text that a spreadsheet would run as a formula gets an apostrophe in CSV.
+pub fn table(format: Format, out: Out, columns: Vec<(String, Column)>) -> Result<Box<dyn RowWriter>, String> {
+    match format {
+        Format::Jsonl => Ok(Box::new(JsonLines(out))),
+        Format::Csv => {
+            let names = columns.into_iter().map(|(name, _)| name).collect();
+            CsvTable::begin(out, names, true).map(|table| Box::new(table) as Box<dyn RowWriter>)
+        }
+        Format::Parquet => parquet::ParquetTable::with(out, columns).map(|table| Box::new(table) as Box<dyn RowWriter>),
+        Format::Json | Format::Yaml => Err(format!("tables are not written as {format}; use jsonl, csv or parquet")),
+    }
+}
 
 /// An error says why rows of this profile cannot be written so.
 pub fn writer(format: Format, out: Out, profile: &Profile) -> Result<Box<dyn RowWriter>, String> {
@@ -29,7 +44,10 @@ pub fn writer(format: Format, out: Out, profile: &Profile) -> Result<Box<dyn Row
     match format {
         Format::Jsonl => Ok(Box::new(JsonLines(out))),
         Format::Json => Ok(Box::new(JsonList { out, begun: false })),
-        Format::Csv => CsvTable::begin(out, profile).map(|table| Box::new(table) as Box<dyn RowWriter>),
+        Format::Csv => {
+            let names = profile.fields.keys().cloned().collect();
+            CsvTable::begin(out, names, false).map(|table| Box::new(table) as Box<dyn RowWriter>)
+        }
         Format::Parquet => {
             parquet::ParquetTable::begin(out, profile).map(|table| Box::new(table) as Box<dyn RowWriter>)
         }
@@ -78,14 +96,14 @@ impl RowWriter for JsonList {
 struct CsvTable {
     out: csv::Writer<Out>,
     columns: Vec<String>,
+    defuses: bool,
 }
 
 impl CsvTable {
-    fn begin(out: Out, profile: &Profile) -> Result<Self, String> {
-        let columns: Vec<String> = profile.fields.keys().cloned().collect();
+    fn begin(out: Out, columns: Vec<String>, defuses: bool) -> Result<Self, String> {
         let mut out = csv::Writer::from_writer(out);
         out.write_record(&columns).map_err(|error| error.to_string())?;
-        Ok(Self { out, columns })
+        Ok(Self { out, columns, defuses })
     }
 }
 
@@ -94,6 +112,7 @@ impl RowWriter for CsvTable {
         let row: Fields = row.parse()?;
         let cells = self.columns.iter().map(|column| match row.get(column) {
             None | Some(Value::Null) => String::new(),
+            Some(Value::String(text)) if self.defuses => defused(text.clone()),
             Some(Value::String(text)) => text.clone(),
             Some(other) => other.to_string(),
         });
@@ -102,5 +121,26 @@ impl RowWriter for CsvTable {
 
     fn finish(mut self: Box<Self>) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// A spreadsheet would run a text that begins like a formula.
+pub fn defused(text: String) -> String {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_does_not_run_formulas() {
+        for formula in ["=1+1", "+1", "-1", "@x", "\t=1", "\r=1"] {
+            assert!(defused(formula.to_owned()).starts_with('\''), "{formula}");
+        }
+        assert_eq!(defused("plain".to_owned()), "plain");
     }
 }

@@ -22,8 +22,9 @@ use crate::template::Fields;
 const GROUP_ROWS: usize = 10_000;
 const GROUP_BYTES: usize = 16 << 20;
 
-#[derive(Clone, Copy)]
-enum Column {
+/// What a column holds; what is not of its type is not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Column {
     Boolean,
     Integer,
     Number,
@@ -40,8 +41,11 @@ pub struct ParquetTable {
 
 impl ParquetTable {
     pub fn begin(out: Out, profile: &Profile) -> Result<Self, String> {
-        let of = |(name, field): (&String, &FieldProfile)| (name.clone(), column(&field.types));
-        let columns: Vec<(String, Column)> = profile.fields.iter().map(of).collect();
+        let of = |(name, field): (&String, &FieldProfile)| (name.clone(), Column::of(&field.types));
+        Self::with(out, profile.fields.iter().map(of).collect())
+    }
+
+    pub fn with(out: Out, columns: Vec<(String, Column)>) -> Result<Self, String> {
         if columns.is_empty() {
             return Err("the rows have no fields, and Parquet needs columns; use jsonl".to_owned());
         }
@@ -65,7 +69,8 @@ impl ParquetTable {
         }
         let mut group = self.file.next_row_group().map_err(io::Error::other)?;
         for (name, column) in &self.columns {
-            let values: Vec<Option<&Value>> = rows.iter().map(|row| row.get(name)).collect();
+            let values: Vec<Option<&Value>> =
+                rows.iter().map(|row| row.get(name).filter(|value| column.takes(value))).collect();
             let mut writer = group
                 .next_column()
                 .map_err(io::Error::other)?
@@ -91,14 +96,32 @@ impl RowWriter for ParquetTable {
     }
 }
 
-fn column(types: &BTreeSet<Kind>) -> Column {
-    let mut types = types.iter();
-    match (types.next(), types.next()) {
-        (Some(Kind::Boolean), None) => Column::Boolean,
-        (Some(Kind::Integer), None) => Column::Integer,
-        (Some(Kind::Number), None) => Column::Number,
-        (Some(Kind::Text), None) => Column::Text,
-        _ => Column::Json,
+impl Column {
+    /// The one type that all values have, else JSON.
+    pub fn of(types: &BTreeSet<Kind>) -> Self {
+        let mut types = types.iter();
+        match (types.next(), types.next()) {
+            (Some(Kind::Boolean), None) => Column::Boolean,
+            (Some(Kind::Integer), None) => Column::Integer,
+            (Some(Kind::Number), None) => Column::Number,
+            (Some(Kind::Text), None) => Column::Text,
+            _ => Column::Json,
+        }
+    }
+
+    /// For tables in which null is a missing value.
+    pub fn of_present(types: &BTreeSet<Kind>) -> Self {
+        Self::of(&types.iter().copied().filter(|kind| *kind != Kind::Null).collect())
+    }
+
+    fn takes(self, value: &Value) -> bool {
+        match self {
+            Column::Boolean => value.is_boolean(),
+            Column::Integer => value.is_i64(),
+            Column::Number => value.is_number(),
+            Column::Text => value.is_string(),
+            Column::Json => true,
+        }
     }
 }
 

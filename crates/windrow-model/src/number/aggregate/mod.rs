@@ -34,6 +34,24 @@ pub struct Aggregates {
     pub usage: Usage,
     /// Items that failed, by the class of their last error.
     pub errors: BTreeMap<String, i64>,
+    /// The same for the items of each variant, where the job has several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schema(no_recursion)]
+    pub variants: BTreeMap<String, Aggregates>,
+}
+
+impl Aggregates {
+    /// Of an evaluator, or `VARIANT.EVALUATOR`.
+    pub fn summary(&self, name: &str) -> Option<&ScoreSummary> {
+        let of_variant = |(variant, numbers): (&String, &'_ Aggregates)| {
+            let evaluator = name.strip_prefix(variant.as_str())?.strip_prefix('.')?;
+            numbers.evaluators.contains_key(evaluator).then(|| (variant.clone(), evaluator.to_owned()))
+        };
+        self.evaluators.get(name).or_else(|| {
+            let (variant, evaluator) = self.variants.iter().find_map(of_variant)?;
+            self.variants[&variant].evaluators.get(&evaluator)
+        })
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]

@@ -23,6 +23,9 @@ pub struct Tally {
     latencies: Latencies,
     usage: Usage,
     errors: BTreeMap<String, i64>,
+    variants: BTreeMap<String, Tally>,
+    /// Of the item last named.
+    variant: Option<String>,
 }
 
 #[derive(Debug, Default)]
@@ -58,7 +61,23 @@ impl Trial {
 impl Tally {
     /// The items with a result of their own in the run, succeeded or not.
     pub fn item(&mut self, group: Option<ContentKey>, state: ItemState, latency_ms: Option<i64>, usage: Usage) {
+        self.item_of(None, group, state, latency_ms, usage);
+    }
+
+    /// The same for an item of a variant, which is counted with its variant too.
+    pub fn item_of(
+        &mut self,
+        variant: Option<&str>,
+        group: Option<ContentKey>,
+        state: ItemState,
+        latency_ms: Option<i64>,
+        usage: Usage,
+    ) {
         self.close_item();
+        self.variant = variant.map(str::to_owned);
+        if let Some(variant) = variant {
+            self.variants.entry(variant.to_owned()).or_default().item(group, state, latency_ms, usage);
+        }
         if group.is_none() || group != self.group {
             self.close_row();
         }
@@ -72,9 +91,19 @@ impl Tally {
     /// Of the item last named, which failed.
     pub fn error(&mut self, class: ErrorClass) {
         *self.errors.entry(class.to_string()).or_default() += 1;
+        if let Some(of_variant) = self.of_variant() {
+            of_variant.error(class);
+        }
+    }
+
+    fn of_variant(&mut self) -> Option<&mut Tally> {
+        self.variant.as_ref().and_then(|name| self.variants.get_mut(name))
     }
 
     pub fn score(&mut self, turn: u32, name: &str, verdict: Verdict, value: Option<f64>) {
+        if let Some(of_variant) = self.of_variant() {
+            of_variant.score(turn, name, verdict, value);
+        }
         if self.turn.replace(turn) != Some(turn) {
             self.agreements.close();
         }
@@ -91,7 +120,8 @@ impl Tally {
     fn close_item(&mut self) {
         self.agreements.close();
         self.turn = None;
-        let repeated = self.group.is_some();
+        // Variants of a row are no trials of it.
+        let repeated = self.group.is_some() && self.variant.is_none();
         self.evaluators.values_mut().for_each(|tally| tally.close_item(repeated));
     }
 
@@ -108,7 +138,17 @@ impl Tally {
             latency: self.latencies.percentiles(),
             usage: self.usage,
             errors: self.errors,
+            variants: self.variants.into_iter().map(|(name, tally)| (name, tally.finish_variant())).collect(),
         }
+    }
+
+    /// Each row once is not a repetition.
+    fn finish_variant(self) -> Aggregates {
+        let mut numbers = self.finish();
+        for summary in numbers.evaluators.values_mut() {
+            summary.trials = summary.trials.take().filter(|trials| trials.pass.len() > 1);
+        }
+        numbers
     }
 }
 
@@ -246,6 +286,24 @@ mod tests {
         assert_eq!((all.agreement.len(), all.agreement[0].n, all.agreement[0].only_a_passes), (1, 1, 1));
         assert_eq!((all.latency.unwrap().p99, all.errors["timeout"]), (10, 1));
         assert_eq!(a.trials, None);
+    }
+
+    #[test]
+    fn variants_have_numbers_of_their_own_and_are_no_trials() {
+        let mut tally = Tally::default();
+        for row in 0..4 {
+            for (variant, verdict, value) in [("a", Pass, 1.0), ("b", if row == 0 { Pass } else { Fail }, 0.5)] {
+                let usage = Usage { cost_nanos: 5, ..Usage::default() };
+                tally.item_of(Some(variant), Some(ContentKey([row; 16])), ItemState::Succeeded, Some(10), usage);
+                tally.score(0, "e", verdict, Some(value));
+            }
+        }
+        let all = tally.finish();
+        let e = &all.evaluators["e"];
+        assert_eq!((e.n, e.pass, e.rows, &e.trials), (8, 5, 4, &None));
+        let b = &all.variants["b"];
+        assert_eq!((b.evaluators["e"].pass, b.evaluators["e"].mean, b.usage.cost_nanos), (1, Some(0.5), 20));
+        assert_eq!((&b.evaluators["e"].trials, all.summary("b.e").unwrap().n, all.summary("c.e")), (&None, 4, None));
     }
 
     #[test]

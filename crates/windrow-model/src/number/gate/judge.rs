@@ -2,10 +2,10 @@
 //! if none of it does, and is undecided in between: the evidence is too weak.
 
 use crate::counters::Counters;
-use crate::number::aggregate::{Aggregates, Interval, PassAt, ScoreSummary, share_interval, student, wilson};
+use crate::number::aggregate::{Aggregates, Interval, LEVEL, PassAt, ScoreSummary, share_interval, student, wilson};
 use crate::number::compare;
 use crate::number::gate::measure::{Measure, Metric, RunMeasure};
-use crate::number::gate::quantity::Unit;
+use crate::number::gate::quantity::{Dimension, Unit};
 use crate::number::gate::{Bound, Comparison, Gate, Quality};
 
 crate::vocabulary! {
@@ -41,8 +41,11 @@ pub struct Judged {
     pub gate: String,
     pub verdict: GateVerdict,
     pub actual: Option<f64>,
-    /// At the gate's own level.
+    /// At the gate's own level, at 95 % if it has none.
     pub interval: Option<Interval>,
+    /// Scored results or items that `actual` is computed from; rows of both runs where `of_difference`.
+    #[serde(default)]
+    pub n: Option<i64>,
     /// The interval is that of the difference to the baseline.
     pub of_difference: bool,
     pub bound: Option<f64>,
@@ -96,6 +99,7 @@ fn enough_items(least: i64, counters: &Counters) -> Judged {
         verdict: if enough { GateVerdict::Passed } else { GateVerdict::Undecided },
         actual: Some(counters.succeeded as f64),
         interval: None,
+        n: Some(counters.total),
         of_difference: false,
         bound: Some(least as f64),
         unit: Unit::Number,
@@ -108,7 +112,7 @@ impl Judged {
         let note = Some(note.into());
         let verdict = GateVerdict::Undecided;
         let (actual, interval, bound) = (None, None, None);
-        Self { gate: gate.to_owned(), verdict, actual, interval, of_difference: false, bound, unit, note }
+        Self { gate: gate.to_owned(), verdict, actual, interval, n: None, of_difference: false, bound, unit, note }
     }
 }
 
@@ -123,11 +127,23 @@ impl Gate {
         };
         let mut judged = Judged { actual: Some(actual), ..Judged::undecided(&self.text, unit, "") };
         judged.note = None;
+        judged.n = self.metric.n(&evidence.run);
+        // A count has no interval; its share has.
+        if self.metric.has_interval() && (unit == Unit::Share || self.metric.dimension() == Dimension::Score) {
+            judged.interval = self.metric.interval(&evidence.run, self.level.unwrap_or(LEVEL));
+        }
         let bound = match self.bound {
             Bound::Fixed(quantity) => quantity.value,
             Bound::Baseline { factor, shift } => {
-                match evidence.baseline.and_then(|baseline| self.metric.value(&baseline, unit)) {
+                let relative_to = match &self.against {
+                    Some(other) => other.value(&evidence.run, unit),
+                    None => evidence.baseline.and_then(|baseline| self.metric.value(&baseline, unit)),
+                };
+                match relative_to {
                     Some(value) => value * factor + shift,
+                    None if self.against.is_some() => {
+                        return Judged::undecided(&self.text, unit, "no results to compare with");
+                    }
                     None => {
                         let note = "no baseline yet".to_owned();
                         return Judged { verdict: GateVerdict::Passed, note: Some(note), ..judged };
@@ -145,16 +161,20 @@ impl Gate {
 
     fn decide(&self, level: f64, bound: f64, evidence: &Evidence<'_>, judged: &mut Judged) {
         let (interval, bound) = match self.bound {
-            Bound::Fixed(_) => (self.metric.interval(&evidence.run, level), bound),
+            Bound::Fixed(_) => (judged.interval, bound),
             Bound::Baseline { shift, .. } => (self.metric.difference(evidence.comparison, level), shift),
         };
         let Some(interval) = interval else {
+            judged.interval = None;
             judged.verdict = GateVerdict::Undecided;
             judged.note = Some("too few rows for an interval".to_owned());
             return;
         };
         judged.interval = Some(interval);
         judged.of_difference = self.uses_baseline();
+        if judged.of_difference {
+            judged.n = self.metric.paired(evidence.comparison).map(|difference| difference.rows);
+        }
         let (worst, best) = match self.comparison {
             Comparison::More | Comparison::AtLeast => (interval.low, interval.high),
             _ => (interval.high, interval.low),
@@ -179,7 +199,7 @@ impl Metric {
     fn value(&self, numbers: &Numbers<'_>, unit: Unit) -> Option<f64> {
         let (count, whole) = match self {
             Metric::Evaluator { name, measure } => {
-                let summary = numbers.aggregates.evaluators.get(name)?;
+                let summary = numbers.aggregates.summary(name)?;
                 match measure {
                     Measure::Pass => (summary.pass, summary.n),
                     Measure::Fail => (summary.fail, summary.n),
@@ -207,7 +227,7 @@ impl Metric {
 
     fn interval(&self, numbers: &Numbers<'_>, level: f64) -> Option<Interval> {
         match self {
-            Metric::Evaluator { name, measure } => measure.interval(numbers.aggregates.evaluators.get(name)?, level),
+            Metric::Evaluator { name, measure } => measure.interval(numbers.aggregates.summary(name)?, level),
             Metric::Run(_) => {
                 let Counters { failed, total, .. } = *numbers.counters;
                 wilson(failed as f64 / (total as f64).max(1.0), total as f64, level)
@@ -217,13 +237,31 @@ impl Metric {
 
     /// Of the change from the baseline, paired by row.
     fn difference(&self, comparison: Option<&compare::Comparison>, level: f64) -> Option<Interval> {
-        let Metric::Evaluator { name, measure } = self else { return None };
-        let difference = comparison?.evaluators.get(name)?;
-        let change = match measure {
-            Measure::PassRate => difference.pass_rate?,
+        let difference = self.paired(comparison)?;
+        let change = match self {
+            Metric::Evaluator { measure: Measure::PassRate, .. } => difference.pass_rate?,
             _ => difference.mean?,
         };
         student(change.difference, change.std_error?, difference.rows - 1, level)
+    }
+
+    fn paired<'a>(&self, comparison: Option<&'a compare::Comparison>) -> Option<&'a compare::Difference> {
+        let Metric::Evaluator { name, .. } = self else { return None };
+        comparison?.evaluators.get(name)
+    }
+
+    /// `None` for latency: items without one are not counted apart.
+    fn n(&self, numbers: &Numbers<'_>) -> Option<i64> {
+        match self {
+            Metric::Evaluator { name, measure } => {
+                let summary = numbers.aggregates.evaluators.get(name)?;
+                match measure.dimension() {
+                    Dimension::Score => Some(summary.pass + summary.fail),
+                    _ => Some(summary.n),
+                }
+            }
+            Metric::Run(measure) => (measure.dimension() != Dimension::Time).then_some(numbers.counters.total),
+        }
     }
 }
 
@@ -344,7 +382,42 @@ mod tests {
             let judged = judge(gate, &aggregates, &counters);
             assert_eq!(judged.verdict, verdict, "{gate}: {judged:?}");
         }
+        let of = |gate: &str| judge(gate, &aggregates, &counters);
+        let mean = of("exact.mean >= 0.9");
+        assert_eq!((mean.n, mean.interval), (Some(100), aggregates.evaluators["exact"].mean_interval));
+        let errors = of("errors < 2%");
+        assert_eq!((errors.n, errors.interval), (Some(102), wilson(2.0 / 102.0, 102.0, LEVEL)));
+        for plain in ["failed == 0", "exact.fail <= 10", "cost <= $100", "items == 102"] {
+            assert_eq!(of(plain).interval, None, "{plain}");
+        }
+        assert_eq!(of("latency.p90 < 9s").n, None);
         assert_eq!(aggregates.latency, Some(Percentiles { p50: 4900, p90: 8900, p99: 9800 }));
+    }
+
+    #[test]
+    fn a_gate_reads_and_compares_variants() {
+        use GateVerdict::*;
+        let variants = [("gpt.short", aggregates(90, 10)), ("claude", aggregates(80, 20))];
+        let all = Aggregates {
+            variants: variants.into_iter().map(|(name, of)| (name.to_owned(), of)).collect(),
+            ..aggregates(170, 30)
+        };
+        for (gate, verdict) in [
+            ("gpt.short.exact.mean >= 0.9", Passed),
+            ("claude.exact.mean >= 0.9", Failed),
+            ("gpt.short.exact.mean >= claude.exact.mean + 0.05", Passed),
+            ("claude.exact.mean >= gpt.short.exact.mean - 0.01", Failed),
+            ("claude.exact.pass_rate >= gpt.short.exact.pass_rate * 0.8", Passed),
+            ("exact.mean < gpt.short.exact.mean", Passed),
+            ("exact.mean < gemini.exact.mean", Undecided),
+        ] {
+            let judged = judge(gate, &all, &counters(200, 0));
+            assert_eq!(judged.verdict, verdict, "{gate}: {judged:?}");
+        }
+        let known = ["exact", "gpt.short.exact"];
+        let wrong = Gate::parse("exact.mean > gpt.shrt.exact.mean").unwrap().check(&known, 1).unwrap_err();
+        assert_eq!((wrong.at, wrong.help.as_str()), (13..27, "did you mean `gpt.short.exact`?"));
+        assert!(Gate::parse("exact.mean > exact.n").is_err() && Gate::parse("a.mean > b.mean at 95%").is_err());
     }
 
     #[test]

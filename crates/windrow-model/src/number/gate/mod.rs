@@ -63,6 +63,8 @@ pub struct Gate {
     pub metric: Metric,
     pub comparison: Comparison,
     pub bound: Bound,
+    /// Another number of the same run that the bound is relative to, instead of the baseline's.
+    pub against: Option<Metric>,
     /// Decide only if the interval at this level is clear of the bound.
     pub level: Option<f64>,
 }
@@ -80,7 +82,7 @@ pub enum Comparison {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bound {
     Fixed(Quantity),
-    /// The baseline's own value, times `factor`, plus `shift`.
+    /// The value of the baseline, or of another metric of the run, times `factor`, plus `shift`.
     Baseline {
         factor: f64,
         shift: f64,
@@ -111,7 +113,7 @@ impl Comparison {
 
 impl Gate {
     pub fn uses_baseline(&self) -> bool {
-        matches!(self.bound, Bound::Baseline { .. })
+        self.against.is_none() && matches!(self.bound, Bound::Baseline { .. })
     }
 
     /// Whether the two runs must be compared row by row to judge it.

@@ -18,16 +18,24 @@ impl Gate {
         let mut reader = Reader { text, at: 0 };
         let metric = reader.metric()?;
         let comparison = reader.comparison()?;
-        let bound = reader.bound(metric.dimension())?;
+        let (bound, against) = reader.bound(metric.dimension())?;
         let level = reader.level()?;
-        let gate = Gate { text: text.trim().to_owned(), metric, comparison, bound, level };
+        let gate = Gate { text: text.trim().to_owned(), metric, comparison, bound, against, level };
         gate.check_level(text)?;
         Ok(gate)
     }
 
     /// Whether the experiment has what the gate asks about.
     pub fn check(&self, evaluators: &[&str], trials: u32) -> Result<(), SyntaxError> {
-        let Metric::Evaluator { name, measure } = &self.metric else { return Ok(()) };
+        self.check_metric(&self.metric, 0, evaluators, trials)?;
+        let Some(against) = &self.against else { return Ok(()) };
+        let at = self.text.find(['<', '>', '=', '!']).unwrap_or(0);
+        let at = at + self.text[at..].find(char::is_alphanumeric).unwrap_or(0);
+        self.check_metric(against, at, evaluators, trials)
+    }
+
+    fn check_metric(&self, metric: &Metric, from: usize, evaluators: &[&str], trials: u32) -> Result<(), SyntaxError> {
+        let Metric::Evaluator { name, measure } = metric else { return Ok(()) };
         if !evaluators.contains(&name.as_str()) {
             let message = format!("unknown evaluator `{name}`");
             let help = match (nearest(name, evaluators.iter().copied()), evaluators) {
@@ -35,11 +43,12 @@ impl Gate {
                 (None, []) => "the job file has no evaluators".to_owned(),
                 (None, known) => format!("the evaluators are: {}", known.join(", ")),
             };
-            return Err(SyntaxError::new(0..name.len(), message, help));
+            return Err(SyntaxError::new(from..from + name.len(), message, help));
         }
         if let Some(k) = measure.trials().filter(|k| *k > trials) {
             let message = format!("this needs {k} trials of every row, and there {} {trials}", are(trials));
-            let at = name.len() + 1..self.text.find(char::is_whitespace).unwrap_or(self.text.len());
+            let behind = &self.text[from..];
+            let at = from + name.len() + 1..from + behind.find(char::is_whitespace).unwrap_or(behind.len());
             return Err(SyntaxError::new(at, message, format!("add `trials: {k}` to the job file")));
         }
         Ok(())
@@ -50,6 +59,9 @@ impl Gate {
             return Ok(());
         }
         let refuse = |message: &str, help: &str| Err(SyntaxError::new(0..text.len(), message, help));
+        if self.against.is_some() {
+            return refuse("two numbers of one run are compared without a level", "leave `at` out here");
+        }
         if matches!(self.comparison, Comparison::Equal | Comparison::Unequal) {
             return refuse("equality cannot be decided with confidence", "compare with >= or <=, or leave `at` out");
         }
@@ -77,6 +89,10 @@ impl Gate {
 
 fn are(n: u32) -> &'static str {
     if n == 1 { "is" } else { "are" }
+}
+
+fn names_metric(word: &str) -> bool {
+    RunMeasure::of(word).is_some() || word.rsplit_once('.').is_some_and(|(_, field)| Measure::of(field).is_some())
 }
 
 struct Reader<'a> {
@@ -138,15 +154,33 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn bound(&mut self, dimension: Dimension) -> Result<Bound, SyntaxError> {
+    fn bound(&mut self, dimension: Dimension) -> Result<(Bound, Option<Metric>), SyntaxError> {
         let rest = self.rest();
-        let Some(after) = rest.strip_prefix(BASELINE).filter(|after| !after.starts_with(char::is_alphanumeric)) else {
-            return self.quantity(dimension).map(Bound::Fixed);
+        let baseline = rest.strip_prefix(BASELINE).filter(|after| !after.starts_with(char::is_alphanumeric));
+        let against = match baseline {
+            Some(_) => {
+                self.at += BASELINE.len();
+                None
+            }
+            None if rest.starts_with(char::is_alphabetic)
+                && rest.split_whitespace().next().is_some_and(names_metric) =>
+            {
+                let (at, other) = (self.at, self.metric()?);
+                if other.dimension() != dimension {
+                    let message = "the two numbers of a gate must be of the same kind";
+                    return Err(SyntaxError::new(at..self.at, message, "compare, for example, a mean with a mean"));
+                }
+                Some(other)
+            }
+            None => return Ok((self.quantity(dimension).map(Bound::Fixed)?, None)),
         };
-        self.at += BASELINE.len();
-        let sign = after.trim_start().chars().next().filter(|sign| matches!(sign, '+' | '-' | '*'));
+        Ok((self.moved(dimension)?, against))
+    }
+
+    /// What follows a number that the bound is relative to: `- 0.01`, `* 1.1` or nothing.
+    fn moved(&mut self, dimension: Dimension) -> Result<Bound, SyntaxError> {
+        let sign = self.rest().chars().next().filter(|sign| matches!(sign, '+' | '-' | '*'));
         let Some(sign) = sign else { return Ok(Bound::Baseline { factor: 1.0, shift: 0.0 }) };
-        self.rest();
         self.at += sign.len_utf8();
         self.rest();
         if sign == '*' {

@@ -14,6 +14,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_pins.sql"),
     include_str!("migrations/0007_keep_going.sql"),
     include_str!("migrations/0008_job_counters.sql"),
+    include_str!("migrations/0009_variants.sql"),
 ];
 
 /// Any number, the same for all nodes.

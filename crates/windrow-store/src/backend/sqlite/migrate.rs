@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0016_pins.sql"),
     include_str!("migrations/0017_keep_going.sql"),
     include_str!("migrations/0018_job_counters.sql"),
+    include_str!("migrations/0019_variants.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

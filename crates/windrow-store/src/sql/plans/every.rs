@@ -66,7 +66,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         verb::gathered { CREATE, KEEP_INPUT, BY_KEY }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
-        verb::requeue { REQUEUE, REGROUP, RENUMBER }
+        verb::requeue { REQUEUE, REGROUP, CHANGE_INPUT, RENUMBER }
         verb::schedules { DUE }
         verb::sessions { LEASED, EXPIRE, OPEN, BEGIN, ELSEWHERE }
         verb::submit { KEEP_SPEC }

@@ -16,7 +16,7 @@ use crate::sql::table::runs;
 /// Of items `i` with the attempt `a` that counts, and the scores of this part of it.
 fn walk(from: &str, state: &str, error: &str, part: &str, condition: &str, order: &str) -> String {
     format!(
-        "SELECT i.id, i.group_key, {state}, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, {error}, \
+        "SELECT i.id, i.variant, i.group_key, {state}, a.latency_ms, a.tokens_in, a.tokens_out, a.cost_nanos, {error}, \
          s.turn, s.name, s.verdict, s.value FROM {from} \
          LEFT JOIN scores s ON s.attempt_id = a.id AND s.part = {part} \
          WHERE i.job_id = ?1 AND {condition} ORDER BY {order}, s.turn, s.name"
@@ -80,8 +80,8 @@ fn feed(
             item(row, tally, &state)?;
         }
         // Null where the item has no score.
-        if let Some(turn) = row.get(8)? {
-            let mut c = Cells::from(row, 9);
+        if let Some(turn) = row.get(9)? {
+            let mut c = Cells::from(row, 10);
             tally.score(turn, c.text()?, c.coded()?, c.get()?);
         }
         Ok(ControlFlow::Continue(()))
@@ -90,9 +90,10 @@ fn feed(
 
 fn item(row: &Row, tally: &mut Tally, state: impl Fn(&mut Cells) -> backend::Result<ItemState>) -> Result<()> {
     let mut c = Cells::from(row, 1);
+    let variant: Option<String> = c.get()?;
     let (group, state, latency_ms, usage) = (c.maybe_key()?, state(&mut c)?, c.get()?, c.usage()?);
     let class: Option<ErrorClass> = c.maybe_coded()?;
-    tally.item(group, state, latency_ms, usage);
+    tally.item_of(variant.as_deref(), group, state, latency_ms, usage);
     if let (ItemState::Failed, Some(class)) = (state, class) {
         tally.error(class);
     }

@@ -24,7 +24,7 @@ pub(crate) fn is_not_good(state: ItemState) -> bool {
     code(state) > code(ItemState::Succeeded)
 }
 
-const COLUMNS: &str = "i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.wave, i.state, i.tries, a.state, i.archived, \
+const COLUMNS: &str = "i.id, i.job_id, i.run_id, i.ordinal, i.key, i.group_key, i.variant, i.wave, i.state, i.tries, a.state, i.archived, \
      i.error_class, i.error_message, i.latency_ms, i.tokens_in, i.tokens_out, i.cost_nanos, i.finished_at";
 
 /// Items with their current attempt.
@@ -109,6 +109,7 @@ fn from_row(row: &Row) -> backend::Result<Item> {
         ordinal: c.get()?,
         key: c.key()?,
         group: c.maybe_key()?,
+        variant: c.get()?,
         wave: c.get()?,
         state: c.coded()?,
         tries: c.get()?,

@@ -18,8 +18,8 @@ use crate::sql::table::attempts::{NextTry, Tries};
 use crate::sql::verb::requeue::Known;
 
 pub(crate) static CREATE: NewRows =
-    NewRows::written("items", "id, job_id, run_id, ordinal, key, group_key, state, tries, wave", |_| {
-        [format!("?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7", code(ITEM.initial[0]))]
+    NewRows::written("items", "id, job_id, run_id, ordinal, key, group_key, state, tries, wave, variant", |_| {
+        [format!("?1, ?2, ?3, ?4, ?5, ?6, {}, 1, ?7, ?8", code(ITEM.initial[0]))]
     });
 pub(crate) static KEEP_INPUT: NewRows = NewRows::new("inputs", "item_id, body", "?1, ?2");
 pub(crate) static BY_KEY: Lookup =
@@ -103,7 +103,7 @@ impl<'a> Gathered<'a> {
 }
 
 impl NewRow<'_> {
-    fn item(&self, run: &Run) -> [Cell<'_>; 7] {
+    fn item(&self, run: &Run) -> [Cell<'_>; 8] {
         [
             Cell::Int(self.id.0),
             Cell::Int(run.job.0),
@@ -112,6 +112,7 @@ impl NewRow<'_> {
             Cell::Blob(&self.key.0),
             self.new.group.as_ref().map_or(Cell::Null, |group| Cell::Blob(&group.0)),
             Cell::Int(self.wave),
+            self.new.variant.as_deref().map_or(Cell::Null, Cell::Text),
         ]
     }
 

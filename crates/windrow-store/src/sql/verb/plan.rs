@@ -2,6 +2,8 @@
 //! row the job knows is queued again, skipped, or, as a duplicate, gets a key of its own. A run that reads its source
 //! from the start numbers the rows as they are now.
 
+use std::collections::HashMap;
+
 use windrow_model::counters::Counters;
 use windrow_model::record::Run;
 use windrow_model::state::{Mode, RunState};
@@ -65,6 +67,8 @@ struct Intake<'tx> {
     next_ordinal: i64,
     /// Rows that the job knows are numbered again.
     renumbers: bool,
+    /// Where the rows of this page stand.
+    rows: HashMap<ContentKey, i64>,
     planned: Planned,
     requeued: Requeued<'tx>,
     gathered: Gathered<'tx>,
@@ -76,7 +80,10 @@ impl<'tx> Intake<'tx> {
         lock::sequence(tx, "items")?;
         let last_item =
             tx.prepare_cached("SELECT last FROM sequences WHERE name = 'items'")?.query_row((), |row| row.get(0))?;
+        let gathered = Gathered::read(tx, run, items)?;
+        let place = |item: &NewItem| Some((item.group?, gathered.known.get(&item.key)?.ordinal));
         Ok(Self {
+            rows: items.iter().rev().filter_map(place).collect(),
             tx,
             run,
             now,
@@ -87,14 +94,14 @@ impl<'tx> Intake<'tx> {
             renumbers: false,
             planned: Planned::default(),
             requeued: Requeued::default(),
-            gathered: Gathered::read(tx, run, items)?,
+            gathered,
         })
     }
 
     /// The rows are those of the source in its order, from its start or from where the last page ended.
     fn numbering(self, from_start: bool) -> Self {
         let next_ordinal = if from_start { 0 } else { self.next_ordinal };
-        Self { next_ordinal, renumbers: true, ..self }
+        Self { next_ordinal, renumbers: true, rows: HashMap::new(), ..self }
     }
 
     /// `skip_known` leaves every row alone that the job has seen.
@@ -102,6 +109,8 @@ impl<'tx> Intake<'tx> {
         let mut key = new.key;
         let of_row = self.ordinal_of_row(new);
         let ordinal = of_row.unwrap_or(self.next_ordinal);
+        self.rows.extend(new.group.map(|group| (group, ordinal)));
+        self.check_id(new, ordinal)?;
         self.next_ordinal += i64::from(of_row.is_none() && self.renumbers);
         for n in 2u64.. {
             if self.create(new, key, ordinal)? {
@@ -120,6 +129,9 @@ impl<'tx> Intake<'tx> {
                 let place = (self.run, self.place());
                 self.requeued.add(place, &known, (new.priority, new.resource.as_deref()), due_at)?;
                 self.requeued.regroup(known.id, new.group.as_ref());
+                if new.by_id {
+                    self.requeued.change_input(known.id, &new.input);
+                }
                 self.gathered.requeued(key, &known, self.run.id);
                 self.renumber(key, ordinal);
                 self.planned.requeued += 1;
@@ -157,10 +169,19 @@ impl<'tx> Intake<'tx> {
         self.run.counters.total + self.planned.taken()
     }
 
-    /// A further trial stands where its row stands.
+    /// A further item of a row stands where the row stands.
     fn ordinal_of_row(&self, new: &NewItem) -> Option<i64> {
         let group = new.group.filter(|group| *group != new.key)?;
-        self.gathered.known.get(&group).map(|seen| seen.ordinal)
+        self.rows.get(&group).copied().or_else(|| self.gathered.known.get(&group).map(|seen| seen.ordinal))
+    }
+
+    /// Two rows of one source never have the same id. A row that is sent twice is the same row.
+    fn check_id(&self, new: &NewItem, ordinal: i64) -> Result<()> {
+        let taken = self.gathered.known.get(&new.key).filter(|seen| seen.item.run == self.run.id);
+        match taken.filter(|_| new.by_id && self.renumbers) {
+            Some(seen) => Err(StoreError::DuplicateId { first: seen.ordinal, second: ordinal }.into()),
+            None => Ok(()),
+        }
     }
 
     /// Everything but what is the run's.

@@ -37,6 +37,7 @@ pub(crate) struct Requeued<'a> {
     items: Vec<[Cell<'a>; 7]>,
     tries: Vec<[Cell<'a>; 9]>,
     groups: Vec<[Cell<'a>; 2]>,
+    inputs: Vec<[Cell<'a>; 2]>,
     /// One number per item: a row that the source has twice stands where it is last.
     ordinals: BTreeMap<ItemId, i64>,
     /// What the runs lose that had the items before.
@@ -51,6 +52,7 @@ pub(crate) static REQUEUE: Change = Change::update(
 pub(crate) static REGROUP: Change =
     Change::written("items", |d| ["group_key = ?2".into(), format!("id = ?1 AND NOT ({})", d.same("group_key", "?2"))]);
 
+pub(crate) static CHANGE_INPUT: Change = Change::update("inputs", "body = ?2", "item_id = ?1 AND body <> ?2");
 pub(crate) static RENUMBER: Change = Change::update("items", "ordinal = ?2", "id = ?1");
 
 impl<'a> Requeued<'a> {
@@ -86,15 +88,21 @@ impl<'a> Requeued<'a> {
         self.groups.push([Cell::Int(item.0), group.map_or(Cell::Null, |group| Cell::Blob(&group.0))]);
     }
 
+    /// What identifies the row is the same, and the rest of it may not be.
+    pub fn change_input(&mut self, item: ItemId, input: &'a Json) {
+        self.inputs.push([Cell::Int(item.0), Cell::Text(input.as_str())]);
+    }
+
     pub fn renumber(&mut self, item: ItemId, ordinal: i64) {
         self.ordinals.insert(item, ordinal);
     }
 
     pub fn send(&mut self, tx: &Connection, job: JobId) -> Result<()> {
-        let Self { items, tries, groups, ordinals, lost } = std::mem::take(self);
+        let Self { items, tries, groups, inputs, ordinals, lost } = std::mem::take(self);
         expect_rows(tx.execute_many(&REQUEUE, &items)?, items.len(), "requeued items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
         tx.execute_many(&REGROUP, &groups)?;
+        tx.execute_many(&CHANGE_INPUT, &inputs)?;
         let ordinals: Vec<_> =
             ordinals.iter().map(|(item, ordinal)| [Cell::Int(item.0), Cell::Int(*ordinal)]).collect();
         tx.execute_many(&RENUMBER, &ordinals)?;

@@ -49,6 +49,8 @@ fn new_items(n: u64) -> Vec<NewItem> {
         resource: None,
         not_before: None,
         group: None,
+        variant: None,
+        by_id: false,
     };
     (0..n).map(item).collect()
 }

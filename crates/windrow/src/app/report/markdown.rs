@@ -1,5 +1,6 @@
 //! A run on one page of Markdown, short enough for a comment on a pull request.
 
+use windrow_model::compare::{Comparison, Difference, Flip};
 use windrow_model::counters::Counters;
 use windrow_model::gate::{GateVerdict, overall};
 use windrow_wire::status;
@@ -22,6 +23,10 @@ pub fn page(assessed: &Assessment) -> String {
         let (headings, rows) = tables::evaluator_rows(&aggregates.evaluators);
         page += &format!("\n### Evaluators\n\n{}", table(&headings, &rows));
     }
+    for evaluator in aggregates.evaluators.keys().filter(|_| !aggregates.variants.is_empty()) {
+        let (headings, rows) = tables::variant_rows(evaluator, &aggregates.variants);
+        page += &format!("\n### {}, by variant\n\n{}", plain(evaluator), table(&headings, &rows));
+    }
     let (headings, rows) = tables::trial_rows(&aggregates.evaluators);
     if !rows.is_empty() {
         let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
@@ -32,8 +37,25 @@ pub fn page(assessed: &Assessment) -> String {
     {
         let (headings, rows) = tables::change_rows(comparison);
         page += &format!("\n### Against {}#{}\n\n{}", plain(&baseline.name), before.no, table(&headings, &rows));
+        page += &regressed(comparison);
     }
     page + &worst(assessed)
+}
+
+/// The first rows that passed under the baseline and fail now.
+fn regressed(comparison: &Comparison) -> String {
+    let value = |value| tables::number(value, None);
+    let of = |(name, difference): (&String, &Difference)| {
+        let row = |flip: &Flip| {
+            vec![(flip.ordinal + 1).to_string(), name.clone(), value(flip.before_value), value(flip.after_value)]
+        };
+        difference.broken_rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = comparison.evaluators.iter().flat_map(of).collect();
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!("\n#### Regressed rows\n\n{}", table(&[">ROW", "EVALUATOR", ">BEFORE", ">AFTER"], &rows))
 }
 
 fn sign(assessed: &Assessment) -> &'static str {

@@ -39,9 +39,12 @@ fn budget(budget: &Budget) -> String {
 
 impl Show for DryRun {
     fn text(&self) -> String {
-        let Forecast { rows, trials, items, sample, duration, unpriced, notes, .. } = &self.forecast;
+        let Forecast { rows, trials, variants, items, sample, duration, unpriced, notes, .. } = &self.forecast;
         let [rows, items, sample] = [rows, items, sample].map(|n| text::count(i64::try_from(*n).unwrap_or(i64::MAX)));
-        let trials = if *trials == 1 { String::new() } else { format!(" ({rows} rows × {trials} trials)") };
+        let mut parts = vec![format!("{rows} rows")];
+        parts.extend((*variants > 1).then(|| format!("{variants} variants")));
+        parts.extend((*trials > 1).then(|| format!("{trials} trials")));
+        let trials = if parts.len() == 1 { String::new() } else { format!(" ({})", parts.join(" × ")) };
         let mut facts = vec![("items", format!("{items}{trials} · estimated from {sample}"))];
         let tokens = |estimate: &Estimate| with_margin(estimate, text::count);
         let Forecast { tokens_in, tokens_out, cost_nanos, .. } = &self.forecast;

@@ -143,12 +143,14 @@ async fn show_settled(api: &Api, run: &str, pace: Option<Pace>, wanted: &Report)
 
 fn page(result: &RunResult, exit: Exit, pace: Option<Pace>) -> String {
     let mut page = format!("{}\n{}", headline(result, exit), output::facts(&facts(result, pace)));
-    let (evaluators, agreement) = match result.job.latest {
-        true => (&result.job.aggregates.evaluators, &result.job.aggregates.agreement),
-        false => (&result.evaluators, &result.agreement),
+    let whole = &result.job.aggregates;
+    let (evaluators, agreement, variants) = match result.job.latest {
+        true => (&whole.evaluators, &whole.agreement, &whole.variants),
+        false => (&result.evaluators, &result.agreement, &result.variants),
     };
     if !evaluators.is_empty() {
         page += &format!("\n{}", tables::evaluators(evaluators, agreement, &result.judges));
+        page += &tables::variants(evaluators, variants);
     }
     if let (Some(baseline), Some(comparison)) = (&result.baseline, &result.comparison)
         && comparison.has_rows()

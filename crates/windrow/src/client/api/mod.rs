@@ -12,6 +12,7 @@ mod operations;
 mod results;
 mod secrets;
 mod steering;
+mod views;
 mod webhooks;
 
 use crate::app::App;

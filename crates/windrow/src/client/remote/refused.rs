@@ -33,7 +33,11 @@ fn of_problem(remote: &Remote, status: StatusCode, problem: Problem) -> Error {
             .to_owned(),
         _ => addressed(remote, problem.remedy.unwrap_or_default()),
     };
-    Error::new(problem.detail, remedy).coded(code)
+    let error = Error::new(problem.detail, remedy).coded(code);
+    match problem.at {
+        Some(place) => error.placed(place),
+        None => error,
+    }
 }
 
 /// The server cannot know how it is addressed from here.

@@ -13,6 +13,7 @@ use crate::app::audit::Recording;
 use crate::http::error::ApiError;
 use crate::http::middleware::peer::Peer;
 use crate::http::middleware::request_id::RequestId;
+use crate::http::middleware::rights;
 use crate::http::server::{Server, Shared};
 
 /// Workers report here all the time; the history of every item holds what they report.
@@ -40,7 +41,9 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
 }
 
 fn is_change(request: &Parts) -> bool {
-    !request.method.is_safe() && request.method != Method::CONNECT && !request.uri.path().starts_with(OF_WORKERS)
+    let path = request.uri.path();
+    let asks = request.method == Method::CONNECT || path.starts_with(OF_WORKERS) || rights::is_question(path);
+    !request.method.is_safe() && !asks
 }
 
 fn entry_of(request: &Parts, actor: &str, workspace: Option<String>) -> NewAudit {

@@ -1,5 +1,5 @@
 /** Reads the steps of an item: outputs, messages, and what evaluators compared. */
-import type { ItemDetail, Score, Step } from '../../../api/types'
+import type { ItemDetail, Run, Score, Step } from '../../../api/types'
 import { compact, field } from '../../../text/json'
 
 export interface Message {
@@ -49,4 +49,26 @@ export function evaluationOf(item: ItemDetail, score: Score): { expected?: strin
 
 export function tookMs(step: Step): number | undefined {
   return step.ended_at ? Date.parse(step.ended_at) - Date.parse(step.started_at) : undefined
+}
+
+export interface Text {
+  id: string
+  title: string
+  text: string
+}
+
+/** What can be compared: what was expected, and the output of each run and turn. */
+export function textsOf(item: ItemDetail, runs: readonly Run[]): Text[] {
+  const outputs = item.steps.filter(isTarget).flatMap((step) => {
+    const text = contentOf(step)
+    const run = item.attempts.find((attempt) => step.id.startsWith(`${attempt.id}.`))?.run
+    const no = runs.find((entry) => entry.id === run)?.no
+    return text === undefined ? [] : [{ id: `run-${no ?? step.id}-${step.turn + 1}`, title: `${no === undefined ? 'Output' : `Run ${no}`}${step.turn > 0 ? `, turn ${step.turn + 1}` : ''}`, text }]
+  })
+  const expected = item.scores.map((score) => evaluationOf(item, score)?.expected).find((text) => text !== undefined)
+  return [
+    ...(expected === undefined ? [] : [{ id: 'expected', title: 'Expected', text: expected }]),
+    // An item that was retried has several outputs of a run; the last one counts.
+    ...new Map(outputs.map((output) => [output.id, output])).values(),
+  ]
 }

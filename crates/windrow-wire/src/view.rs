@@ -1,0 +1,234 @@
+//! Views of the result table: a question, its numbers, and pages of rows.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use windrow_results::summary::{Facet, Group, Header, Metric};
+use windrow_results::{Kind, Name, Seen};
+
+use crate::Timestamp;
+
+/// A question to the result table of a job.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ViewRequest {
+    /// Only results of this run, by its number. Default: the current results of all items.
+    pub run: Option<i64>,
+    /// The baseline: `JOB#RUN`, `#RUN` of this job, or `variant NAME`.
+    pub vs: Option<String>,
+    /// Filter, e.g. `outcome = fail and score.exact < 0.5`.
+    pub r#where: Option<String>,
+    /// A name; `-` before it for descending order. Default: the order of the dataset.
+    pub sort: Option<String>,
+    /// A name; numbers with many values are grouped in ranges.
+    pub group: Option<String>,
+    /// Names of the columns to describe. Default: a choice that fits the job.
+    pub columns: Option<Vec<String>>,
+    /// Names to count values of. `*` stands for a choice that fits the job.
+    pub facets: Option<Vec<String>>,
+}
+
+/// A snapshot of the rows that match, kept for ten minutes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ResultView {
+    pub view: String,
+    pub job: String,
+    pub run: Option<i64>,
+    /// Null without a baseline.
+    pub vs: Option<BaselineName>,
+    /// Number of the newest event when the table was read.
+    pub as_of: i64,
+    /// Changes that the table does not have yet.
+    pub behind: i64,
+    /// Rows that match.
+    pub total: i64,
+    pub rows_of_job: i64,
+    pub columns: Vec<ColumnView>,
+    pub header: Header,
+    pub metrics: Vec<Metric>,
+    pub variants: Vec<VariantView>,
+    pub facets: Vec<Facet>,
+    /// Null unless grouped.
+    pub groups: Option<Vec<Group>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BaselineName {
+    pub name: String,
+    /// Why it is the baseline.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ColumnView {
+    pub name: String,
+    pub kind: Kind,
+    pub title: String,
+    /// `field`, `score`, `verdict`, `output` or `meta`.
+    pub role: String,
+}
+
+impl ColumnView {
+    pub fn of(name: &Name) -> Self {
+        let role = match name {
+            Name::Field(..) | Name::Input | Name::Expected => "field",
+            Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) => "score",
+            Name::Verdict(_) | Name::Change(_) | Name::Reason(_) => "verdict",
+            Name::Output | Name::OutputOf(_) | Name::BaselineOutput => "output",
+            _ => "meta",
+        };
+        let text = name.to_string();
+        let title = match name {
+            Name::Field(name, _) | Name::Score(name) | Name::OutputOf(name) => name.clone(),
+            Name::LatencyMs => "latency".to_owned(),
+            _ => text.replace('_', " "),
+        };
+        Self { name: text, kind: name.kind(), title, role: role.to_owned() }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct VariantView {
+    pub name: String,
+    pub target: Option<String>,
+    pub prompt: Option<String>,
+    pub n: i64,
+    /// US dollars.
+    pub cost: f64,
+    pub metrics: Vec<Metric>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TablePage {
+    pub offset: i64,
+    pub total: i64,
+    pub rows: Vec<TableRow>,
+}
+
+/// A row of the table. Texts are previews of 200 characters; the item has them in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TableRow {
+    pub item: String,
+    pub key: String,
+    /// Place in the dataset, from 1.
+    pub row: i64,
+    pub variant: Option<String>,
+    pub trial: i64,
+    pub state: String,
+    pub outcome: String,
+    /// Number of the run that made the result.
+    pub run: i64,
+    /// Error class.
+    pub error: Option<String>,
+    pub message: Option<String>,
+    pub tries: u32,
+    pub turns: u32,
+    pub flaky: bool,
+    pub latency_ms: Option<i64>,
+    pub tokens_in: i64,
+    pub tokens_out: i64,
+    /// US dollars.
+    pub cost: f64,
+    pub finished_at: Option<Timestamp>,
+    pub trace: String,
+    pub input: String,
+    pub expected: Option<String>,
+    pub output: Option<String>,
+    /// By column.
+    pub outputs: BTreeMap<String, String>,
+    /// Of the dataset.
+    #[schema(value_type = BTreeMap<String, serde_json::Value>)]
+    pub fields: serde_json::Map<String, serde_json::Value>,
+    pub scores: BTreeMap<String, TableScore>,
+    /// The row of the baseline; null without one.
+    pub baseline: Option<BaselineRow>,
+}
+
+/// Over all turns of a row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TableScore {
+    /// The lowest.
+    pub value: Option<f64>,
+    /// The worst: `fail`, then `error`, `pass`, `skipped`.
+    pub verdict: String,
+    pub reason: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BaselineRow {
+    pub item: String,
+    pub outcome: String,
+    pub output: Option<String>,
+    pub scores: BTreeMap<String, TableScore>,
+    /// This row less the baseline.
+    pub delta: BTreeMap<String, f64>,
+    /// `improved`, `same` or `regressed`.
+    pub change: BTreeMap<String, String>,
+}
+
+/// A name of the query language.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldView {
+    pub name: String,
+    pub kind: Kind,
+    /// Values to complete, where there are few.
+    pub values: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FieldList {
+    pub fields: Vec<FieldView>,
+}
+
+impl TableRow {
+    pub fn of(seen: &Seen<'_>) -> Self {
+        let row = seen.row;
+        let names: Vec<&str> = row.scores.iter().map(|score| score.name.as_str()).collect();
+        let baseline = seen.baseline.map(|before| BaselineRow {
+            item: before.item.to_string(),
+            outcome: before.outcome.to_string(),
+            output: before.output.clone(),
+            scores: scores(&Seen { row: before, baseline: None }),
+            delta: names.iter().filter_map(|name| Some(((*name).to_owned(), seen.delta(name)?))).collect(),
+            change: names.iter().filter_map(|name| Some(((*name).to_owned(), seen.change(name)?.to_owned()))).collect(),
+        });
+        Self {
+            item: row.item.to_string(),
+            key: row.key.to_string(),
+            row: row.ordinal + 1,
+            variant: row.variant.clone(),
+            trial: row.trial,
+            state: row.state.to_string(),
+            outcome: row.outcome.to_string(),
+            run: row.run,
+            error: row.error.as_ref().map(|(class, _)| class.to_string()),
+            message: row.error.as_ref().map(|(_, message)| message.clone()),
+            tries: row.tries,
+            turns: row.turns,
+            flaky: row.flaky,
+            latency_ms: row.latency_ms,
+            tokens_in: row.usage.tokens_in,
+            tokens_out: row.usage.tokens_out,
+            cost: row.usage.cost_nanos as f64 / 1e9,
+            finished_at: row.finished_at.map(Into::into),
+            trace: row.trace.to_string(),
+            input: row.input.clone(),
+            expected: row.expected.clone(),
+            output: row.output.clone(),
+            outputs: row.outputs.clone(),
+            fields: row.fields.clone(),
+            scores: scores(seen),
+            baseline,
+        }
+    }
+}
+
+fn scores(seen: &Seen<'_>) -> BTreeMap<String, TableScore> {
+    let score = |name: &str| TableScore {
+        value: seen.row.score(name),
+        verdict: seen.value(&Name::Verdict(name.to_owned())).text().into_owned(),
+        reason: seen.row.reason(name).unwrap_or_default(),
+    };
+    seen.row.scores.iter().map(|own| (own.name.clone(), score(&own.name))).collect()
+}

@@ -1,0 +1,78 @@
+//! The items of a job with everything known about them, page by page in the order of their ids, so that a job of any
+//! size takes the memory of one page.
+
+use std::collections::BTreeMap;
+
+use windrow_model::record::{ItemDetail, ItemResult, Job, Run};
+use windrow_model::store::ItemFilter;
+use windrow_model::{ItemId, JobId, RunId};
+
+use crate::app::App;
+use crate::error::{Code, Error, Result};
+
+/// An item, and what the run that was asked for made of it.
+pub type Scanned = (ItemDetail, Option<ItemResult>);
+
+pub struct Scan {
+    job: JobId,
+    run: Option<RunId>,
+    numbers: BTreeMap<RunId, i64>,
+    /// A slice of an ingest job may have a million steps, and none of them is an answer.
+    steps: bool,
+    page: usize,
+    after: Option<ItemId>,
+    ended: bool,
+}
+
+impl Scan {
+    /// All items as they are now, or those of one run.
+    pub fn new(app: &App, job: &Job, runs: &[Run], no: Option<i64>, page: usize) -> Result<Self> {
+        let run = match no {
+            Some(no) => Some(runs.iter().find(|run| run.no == no).ok_or_else(|| no_run(app, job, no))?.id),
+            None => None,
+        };
+        Ok(Self {
+            job: job.id,
+            run,
+            numbers: runs.iter().map(|run| (run.id, run.no)).collect(),
+            steps: job.kind != windrow_ingest::KIND,
+            page,
+            after: None,
+            ended: false,
+        })
+    }
+
+    pub fn number_of(&self, run: RunId) -> i64 {
+        self.numbers.get(&run).copied().unwrap_or_default()
+    }
+
+    pub async fn next(&mut self, app: &App) -> Result<Option<Vec<Scanned>>> {
+        if self.ended {
+            return Ok(None);
+        }
+        let found: Vec<(ItemId, Option<ItemResult>)> = match self.run {
+            None => {
+                let (job, after) = (self.job, self.after);
+                let filter = ItemFilter { job, run: None, state: None, after, limit: self.page };
+                app.store.items(filter).await?.iter().map(|item| (item.id, None)).collect()
+            }
+            Some(run) => {
+                let results = app.store.results(run, self.after, self.page).await?;
+                results.into_iter().map(|result| (result.item, Some(result))).collect()
+            }
+        };
+        self.ended = found.len() < self.page;
+        self.after = found.last().map(|(item, _)| *item);
+        let ids = found.iter().map(|(item, _)| *item).collect();
+        let details = match self.steps {
+            true => app.store.details(ids).await?,
+            false => app.store.outlines(ids).await?,
+        };
+        Ok(Some(details.into_iter().zip(found.into_iter().map(|(_, made)| made)).collect()))
+    }
+}
+
+pub fn no_run(app: &App, job: &Job, no: i64) -> Error {
+    let remedy = format!("list its runs with `{}`", app.command(&format!("jobs show {}", job.name)));
+    Error::new(format!("job {:?} has no run {no}", job.name), remedy).coded(Code::NotFound)
+}

@@ -1,0 +1,250 @@
+//! `windrow results`
+
+use serde::Serialize;
+use windrow_jobfile::dataset::write::defused;
+use windrow_model::record::{dollars, nanos};
+use windrow_model::state::ItemState;
+use windrow_model::view::filter;
+use windrow_results::summary::{Group, Metric};
+use windrow_wire::{ColumnView, ResultView, TableRow, ViewRequest};
+
+use crate::cli::view::output::{self, Show};
+use crate::client::api::Api;
+use crate::error::{Exit, Result};
+use crate::text;
+use crate::text::{style, tables};
+
+const NAMES: &str = "\
+Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
+queued), run, error (error class), message, tries, turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
+cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
+turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
+same, regressed), baseline.output, baseline.outcome, baseline.score.NAME. Operators: = != < <= > >=, in (…), not in (…), \
+is null, is not null, contains, matches; combine conditions with and, or, not and parentheses. Missing values match only \
+`is null` and sort last.";
+
+/// Show the results of a job as a table
+#[derive(Debug, clap::Args)]
+#[command(after_help = NAMES)]
+pub struct Args {
+    /// Job name or id; `#N` selects the results of one run
+    #[arg(value_name = "JOB[#RUN]")]
+    job: String,
+    /// Filter by status, e.g. `fail` or `failed`
+    #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::item_state)]
+    status: Option<ItemState>,
+    /// Filter by expression, e.g. `score.exact < 0.5`
+    #[arg(long = "where", value_name = "CONDITION")]
+    condition: Option<String>,
+    /// Sort by a name; a leading `-` sorts in descending order
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    sort: Option<String>,
+    /// Show the metrics of each value of a name instead of rows
+    #[arg(long, value_name = "NAME")]
+    group: Option<String>,
+    /// Baseline: `JOB#RUN`, `#RUN` of the same job, or `variant NAME`
+    #[arg(long, value_name = "BASELINE")]
+    vs: Option<String>,
+    /// Columns to show, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    columns: Option<Vec<String>>,
+    /// Maximum number of rows
+    #[arg(long, value_name = "N", default_value_t = 50)]
+    limit: usize,
+    /// Number of rows to skip
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    after: usize,
+    /// Print JSON to stdout
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+    /// Print CSV to stdout
+    #[arg(long, conflicts_with = "group")]
+    csv: bool,
+}
+
+/// The view and a page of its rows.
+#[derive(Serialize)]
+struct Results {
+    #[serde(flatten)]
+    view: ResultView,
+    rows: Vec<TableRow>,
+    #[serde(skip)]
+    after: usize,
+}
+
+pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    let (job, run) = numbered(&args.job);
+    let status = args.status.map(|state| format!("state = {state}"));
+    let condition = match (status, args.condition) {
+        (Some(status), Some(condition)) => Some(format!("({condition}) and {status}")),
+        (status, condition) => status.or(condition),
+    };
+    let request = ViewRequest {
+        run,
+        vs: args.vs,
+        r#where: condition,
+        sort: args.sort,
+        group: args.group,
+        columns: args.columns,
+        facets: None,
+    };
+    let view = api.view(&job, request).await?;
+    let rows = match view.groups.is_some() {
+        true => Vec::new(),
+        false => api.view_rows(&job, &view.view, args.after, args.limit).await?,
+    };
+    if args.csv {
+        output::print(&csv(&view.columns, &rows));
+        return Ok(Exit::Passed);
+    }
+    output::show(&Results { view, rows, after: args.after }, args.json);
+    Ok(Exit::Passed)
+}
+
+/// `JOB` or `JOB#RUN`.
+pub fn numbered(text: &str) -> (String, Option<i64>) {
+    match text.rsplit_once('#').map(|(name, no)| (name, no.parse::<i64>())) {
+        Some((name, Ok(no))) => (name.to_owned(), Some(no)),
+        _ => (text.to_owned(), None),
+    }
+}
+
+impl Show for Results {
+    fn text(&self) -> String {
+        let Results { view, rows, after } = self;
+        let versus = view.vs.as_ref().map_or(String::new(), |vs| format!(", compared with {}", vs.name));
+        let (total, all) = (text::count(view.total), text::plural(view.rows_of_job, "row"));
+        let mut page = format!("{total} of {all} match{versus}\n");
+        if let Some(groups) = &view.groups {
+            return page + "\n" + &of_groups(groups);
+        }
+        if rows.is_empty() {
+            return page;
+        }
+        if view.vs.is_some() {
+            page += &format!("\n{}", changes(&view.metrics));
+        }
+        let headings: Vec<String> = view.columns.iter().map(heading).collect();
+        let headings: Vec<&str> = headings.iter().map(String::as_str).collect();
+        let cells = |row: &TableRow| view.columns.iter().map(|column| shown(row, &column.name)).collect();
+        page += &format!("\n{}", output::table(&headings, rows.iter().map(cells).collect()));
+        let next = after + rows.len();
+        if (next as i64) < view.total {
+            page += &format!("\n{}\n", style::dim(format!("more: --after {next}")));
+        }
+        page
+    }
+}
+
+fn heading(column: &ColumnView) -> String {
+    let title = column.title.to_uppercase();
+    match column.kind.as_str() {
+        "number" => format!(">{title}"),
+        _ => title,
+    }
+}
+
+fn of_groups(groups: &[Group]) -> String {
+    let rows = groups.iter().flat_map(|group| {
+        let value = group.value.clone().unwrap_or_else(|| "–".to_owned());
+        group.metrics.iter().map(move |metric| {
+            vec![
+                value.clone(),
+                text::count(group.n),
+                metric.name.clone(),
+                text::count(metric.n),
+                metric.pass_rate.map_or("–".to_owned(), text::percent),
+                tables::number(metric.mean, metric.interval),
+            ]
+        })
+    });
+    output::table(&["GROUP", ">ROWS", "EVALUATOR", ">N", ">PASS RATE", ">MEAN [95% CI]"], rows.collect())
+}
+
+fn changes(metrics: &[Metric]) -> String {
+    let rows = metrics.iter().filter_map(|metric| {
+        let paired = metric.paired.as_ref()?;
+        let range = paired.interval.map_or(String::new(), |i| format!(" [{:+.3}, {:+.3}]", i.low, i.high));
+        Some(vec![
+            metric.name.clone(),
+            text::count(paired.n),
+            format!("{:.3}", paired.baseline.mean),
+            tables::number(metric.mean, None),
+            format!("{:+.3}{range}", paired.diff),
+            paired.p_adjusted.map_or("–".to_owned(), |p| format!("{p:.3}")),
+            text::count(paired.improved),
+            text::count(paired.regressed),
+            paired.verdict.clone(),
+        ])
+    });
+    let headings =
+        ["EVALUATOR", ">N", ">BEFORE", ">AFTER", ">DIFF [95% CI]", ">P (HOLM)", ">IMPROVED", ">REGRESSED", "RESULT"];
+    output::table(&headings, rows.collect())
+}
+
+/// For a person.
+fn shown(row: &TableRow, name: &str) -> String {
+    match name {
+        "latency_ms" => row.latency_ms.map_or("–".to_owned(), text::duration),
+        "cost" => dollars(nanos(row.cost)),
+        _ => match cell(row, name) {
+            serde_json::Value::Null => "–".to_owned(),
+            serde_json::Value::Number(number) if name.contains("score.") => {
+                format!("{:.3}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::Number(number) if name.starts_with("delta.") => {
+                format!("{:+.3}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::String(text) => text.split_whitespace().collect::<Vec<_>>().join(" "),
+            value => value.to_string(),
+        },
+    }
+}
+
+/// What the row has under a name of the query language.
+fn cell(row: &TableRow, name: &str) -> serde_json::Value {
+    let whole = serde_json::to_value(row).expect("rows serialise to JSON");
+    let (head, rest) = name.split_once('.').unwrap_or((name, ""));
+    let before = &whole["baseline"];
+    match (head, rest) {
+        ("id", "") => whole["item"].clone(),
+        ("tokens", "") => (row.tokens_in + row.tokens_out).into(),
+        ("target", "") => row.variant.as_deref().map(|name| name.split('.').next().unwrap_or(name)).into(),
+        ("prompt", "") => row.variant.as_deref().and_then(|name| name.split_once('.')).map(|(_, prompt)| prompt).into(),
+        ("text", "") => serde_json::Value::Null,
+        (name, "") => whole[name].clone(),
+        ("field", field) => whole["fields"][field].clone(),
+        ("output", column) => whole["outputs"][column].clone(),
+        ("score", evaluator) => whole["scores"][evaluator]["value"].clone(),
+        ("verdict", evaluator) => whole["scores"][evaluator]["verdict"].clone(),
+        ("reason", evaluator) => whole["scores"][evaluator]["reason"].clone(),
+        ("delta", evaluator) => before["delta"][evaluator].clone(),
+        ("change", evaluator) => before["change"][evaluator].clone(),
+        ("baseline", rest) => match rest.strip_prefix("score.") {
+            Some(evaluator) => before["scores"][evaluator]["value"].clone(),
+            None => before[rest].clone(),
+        },
+        _ => serde_json::Value::Null,
+    }
+}
+
+fn csv(columns: &[ColumnView], rows: &[TableRow]) -> String {
+    let line = |cells: Vec<String>| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+    let mut text = line(columns.iter().map(|column| column.name.clone()).collect());
+    for row in rows {
+        let value = |column: &ColumnView| match cell(row, &column.name) {
+            serde_json::Value::Null => String::new(),
+            serde_json::Value::String(text) => defused(text),
+            value => value.to_string(),
+        };
+        text += &line(columns.iter().map(value).collect());
+    }
+    text
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

@@ -1,0 +1,71 @@
+//! `/jobs/{job}/views|fields`: the result table of a job.
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use windrow_wire::{FieldList, ResultView, TablePage, ViewRequest};
+
+use crate::app::actor::Actor;
+use crate::app::views;
+use crate::http::error::ApiError;
+use crate::http::extract::{Body, JobPath, PathParam, Query, page};
+use crate::http::server::Shared;
+
+const PAGE: usize = 50;
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct RowsQuery {
+    /// Rows to skip
+    #[param(minimum = 0, default = 0)]
+    offset: Option<usize>,
+    /// Maximum number of rows
+    #[param(minimum = 1, maximum = 1000, default = 50)]
+    limit: Option<usize>,
+}
+
+/// Ask the result table of a job: filter, order, groups, facets, differences to a baseline
+///
+/// The answer has the numbers of all rows that match, and the id of a snapshot of them. Its pages neither repeat nor
+/// skip a row while a run is writing. A snapshot lives for ten minutes.
+#[utoipa::path(post, operation_id = "create_view", path = "/jobs/{job}/views", tag = "results", params(JobPath),
+    request_body(content = ViewRequest),
+    responses((status = 200, description = "The numbers and the snapshot", body = ResultView)))]
+pub async fn create(
+    State(server): Shared,
+    actor: Actor,
+    PathParam(job): PathParam,
+    body: Body,
+) -> Result<Json<ResultView>, ApiError> {
+    let request: ViewRequest = body.json_or_default()?;
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(views::create(&server.app, &actor, &job, request).await?))
+}
+
+/// A page of the rows of a view; 410 when the view has expired
+#[utoipa::path(get, operation_id = "list_view_rows", path = "/jobs/{job}/views/{view}/rows", tag = "results",
+    params(JobPath, ("view" = String, Path, description = "Id of the view"), RowsQuery),
+    responses((status = 200, description = "A page of rows", body = TablePage)))]
+pub async fn rows(
+    State(server): Shared,
+    actor: Actor,
+    Path((job, view)): Path<(String, String)>,
+    Query(query): Query<RowsQuery>,
+) -> Result<Json<TablePage>, ApiError> {
+    let limit = page(query.limit, PAGE)?;
+    Ok(Json(views::rows(&server.app, &actor, &job, &view, query.offset.unwrap_or(0), limit).await?))
+}
+
+/// The names of the query language for a job, with values to complete
+#[utoipa::path(get, operation_id = "list_fields", path = "/jobs/{job}/fields", tag = "results", params(JobPath),
+    responses((status = 200, description = "The names", body = FieldList)))]
+pub async fn fields(
+    State(server): Shared,
+    actor: Actor,
+    PathParam(job): PathParam,
+) -> Result<Json<FieldList>, ApiError> {
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(views::fields(&server.app, &actor, &job).await?))
+}

@@ -1,0 +1,85 @@
+//! The result table of a job: the same answers on the command line and over HTTP (E16, E19, T6).
+
+use serde_json::{Value, json};
+
+use crate::client::Served;
+use crate::endpoint::Endpoint;
+use crate::place::Place;
+
+/// 12 rows of two languages; every fourth answer is wrong.
+fn finished(endpoint: &Endpoint) -> Place {
+    let place = Place::empty();
+    let rows: Vec<Value> = (0..12)
+        .map(|n| json!({"n": n, "lang": if n % 2 == 0 { "de" } else { "größe" }, "answer": if n % 4 == 0 { "=wrong".to_owned() } else { format!("answer {n}") }}))
+        .collect();
+    let job = "  prompt: \"{{ n }}\"\nevaluators:\n  - exact: { expect: \"{{ answer }}\" }\n";
+    place.write_experiment(endpoint, &rows, job);
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    place
+}
+
+const JOB: &str = "counted";
+
+fn rows_of(found: &Value) -> Vec<i64> {
+    found["rows"].as_array().unwrap().iter().map(|row| row["row"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn results_are_filtered_sorted_grouped_and_paged() {
+    let endpoint = Endpoint::open();
+    let place = finished(&endpoint);
+    let results = |args: &[&str]| place.windrow(&[&["results", JOB, "--json"], args].concat()).ended_with(0).json();
+
+    let bad = results(&["--where", "score.exact < 0.5", "--sort=-row"]);
+    assert_eq!((rows_of(&bad), &bad["total"], &bad["rows_of_job"]), (vec![9, 5, 1], &3.into(), &12.into()));
+    assert_eq!(bad["header"]["outcomes"], json!({"fail": 3}));
+    assert_eq!((&bad["metrics"][0]["n"], &bad["metrics"][0]["mean"]), (&3.into(), &json!(0.0)));
+    assert_eq!(bad["rows"][0]["scores"]["exact"]["verdict"], "fail");
+    assert_eq!(bad["rows"][0]["output"], "answer 8");
+
+    let words = "field.lang = größe and output contains \"ANSWER 1\" and not outcome = fail";
+    assert_eq!(rows_of(&results(&["--where", words])), [2, 12]);
+    assert_eq!(rows_of(&results(&["--limit", "5", "--after", "10"])), [11, 12]);
+    let groups = results(&["--group", "field.lang"])["groups"].clone();
+    assert_eq!((&groups[0]["n"], groups.as_array().unwrap().len()), (&6.into(), 2));
+    // Against itself nothing has changed.
+    let same = results(&["--vs", "#1", "--where", "change.exact = same"]);
+    assert_eq!((&same["total"], &same["metrics"][0]["paired"]["diff"]), (&12.into(), &json!(0.0)));
+
+    let said = place.windrow(&["results", JOB, "--where", "outcome = fail", "--limit", "2"]).ended_with(0).stdout;
+    assert!(said.starts_with("3 of 12 rows match\n") && said.contains("more: --after 2"), "{said}");
+    let csv = place.windrow(&["results", JOB, "--csv", "--columns", "row,expected,score.exact", "--limit", "2"]);
+    assert_eq!(csv.ended_with(0).stdout, "row,expected,score.exact\n1,'=wrong,0.0\n2,answer 1,1.0\n");
+}
+
+#[test]
+fn an_unknown_name_is_an_error_with_a_suggestion() {
+    let endpoint = Endpoint::open();
+    let place = finished(&endpoint);
+    let said = place.windrow(&["results", JOB, "--where", "tries > 0 and score.exacct < 1"]).ended_with(2).stderr;
+    assert!(said.contains("character 15: unknown name `score.exacct`"), "{said}");
+    assert!(said.contains("did you mean `score.exact`?"), "{said}");
+}
+
+#[test]
+fn a_server_gives_the_same_view_in_pages() {
+    let endpoint = Endpoint::open();
+    let place = finished(&endpoint);
+    let server = Served::start(&place, &[]);
+    let views = "/api/v1/jobs/counted/views";
+    let request = json!({"where": "row > 2", "sort": "-row", "facets": ["field.lang", "score.exact"]});
+    let view = server.post_json(views, &request).with_status(200).json();
+    assert_eq!((&view["total"], &view["facets"][0]["values"][0]["count"]), (&10.into(), &5.into()));
+    let page = |offset: usize| {
+        let view = view["view"].as_str().unwrap();
+        server.get(&format!("{views}/{view}/rows?offset={offset}&limit=4")).with_status(200).json()
+    };
+    let pages: Vec<i64> = [0, 4, 8].iter().flat_map(|offset| rows_of(&page(*offset))).collect();
+    assert_eq!(pages, (3..=12).rev().collect::<Vec<_>>());
+    server.get(&format!("{views}/gone/rows")).with_status(410);
+    let wrong = server.post_json(views, &json!({"where": "outcome = fial"})).with_status(422).json();
+    assert_eq!((&wrong["code"], &wrong["at"]), (&"invalid_query".into(), &json!({"from": 10, "to": 14})));
+    let fields = server.get("/api/v1/jobs/counted/fields").with_status(200).json();
+    let lang = fields["fields"].as_array().unwrap().iter().find(|field| field["name"] == "field.lang").unwrap();
+    assert_eq!(lang["values"].as_array().unwrap().len(), 2);
+}
