@@ -17,6 +17,7 @@ pub mod ids;
 pub mod ingest;
 pub mod item_query;
 pub mod json;
+pub mod label;
 pub mod machine;
 pub mod number;
 pub mod operation;

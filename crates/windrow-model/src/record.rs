@@ -4,6 +4,7 @@ use crate::counters::{Counters, JobCounters};
 use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, RunId, SessionId, StepId};
 use crate::json::Json;
+use crate::label::Label;
 use crate::rule::priority::Priority;
 use crate::rule::rollout::{OnFailure, Position, Rollout, Stage};
 use crate::rule::selection::Selection;
@@ -276,6 +277,8 @@ pub struct ItemDetail {
     pub scores: Vec<Score>,
     pub attempts: Vec<Attempt>,
     pub steps: Vec<Step>,
+    /// Everything people said about it, oldest first.
+    pub labels: Vec<Label>,
 }
 
 /// What one run made of one item.

@@ -16,6 +16,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
         Name::Tries => row.tries.into(),
         Name::Turns => row.turns.into(),
         Name::Flaky => row.flaky.into(),
+        Name::Reviewed => row.is_reviewed().into(),
         Name::LatencyMs => row.latency_ms.into(),
         Name::TokensIn => row.usage.tokens_in.into(),
         Name::TokensOut => row.usage.tokens_out.into(),
@@ -34,6 +35,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
 
 /// Whole numbers, as opposed to numbers with a fraction.
 pub fn is_whole(name: &Name) -> bool {
-    let fraction = matches!(name, Name::Cost | Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_));
+    let fraction =
+        matches!(name, Name::Cost | Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) | Name::Corrected(_));
     name.kind() == Kind::Number && !fraction && !matches!(name, Name::Field(..))
 }

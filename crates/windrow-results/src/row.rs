@@ -9,6 +9,8 @@ use windrow_model::step::{ContentKey, Score, Usage, Verdict};
 use windrow_model::trace::TraceId;
 use windrow_model::{AttemptId, ErrorClass, ItemId, RunId, StepId, Time};
 
+use crate::label::{self, RowLabel};
+
 /// Characters of a text that the table keeps; the item has the full text.
 pub const PREVIEW: usize = 200;
 /// Fields of an item's input that do not come from the dataset.
@@ -66,6 +68,8 @@ pub struct ResultRow {
     pub fields: Map<String, Value>,
     /// By turn and name.
     pub scores: Vec<Score>,
+    /// What people said, by name.
+    pub labels: Vec<RowLabel>,
 }
 
 impl ResultRow {
@@ -82,6 +86,8 @@ impl ResultRow {
             }
         };
         self.scores.iter_mut().for_each(|score| cut(&mut score.reason));
+        self.labels.iter_mut().for_each(|label| cut(&mut label.reason));
+        self.labels.iter_mut().filter_map(|label| label.note.as_mut()).for_each(cut);
         self.error.iter_mut().for_each(|(_, message)| cut(message));
         cut(&mut self.input);
         self.expected.iter_mut().for_each(cut);
@@ -117,7 +123,7 @@ impl ResultRow {
             }
             output = Some(text);
         }
-        Self {
+        let mut row = Self {
             item: item.id,
             key: item.group.unwrap_or(item.key),
             ordinal: item.ordinal,
@@ -143,7 +149,21 @@ impl ResultRow {
             outputs,
             fields,
             scores,
+            labels: Vec::new(),
+        };
+        if !detail.labels.is_empty() {
+            row.labels = label::current(&detail.labels, row.output_key());
         }
+        row
+    }
+
+    /// Identifies the output, to know whether it is still the one that somebody looked at. Of a row with full texts.
+    pub fn output_key(&self) -> ContentKey {
+        let mut parts: Vec<&[u8]> = vec![self.output.as_deref().unwrap_or_default().as_bytes()];
+        for (column, text) in &self.outputs {
+            parts.extend([column.as_bytes(), text.as_bytes()]);
+        }
+        ContentKey::of(&parts)
     }
 
     /// The lowest value of an evaluator over the turns.

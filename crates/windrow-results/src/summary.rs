@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, BINS, Interval, Percentiles, ScoreSummary, Tally};
-use windrow_model::compare::{Finding, Pairing, Side};
+use windrow_model::compare::{Finding, Pairing, Side, holm};
 use windrow_model::step::Verdict;
 
 use crate::query::{Kind, Name, Seen, Value};
@@ -58,8 +58,24 @@ pub struct Metric {
     pub min: Option<f64>,
     pub max: Option<f64>,
     pub histogram: Histogram,
+    /// Which values the numbers above and `paired` use: always `computed`.
+    pub basis: String,
+    /// The same with the corrections of people; null where nobody corrected this evaluator.
+    pub corrected: Option<Corrected>,
     /// Row by row against the baseline; null without one.
     pub paired: Option<Paired>,
+}
+
+/// Numbers in which a correction by a person stands for the computed scores of its row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Corrected {
+    /// Rows that people corrected or confirmed.
+    pub labelled: i64,
+    pub n: i64,
+    pub mean: Option<f64>,
+    pub interval: Option<Interval>,
+    pub pass_rate: Option<f64>,
+    pub pass_interval: Option<Interval>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -129,7 +145,7 @@ pub fn header(rows: &[Seen<'_>]) -> Header {
         *outcomes.entry(row.outcome.to_string()).or_default() += 1;
         *states.entry(row.state.to_string()).or_default() += 1;
     }
-    let all = tally(rows, false);
+    let all = tally(rows, false, false);
     Header {
         outcomes,
         states,
@@ -140,7 +156,7 @@ pub fn header(rows: &[Seen<'_>]) -> Header {
     }
 }
 
-fn tally(rows: &[Seen<'_>], of_baseline: bool) -> Aggregates {
+fn tally(rows: &[Seen<'_>], of_baseline: bool, corrected: bool) -> Aggregates {
     let mut sorted: Vec<&ResultRow> = match of_baseline {
         true => rows.iter().filter_map(|seen| seen.baseline).collect(),
         false => rows.iter().map(|seen| seen.row).collect(),
@@ -150,8 +166,8 @@ fn tally(rows: &[Seen<'_>], of_baseline: bool) -> Aggregates {
     let mut tally = Tally::default();
     for row in sorted {
         tally.item(Some(row.key), row.state, row.latency_ms, row.usage);
-        for score in &row.scores {
-            tally.score(score.turn, &score.name, score.verdict, score.value);
+        for found in row.judgements(corrected) {
+            tally.score(found.turn, found.name, found.verdict, found.value);
         }
     }
     tally.finish()
@@ -161,6 +177,7 @@ fn tally(rows: &[Seen<'_>], of_baseline: bool) -> Aggregates {
 pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
     let paired_with_any = rows.iter().any(|seen| seen.baseline.is_some());
     let mut differences = if paired_with_any { paired(rows) } else { BTreeMap::new() };
+    let mut by_people = corrected(rows);
     let metric = |(name, summary): (String, ScoreSummary)| Metric {
         n: summary.pass + summary.fail,
         pass: summary.pass,
@@ -174,10 +191,39 @@ pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
         min: summary.min,
         max: summary.max,
         histogram: histogram(&summary),
+        basis: "computed".to_owned(),
+        corrected: by_people.remove(&name),
         paired: differences.remove(&name),
         name,
     };
-    tally(rows, false).evaluators.into_iter().map(metric).collect()
+    tally(rows, false, false).evaluators.into_iter().map(metric).collect()
+}
+
+/// By evaluator, where people corrected at least one row.
+fn corrected(rows: &[Seen<'_>]) -> BTreeMap<String, Corrected> {
+    let mut labelled: BTreeMap<String, i64> = BTreeMap::new();
+    for label in rows.iter().flat_map(|seen| seen.row.labels.iter().map(|label| (seen.row, label))) {
+        if label.0.correction(&label.1.name).is_some() {
+            *labelled.entry(label.1.name.clone()).or_default() += 1;
+        }
+    }
+    if labelled.is_empty() {
+        return BTreeMap::new();
+    }
+    let mut found = tally(rows, false, true).evaluators;
+    let numbers = |(name, labelled): (String, i64)| {
+        let summary = found.remove(&name)?;
+        let corrected = Corrected {
+            labelled,
+            n: summary.pass + summary.fail,
+            mean: summary.mean,
+            interval: summary.mean_interval,
+            pass_rate: summary.pass_rate,
+            pass_interval: summary.pass_rate_interval,
+        };
+        Some((name, corrected))
+    };
+    labelled.into_iter().filter_map(numbers).collect()
 }
 
 fn histogram(summary: &ScoreSummary) -> Histogram {
@@ -206,7 +252,7 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
     findings.sort_by_cached_key(key);
     let mut pairing = Pairing::new(0);
     findings.iter().for_each(|(finding, _)| pairing.add(*finding));
-    let baseline = tally(rows, true).evaluators;
+    let baseline = tally(rows, true, false).evaluators;
     let mut found = BTreeMap::new();
     for (name, difference) in pairing.finish().evaluators {
         let (Some(change), Some(summary)) = (difference.mean, baseline.get(&name)) else { continue };
@@ -240,18 +286,6 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
         paired.p_adjusted = adjusted;
     }
     found
-}
-
-/// Holm's correction: the smallest of m p-values times m, the next times m - 1, never falling.
-pub fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let mut order: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(at, p)| p.map(|p| (at, p))).collect();
-    order.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let (mut adjusted, mut least) = (vec![None; values.len()], 0.0f64);
-    for (rank, (at, p)) in order.iter().enumerate() {
-        least = least.max((p * (order.len() - rank) as f64).min(1.0));
-        adjusted[*at] = Some(least);
-    }
-    adjusted
 }
 
 /// Largest first; numbers with many values in ranges.

@@ -116,3 +116,27 @@ pub struct DatasetDetail {
     /// Newest first.
     pub versions: Vec<VersionView>,
 }
+
+/// Rows of a job to add to a dataset.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddRowsRequest {
+    /// Job name or id.
+    pub from: String,
+    /// Rows of this run, by its number; all rows if not given.
+    #[serde(default)]
+    pub run: Option<i64>,
+    /// Only rows for which this holds, e.g. `outcome = fail`.
+    #[serde(default)]
+    pub r#where: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RowsAdded {
+    /// Rows that were selected, trials and variants counted apart.
+    pub selected: i64,
+    /// Rows that the dataset did not have.
+    pub added: i64,
+    #[serde(flatten)]
+    pub imported: DatasetImported,
+}

@@ -245,6 +245,8 @@ pub struct ItemDetailView {
     pub scores: Vec<Score>,
     pub attempts: Vec<AttemptView>,
     pub steps: Vec<StepView>,
+    /// What people said, oldest first.
+    pub labels: Vec<crate::LabelView>,
 }
 
 impl ItemDetailView {
@@ -262,6 +264,7 @@ impl ItemDetailView {
             scores: detail.scores.clone(),
             attempts,
             steps: detail.steps.iter().map(Into::into).collect(),
+            labels: detail.labels.iter().map(Into::into).collect(),
         }
     }
 }
@@ -293,9 +296,12 @@ impl<'de> Deserialize<'de> for ItemDetailView {
             scores: Vec<Score>,
             attempts: Vec<AttemptView>,
             steps: Vec<StepView>,
+            #[serde(default)]
+            labels: Vec<crate::LabelView>,
         }
         let (item, rest) = flat::read(d)?;
-        let Rest { result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps } = rest;
-        Ok(Self { item, result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps })
+        let Rest { result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps, labels } =
+            rest;
+        Ok(Self { item, result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps, labels })
     }
 }

@@ -9,12 +9,14 @@ pub mod alert;
 pub mod answer;
 pub mod bad_row;
 mod checkpoint;
+mod comparison;
 pub mod dataset;
 mod flat;
 pub mod grpc;
 pub mod health;
 pub mod item;
 mod job;
+mod label;
 mod lineage;
 pub mod log;
 mod node;
@@ -38,12 +40,18 @@ pub use answer::{
 };
 pub use bad_row::BadRow;
 pub use checkpoint::{CheckpointList, CheckpointView};
+pub use comparison::{
+    ChangedOutput, ComparedSide, ComparisonView, FieldChange, SideChange, SideMetric, Trend, TrendPoint, TrendRun,
+    TrendView,
+};
 pub use dataset::{
-    ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows, VersionView,
+    AddRowsRequest, ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows,
+    RowsAdded, VersionView,
 };
 pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
+pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
 pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
@@ -56,8 +64,8 @@ pub use secret::{SecretList, SecretSet, SecretView};
 pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
-    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, TableScore,
-    VariantView, ViewRequest,
+    BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TableLabel, TablePage, TableRow,
+    TableScore, VariantView, ViewRequest,
 };
 pub use webhook::{DeliveryList, DeliveryView, NewWebhook, RotateSecret, TryView, Webhook, WebhookList, WebhookSecret};
 

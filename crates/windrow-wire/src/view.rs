@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
+use windrow_results::label::RowLabel;
 use windrow_results::summary::{Facet, Group, Header, Metric};
-use windrow_results::{Kind, Name, Seen};
+use windrow_results::{Kind, Name, ResultRow, Seen};
 
 use crate::Timestamp;
 
@@ -73,8 +74,8 @@ impl ColumnView {
     pub fn of(name: &Name) -> Self {
         let role = match name {
             Name::Field(..) | Name::Input | Name::Expected => "field",
-            Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) => "score",
-            Name::Verdict(_) | Name::Change(_) | Name::Reason(_) => "verdict",
+            Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) | Name::Corrected(_) => "score",
+            Name::Verdict(_) | Name::Change(_) | Name::Reason(_) | Name::Label(_) => "verdict",
             Name::Output | Name::OutputOf(_) | Name::BaselineOutput => "output",
             _ => "meta",
         };
@@ -141,8 +142,26 @@ pub struct TableRow {
     #[schema(value_type = BTreeMap<String, serde_json::Value>)]
     pub fields: serde_json::Map<String, serde_json::Value>,
     pub scores: BTreeMap<String, TableScore>,
+    /// What people said, by evaluator, `outcome`, `note` or a name of their own.
+    pub labels: BTreeMap<String, TableLabel>,
+    /// Somebody gave a verdict or a value on this output.
+    pub reviewed: bool,
     /// The row of the baseline; null without one.
     pub baseline: Option<BaselineRow>,
+}
+
+/// The label that counts under a name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TableLabel {
+    /// `pass`, `fail`, a number or a text.
+    pub label: String,
+    /// What stands for the computed score in corrected numbers; null for a note, or if the label is outdated.
+    pub corrected: Option<f64>,
+    pub reason: String,
+    pub author: String,
+    pub at: Timestamp,
+    /// Another output was looked at.
+    pub outdated: bool,
 }
 
 /// Over all turns of a row.
@@ -219,8 +238,21 @@ impl TableRow {
             outputs: row.outputs.clone(),
             fields: row.fields.clone(),
             scores: scores(seen),
+            labels: row.labels.iter().map(|label| (label.name.clone(), table_label(row, label))).collect(),
+            reviewed: row.is_reviewed(),
             baseline,
         }
+    }
+}
+
+fn table_label(row: &ResultRow, label: &RowLabel) -> TableLabel {
+    TableLabel {
+        label: label.text(),
+        corrected: row.correction(&label.name).and_then(RowLabel::number),
+        reason: label.reason.clone(),
+        author: label.author.clone(),
+        at: label.at.into(),
+        outdated: label.outdated,
     }
 }
 

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 use windrow_model::aggregate::Aggregates;
 use windrow_model::counters::Counters;
+use windrow_model::label::NewLabel;
 use windrow_model::limit::Wait;
 use windrow_model::priority::STARVATION_BOUND_MS;
 use windrow_model::record::*;
@@ -350,6 +351,10 @@ impl Queue for FaultyStore {
     async fn forget_outbox(&self, up_to: i64) -> Result<()> {
         pass_on!(self, self.inner.forget_outbox(up_to))
     }
+    async fn label_items(&self, job: JobId, labels: Vec<NewLabel>, author: &str, now: Time) -> Result<i64> {
+        pass_on!(self, self.inner.label_items(job, labels, author, now))
+    }
+
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         pass_on!(self, self.inner.pin(job, pinned, actor, now))
     }

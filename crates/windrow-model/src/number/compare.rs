@@ -1,12 +1,14 @@
 //! Two runs compared row by row. Rows are paired by their content, so that the difference is freed
 //! of how hard each row is, and the order of the dataset does not matter.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, StudentsT};
 
 use crate::ids::ItemId;
 use crate::number::aggregate::{Clustered, Interval, LEVEL, Spread, student};
+use crate::number::permutation::Permutation;
 use crate::step::{ContentKey, Verdict};
 
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
@@ -40,6 +42,59 @@ pub struct Difference {
     /// The first of them, by row.
     pub broken_rows: Vec<Flip>,
     pub fixed_rows: Vec<Flip>,
+    /// Rows by their value: higher, equal, lower.
+    #[serde(default)]
+    pub improved: i64,
+    #[serde(default)]
+    pub same: i64,
+    #[serde(default)]
+    pub regressed: i64,
+    /// Of `test`; corrected for the number of metrics (Holm) in `p_adjusted`.
+    #[serde(default)]
+    pub p: Option<f64>,
+    #[serde(default)]
+    pub p_adjusted: Option<f64>,
+    /// `mcnemar` (exact) where every value is 0 or 1, else `permutation` of the paired differences.
+    #[serde(default)]
+    pub test: String,
+    /// The smallest difference of the means that so many rows detect with 80% power at the 5% level.
+    #[serde(default)]
+    pub mde: Option<f64>,
+}
+
+/// Normal quantiles of a two-sided test at 5% with a power of 80%.
+const DETECTABLE: f64 = 1.959_964 + 0.841_621;
+
+impl Difference {
+    /// `improved` or `regressed` where the interval of the difference excludes 0, else `unclear`.
+    pub fn verdict(&self) -> &'static str {
+        match self.mean.and_then(|mean| mean.interval) {
+            Some(interval) if interval.low > 0.0 => "improved",
+            Some(interval) if interval.high < 0.0 => "regressed",
+            _ => "unclear",
+        }
+    }
+}
+
+/// Holm's correction: the smallest of m p-values times m, the next times m - 1, never falling.
+pub fn holm(values: &[Option<f64>]) -> Vec<Option<f64>> {
+    let mut order: Vec<(usize, f64)> = values.iter().enumerate().filter_map(|(at, p)| p.map(|p| (at, p))).collect();
+    order.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let (mut adjusted, mut least) = (vec![None; values.len()], 0.0f64);
+    for (rank, (at, p)) in order.iter().enumerate() {
+        least = least.max((p * (order.len() - rank) as f64).min(1.0));
+        adjusted[*at] = Some(least);
+    }
+    adjusted
+}
+
+/// Corrects the p-values of several comparisons as one family.
+pub fn adjust<'a>(comparisons: impl Iterator<Item = &'a mut Comparison>) {
+    let mut family: Vec<&mut Difference> = comparisons.flat_map(|found| found.evaluators.values_mut()).collect();
+    let adjusted = holm(&family.iter().map(|difference| difference.p).collect::<Vec<_>>());
+    for (difference, adjusted) in family.iter_mut().zip(adjusted) {
+        difference.p_adjusted = adjusted;
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
@@ -130,6 +185,9 @@ struct Paired {
     difference: Difference,
     means: PairedSums,
     passes: PairedSums,
+    permutation: Permutation,
+    /// A value is neither 0 nor 1.
+    graded: bool,
 }
 
 #[derive(Debug, Default)]
@@ -206,7 +264,9 @@ impl Pairing {
 
     pub fn finish(mut self) -> Comparison {
         self.close_evaluator();
-        Comparison { evaluators: self.done }
+        let mut found = Comparison { evaluators: self.done };
+        adjust(std::iter::once(&mut found));
+        found
     }
 
     fn close_evaluator(&mut self) {
@@ -214,10 +274,14 @@ impl Pairing {
         if self.row.take().is_none() {
             return;
         }
-        let Paired { mut difference, means, passes } = std::mem::take(&mut self.current);
+        let Paired { mut difference, means, passes, permutation, graded } = std::mem::take(&mut self.current);
         difference.mean = means.change();
         difference.pass_rate = passes.change();
         difference.flips_p = mcnemar(difference.broken, difference.fixed);
+        let p = if graded { permutation.p() } else { difference.flips_p.unwrap_or(1.0) };
+        difference.p = (difference.rows > 0).then_some(p);
+        difference.test = if graded { "permutation" } else { "mcnemar" }.to_owned();
+        difference.mde = difference.mean.and_then(|mean| mean.std_error).map(|error| error * DETECTABLE);
         for flips in [&mut difference.broken_rows, &mut difference.fixed_rows] {
             flips.sort_by_key(|flip| (flip.ordinal, flip.after));
             flips.truncate(self.limit);
@@ -237,6 +301,13 @@ impl Pairing {
         difference.rows += 1;
         if let (Some(before), Some(after)) = (before.mean(), after.mean()) {
             self.current.means.add(before, after);
+            self.current.permutation.add(after - before);
+            self.current.graded |= [before, after].iter().any(|value| *value != 0.0 && *value != 1.0);
+            *match after.total_cmp(&before) {
+                Ordering::Greater => &mut difference.improved,
+                Ordering::Equal => &mut difference.same,
+                Ordering::Less => &mut difference.regressed,
+            } += 1;
         }
         self.current.passes.add(before.pass_rate(), after.pass_rate());
         let whole = |side: &RowSide| side.passes == side.n;

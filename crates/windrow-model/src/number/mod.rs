@@ -3,3 +3,5 @@
 pub mod aggregate;
 pub mod compare;
 pub mod gate;
+pub mod permutation;
+pub mod rater;

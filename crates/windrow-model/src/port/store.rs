@@ -18,6 +18,7 @@ use crate::failure::Failure;
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
+use crate::label::{Label, NewLabel};
 use crate::number::aggregate::{Aggregates, Stats};
 use crate::number::compare::Comparison;
 use crate::record::{
@@ -351,6 +352,20 @@ pub struct NewLog {
     pub message: String,
 }
 
+/// A run, or the items of one of its variants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunPart {
+    pub run: RunId,
+    /// `None`: all.
+    pub variant: Option<String>,
+}
+
+impl From<RunId> for RunPart {
+    fn from(run: RunId) -> Self {
+        Self { run, variant: None }
+    }
+}
+
 /// The range of events in the outbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OutboxReach {
@@ -457,6 +472,9 @@ pub trait Queue: Send + Sync {
     /// Sets the schedule of a job; `None` removes it.
     async fn schedule(&self, job: JobId, schedule: Option<Schedule>, actor: &str, now: Time) -> Result<()>;
     async fn log(&self, entries: Vec<NewLog>, now: Time) -> Result<()>;
+    /// Adds what a person says about items of a job, and returns how many labels said something new: repetitions and
+    /// clearing what was not said add nothing. Labels are deleted with their job.
+    async fn label_items(&self, job: JobId, labels: Vec<NewLabel>, author: &str, now: Time) -> Result<i64>;
 
     // the outbox
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>>;
@@ -507,6 +525,10 @@ pub trait Reads: Send + Sync {
     /// As `outline`, of each of these, in their order.
     async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
+    /// Labels of a job behind this one, in the order in which they were given.
+    async fn labels(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<Label>>;
+    /// The job's newest label; 0 without one.
+    async fn newest_label(&self, job: JobId) -> Result<i64>;
     async fn stats(&self, extent: Extent) -> Result<Stats>;
     /// The counters of a whole job, counted from the rows.
     async fn recount_job(&self, job: JobId) -> Result<JobCounters>;
@@ -517,7 +539,7 @@ pub trait Reads: Send + Sync {
     /// The run's scores that did not pass: fails by value, then errors, each in the order of the items.
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>>;
     /// Compares two runs row by row, also of different jobs; lists at most `limit` regressed and fixed rows each.
-    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison>;
+    async fn compare(&self, before: RunPart, after: RunPart, limit: usize) -> Result<Comparison>;
     /// The facts behind "why is this run not progressing?".
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis>;
     /// Active work, and what has taken too long (I10), of one workspace or of all.

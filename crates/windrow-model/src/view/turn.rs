@@ -142,6 +142,7 @@ mod tests {
                 ended_at: None,
             }],
             steps: steps.iter().enumerate().map(step).collect(),
+            labels: Vec::new(),
         }
     }
 

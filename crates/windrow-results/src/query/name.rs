@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use windrow_model::ErrorClass;
+use windrow_model::label::NOTE;
 use windrow_model::state::ItemState;
 use windrow_model::step::Verdict;
 use windrow_model::suggest;
@@ -42,6 +43,8 @@ macro_rules! names {
             Delta(String),
             Change(String),
             BaselineScore(String),
+            Label(String),
+            Corrected(String),
         }
 
         /// The names that every table has.
@@ -53,6 +56,7 @@ names! {
     Id "id" Number, Row "row" Number, Key "key" Text, Variant "variant" Word, Target "target" Word,
     Prompt "prompt" Word, Trial "trial" Number, State "state" Word, Outcome "outcome" Word, Run "run" Number,
     Error "error" Word, Message "message" Text, Tries "tries" Number, Turns "turns" Number, Flaky "flaky" Bool,
+    Reviewed "reviewed" Bool,
     LatencyMs "latency_ms" Number, TokensIn "tokens_in" Number, TokensOut "tokens_out" Number,
     Tokens "tokens" Number, Cost "cost" Number, FinishedAt "finished_at" Time, Trace "trace" Text,
     Input "input" Text, Output "output" Text, Expected "expected" Text, AnyText "text" Text,
@@ -70,6 +74,8 @@ impl fmt::Display for Name {
             Name::Delta(name) => write!(f, "delta.{name}"),
             Name::Change(name) => write!(f, "change.{name}"),
             Name::BaselineScore(name) => write!(f, "baseline.score.{name}"),
+            Name::Label(name) => write!(f, "label.{name}"),
+            Name::Corrected(name) => write!(f, "corrected.{name}"),
             fixed => f.write_str(FIXED.iter().find(|(name, ..)| name == fixed).map_or("", |(_, text, _)| text)),
         }
     }
@@ -79,9 +85,9 @@ impl Name {
     pub fn kind(&self) -> Kind {
         match self {
             Name::Field(_, kind) => *kind,
-            Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) => Kind::Number,
+            Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) | Name::Corrected(_) => Kind::Number,
             Name::Verdict(_) | Name::Change(_) => Kind::Word,
-            Name::Reason(_) | Name::OutputOf(_) => Kind::Text,
+            Name::Reason(_) | Name::OutputOf(_) | Name::Label(_) => Kind::Text,
             fixed => FIXED.iter().find(|(name, ..)| name == fixed).map_or(Kind::Text, |(.., kind)| *kind),
         }
     }
@@ -114,6 +120,8 @@ pub struct Names {
     pub fields: BTreeMap<String, Kind>,
     pub outputs: Vec<String>,
     pub variants: Vec<String>,
+    /// Under which people said something, beside the evaluators.
+    pub labels: Vec<String>,
     /// The table is compared with another.
     pub baseline: bool,
 }
@@ -126,6 +134,10 @@ impl Names {
         for of in [Name::Score, Name::Verdict, Name::Reason, Name::Delta, Name::Change, Name::BaselineScore] {
             all.extend(self.evaluators.iter().cloned().map(of));
         }
+        let other: Vec<&String> = self.labels.iter().filter(|name| !self.evaluators.contains(name)).collect();
+        let labelled = self.evaluators.iter().chain(other.iter().copied());
+        all.extend(labelled.clone().cloned().map(Name::Label));
+        all.extend(labelled.filter(|name| *name != NOTE).cloned().map(Name::Corrected));
         all
     }
 

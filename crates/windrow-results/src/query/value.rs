@@ -78,6 +78,7 @@ impl<'a> Seen<'a> {
             Name::Tries => Value::Number(f64::from(row.tries)),
             Name::Turns => Value::Number(f64::from(row.turns)),
             Name::Flaky => Value::Text(if row.flaky { "true" } else { "false" }.into()),
+            Name::Reviewed => Value::Text(if row.is_reviewed() { "true" } else { "false" }.into()),
             Name::LatencyMs => Value::number(row.latency_ms.map(|ms| ms as f64)),
             Name::TokensIn => Value::Number(row.usage.tokens_in as f64),
             Name::TokensOut => Value::Number(row.usage.tokens_out as f64),
@@ -97,6 +98,8 @@ impl<'a> Seen<'a> {
             Name::Delta(evaluator) => Value::number(self.delta(evaluator)),
             Name::Change(evaluator) => Value::of_text(self.change(evaluator)),
             Name::BaselineScore(evaluator) => Value::number(self.baseline.and_then(|row| row.score(evaluator))),
+            Name::Label(name) => row.label(name).map_or(Value::Null, |label| Value::Text(label.text().into())),
+            Name::Corrected(name) => Value::number(row.corrected(name)),
             Name::BaselineOutput => Value::of_text(self.baseline.and_then(|row| row.output.as_deref())),
             Name::BaselineOutcome => Value::of_text(self.baseline.map(|row| row.outcome.as_str())),
         }

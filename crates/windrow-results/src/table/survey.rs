@@ -13,6 +13,7 @@ pub struct Survey {
     evaluators: BTreeSet<String>,
     outputs: BTreeSet<String>,
     variants: BTreeSet<String>,
+    labels: BTreeSet<String>,
     /// `None` while all values are null.
     fields: BTreeMap<String, Option<Kind>>,
     /// The first outcome of a row and variant, and whether another trial has a different one. By hash, because a job has
@@ -24,6 +25,7 @@ impl Survey {
     pub fn add(&mut self, row: &ResultRow) {
         row.scores.iter().for_each(|score| note(&mut self.evaluators, &score.name));
         row.outputs.keys().for_each(|name| note(&mut self.outputs, name));
+        row.labels.iter().for_each(|label| note(&mut self.labels, &label.name));
         row.variant.iter().for_each(|name| note(&mut self.variants, name));
         for (name, value) in &row.fields {
             let kind = kind_of(value);
@@ -54,6 +56,7 @@ impl Survey {
             evaluators: list(&self.evaluators),
             outputs: list(&self.outputs),
             variants: list(&self.variants),
+            labels: list(&self.labels),
             fields: self.fields.iter().map(|(name, kind)| (name.clone(), kind.unwrap_or(Kind::Text))).collect(),
             baseline: false,
         }

@@ -54,6 +54,7 @@ fn row(no: u8, value: Option<f64>) -> ResultRow {
             value,
             reason: "because".into(),
         }],
+        labels: Vec::new(),
     }
 }
 

@@ -21,6 +21,7 @@ impl World {
     pub(super) fn delete_item(&mut self, item: ItemId) {
         let row = self.items.remove(&item).expect("item exists");
         self.keys.remove(&(row.job, row.key));
+        self.labels.retain(|_, label| label.what.item != item);
         let (first, last) = item.attempts();
         self.attempts.retain(|id, _| !(first..=last).contains(id));
         self.steps.retain(|id, _| !(first..=last).contains(&id.attempt()));

@@ -9,6 +9,7 @@ mod close;
 mod datasets;
 mod delete_job;
 mod health;
+mod labels;
 mod plan;
 mod read;
 mod reap;
@@ -31,6 +32,7 @@ use windrow_model::compare::Comparison;
 use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
+use windrow_model::label::{Label, NewLabel};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -178,6 +180,9 @@ impl Queue for MemoryStore {
         entries.into_iter().for_each(|entry| world.log(entry, now));
         Ok(())
     }
+    async fn label_items(&self, job: JobId, labels: Vec<NewLabel>, author: &str, now: Time) -> Result<i64> {
+        self.world().label_items(job, labels, author, now)
+    }
     async fn outbox(&self, after: i64, limit: usize) -> Result<Vec<OutboxEvent>> {
         Ok(self.world().outbox_after(after, limit))
     }
@@ -261,6 +266,12 @@ impl Reads for MemoryStore {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }
+    async fn labels(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<Label>> {
+        Ok(self.world().labels_of_job(job, after, limit))
+    }
+    async fn newest_label(&self, job: JobId) -> Result<i64> {
+        Ok(self.world().newest_label(job))
+    }
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         Ok(self.world().stats(&extent))
     }
@@ -276,8 +287,8 @@ impl Reads for MemoryStore {
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
         self.world().worst(run, limit)
     }
-    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
-        self.world().compare(before, after, limit)
+    async fn compare(&self, before: RunPart, after: RunPart, limit: usize) -> Result<Comparison> {
+        self.world().compare(&before, &after, limit)
     }
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
         self.world().diagnose(run, now)

@@ -107,6 +107,7 @@ impl World {
             scores,
             attempts: self.attempts.range(first..=last).map(|(_, row)| row.attempt.clone()).collect(),
             steps: Vec::new(),
+            labels: self.labels_of(id),
         })
     }
 

@@ -3,7 +3,7 @@ use windrow_model::compare::{Comparison, Finding, Pairing, Side};
 use windrow_model::record::{BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
-use windrow_model::store::Result;
+use windrow_model::store::{Result, RunPart};
 use windrow_model::{ErrorClass, ItemId, JobId, RunId};
 
 use super::world::{AttemptRow, ItemRow, World};
@@ -97,11 +97,12 @@ impl World {
         Ok(found)
     }
 
-    pub fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
+    pub fn compare(&self, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
         let mut found: Vec<(&str, ContentKey, Side, ItemId, i64, &Score)> = Vec::new();
-        for (side, run) in [(Side::Before, before), (Side::After, after)] {
-            let run = self.run(run)?.id;
-            for (item, row, _, handed_in) in self.handed_in(run) {
+        for (side, part) in [(Side::Before, before), (Side::After, after)] {
+            let run = self.run(part.run)?.id;
+            let is_meant = |row: &ItemRow| part.variant.is_none() || part.variant == row.variant;
+            for (item, row, _, handed_in) in self.handed_in(run).filter(|(_, row, ..)| is_meant(row)) {
                 let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
                 for score in handed_in.scores.iter().filter(counts) {
                     found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use windrow_model::event::{self, PartialItem};
 use windrow_model::failure::ErrorClass;
+use windrow_model::label::Label;
 use windrow_model::limit::Wait;
 use windrow_model::priority::Priority;
 use windrow_model::record::{Attempt, Job, LogEntry, LogLevel, OutboxEvent, Run, Session, Step};
@@ -74,6 +75,8 @@ pub(super) struct World {
     /// Items at work that showed something in the reports being received.
     pub shown: BTreeMap<RunId, Vec<PartialItem>>,
     pub log_seq: i64,
+    pub labels: BTreeMap<i64, Label>,
+    pub label_seq: i64,
 }
 
 impl World {

@@ -22,6 +22,7 @@ use windrow_model::compare::Comparison;
 use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::health::{HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{ItemPage, ItemQuery};
+use windrow_model::label::{Label, NewLabel};
 use windrow_model::limit::Wait;
 use windrow_model::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, LogEntry, OutboxEvent, Run, RunLimits, Schedule, Session, Step,
@@ -38,7 +39,7 @@ use crate::meters::Meters;
 use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
-use crate::sql::table::{event_numbers, items, jobs, journal, runs, shared, steps};
+use crate::sql::table::{event_numbers, items, jobs, journal, labels, runs, shared, steps};
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
@@ -413,6 +414,11 @@ impl Queue for SqlStore {
         self.write("forget_outbox", move |tx| journal::forget_outbox(tx, up_to)).await
     }
 
+    async fn label_items(&self, job: JobId, new: Vec<NewLabel>, author: &str, now: Time) -> Result<i64> {
+        let author = author.to_owned();
+        self.write("label_items", move |tx| labels::label_items(tx, job, &new, &author, now)).await
+    }
+
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         let actor = actor.to_owned();
         self.write("pin", move |tx| schedules::pin(tx, job, pinned, actor.clone(), now)).await
@@ -516,6 +522,14 @@ impl Reads for SqlStore {
         self.read("outlines", move |conn| items::outlines(conn, &ids)).await
     }
 
+    async fn labels(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<Label>> {
+        self.read_inline("labels", move |conn| labels::of_job(conn, job, after, limit)).await
+    }
+
+    async fn newest_label(&self, job: JobId) -> Result<i64> {
+        self.read_inline("newest_label", move |conn| labels::newest(conn, job)).await
+    }
+
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         self.read_inline("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
@@ -540,8 +554,8 @@ impl Reads for SqlStore {
         self.read("worst", move |conn| results::worst(conn, run, limit)).await
     }
 
-    async fn compare(&self, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
-        self.read("compare", move |conn| compare::compare(conn, before, after, limit)).await
+    async fn compare(&self, before: RunPart, after: RunPart, limit: usize) -> Result<Comparison> {
+        self.read("compare", move |conn| compare::compare(conn, &before, &after, limit)).await
     }
 
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {

@@ -2,11 +2,12 @@
 
 use windrow_model::counters::Counters;
 use windrow_model::failure::{ErrorClass, Failure};
+use windrow_model::label::NewLabel;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{Item, ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
-use windrow_model::step::{Score, Usage};
+use windrow_model::step::{ContentKey, Score, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
@@ -56,6 +57,7 @@ cases![
     retention_deletes_finished_jobs_only,
     retention_keeps_scheduled_and_pinned_jobs,
     a_run_that_is_submitted_paused_starts_when_it_is_resumed,
+    labels_are_added_counted_once_and_deleted_with_their_job,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     rows_are_numbered_as_the_source_has_them_now,
@@ -729,6 +731,50 @@ async fn retention_keeps_scheduled_and_pinned_jobs(store: &dyn Store) {
     assert!(store.pin(key.id, true, "ann", T0 + 4).await.is_err());
 }
 
+/// E19: what people say is kept as a history, a repetition adds nothing, and labels go with their job.
+async fn labels_are_added_counted_once_and_deleted_with_their_job(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    let job = store.find_job("w", "a").await.unwrap().unwrap().id;
+    let filter = ItemFilter { job, run: None, state: None, after: None, limit: 10 };
+    let items: Vec<_> = store.items(filter).await.unwrap().iter().map(|item| item.id).collect();
+    let label = |item, verdict, value: Option<f64>, note: Option<&str>| NewLabel {
+        item,
+        name: "exact".into(),
+        verdict,
+        value,
+        note: note.map(str::to_owned),
+        reason: "größer 🎉".into(),
+        output: Some(ContentKey([7; 16])),
+    };
+    let fail = label(items[0], Some(Verdict::Fail), Some(0.25), None);
+    let note = label(items[1], None, None, Some("odd"));
+    let add = async |labels: Vec<NewLabel>, author: &str, at| store.label_items(job, labels, author, at).await;
+    assert_eq!(store.newest_label(job).await.unwrap(), 0);
+    assert_eq!(add(vec![fail.clone(), note.clone()], "ann", T0 + 1).await.unwrap(), 2);
+    assert_eq!(add(vec![fail.clone(), note.clone()], "ann", T0 + 2).await.unwrap(), 0, "a repetition");
+    assert_eq!(add(vec![fail.clone()], "bob", T0 + 3).await.unwrap(), 1, "somebody else agrees");
+    let clear = label(items[1], None, None, None);
+    assert_eq!(add(vec![clear.clone(), clear.clone()], "bob", T0 + 4).await.unwrap(), 1);
+    let history = store.item(items[0]).await.unwrap().labels;
+    let said: Vec<_> = history.iter().map(|label| (label.author.as_str(), label.at, &label.what)).collect();
+    assert_eq!(said, [("ann", T0 + 1, &fail), ("bob", T0 + 3, &fail)]);
+    let details = store.details(items.clone()).await.unwrap();
+    assert_eq!(details[1].labels.iter().map(|label| label.what.clone()).collect::<Vec<_>>(), [note, clear]);
+    assert!(windrow_model::label::current(&details[1].labels).is_empty());
+    assert_eq!(details[0], store.item(items[0]).await.unwrap());
+    let all = store.labels(job, 0, 100).await.unwrap();
+    assert_eq!((all.len(), all.last().unwrap().id), (4, store.newest_label(job).await.unwrap()));
+    assert_eq!(store.labels(job, all[1].id, 1).await.unwrap(), all[2..3]);
+    let unknown = label(windrow_model::ItemId(i64::MAX >> 31), Some(Verdict::Pass), None, None);
+    assert!(add(vec![fail.clone(), unknown], "ann", T0 + 5).await.is_err());
+    assert_eq!(store.labels(job, 0, 100).await.unwrap().len(), 4, "nothing of it was added");
+    store.delete_job(job).await.unwrap();
+    while store.sweep_jobs(1).await.unwrap() > 0 {}
+    assert_eq!(store.labels(job, 0, 100).await.unwrap(), []);
+    assert!(add(vec![fail], "ann", T0 + 6).await.is_err(), "the job is gone");
+}
+
 /// Design rule 10.
 async fn aggregates_keep_error_skipped_and_zero_apart(store: &dyn Store) {
     use windrow_model::step::{Score, Verdict};
@@ -931,7 +977,7 @@ async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store)
     );
     assert_eq!(store.worst(runs[1], 2).await.unwrap(), []);
 
-    let exact = store.compare(runs[0], runs[1], 10).await.unwrap().evaluators.remove("exact").unwrap();
+    let exact = store.compare(runs[0].into(), runs[1].into(), 10).await.unwrap().evaluators.remove("exact").unwrap();
     assert_eq!((exact.rows, exact.broken, exact.fixed), (3, 0, 2));
     assert!((exact.mean.unwrap().difference - 1.25 / 3.0).abs() < 1e-12);
     assert_eq!(exact.fixed_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [1, 2]);

@@ -487,7 +487,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             lines.push(format!("{:?}", store.results(run.id, None, 1000).await));
             lines.push(format!("{:?}", store.worst(run.id, 3).await));
             for other in &seen.runs {
-                lines.push(format!("{:?}", store.compare(*other, run.id, 2).await));
+                lines.push(format!("{:?}", store.compare((*other).into(), run.id.into(), 2).await));
             }
         }
         let filter = ItemFilter { job: job.id, run: None, state: None, after: None, limit: 1000 };

@@ -56,7 +56,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
     let aggregates = aggregates(app, run).await?;
     let baseline = baseline(app, actor, &job, run, &quality, options).await?;
     let comparison = match &baseline {
-        Some((_, before)) => Some(app.store.compare(before.id, run.id, FLIPS_SHOWN).await?),
+        Some((_, before)) => Some(app.store.compare(before.id.into(), run.id.into(), FLIPS_SHOWN).await?),
         None => None,
     };
     let whole = whole(app, &job, run, &aggregates).await?;
@@ -135,7 +135,7 @@ pub async fn assessment(app: &App, actor: &Actor, run: &str, options: &Options) 
 pub async fn compare(app: &App, actor: &Actor, before: &str, after: &str, rows: usize) -> Result<Compared> {
     let before = lookup::run(app, actor, before).await?;
     let after = lookup::run(app, actor, after).await?;
-    let comparison = app.store.compare(before.1.id, after.1.id, rows).await?;
+    let comparison = app.store.compare(before.1.id.into(), after.1.id.into(), rows).await?;
     let head = |(job, run): &(Job, Run)| BaselineHead::of(job, run);
     Ok(Compared { before: head(&before), after: head(&after), comparison })
 }
@@ -260,7 +260,7 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
     let before = if quality.baseline.is_some() { other.as_ref() } else { before };
     let judged = judged(app, run, &aggregates(app, run).await?).await?;
     let comparison = match before.filter(|_| quality.compares_rows()) {
-        Some(before) => Some(app.store.compare(before.id, run.id, 0).await?),
+        Some(before) => Some(app.store.compare(before.id.into(), run.id.into(), 0).await?),
         None => None,
     };
     let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;
@@ -280,7 +280,7 @@ async fn named_run(app: &App, run: &Run, named: &Baseline) -> Result<Option<Run>
 }
 
 /// A finished run has them stored, or they are computed and stored now.
-async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
+pub(super) async fn aggregates(app: &App, run: &Run) -> Result<Aggregates> {
     match run.summary.as_ref().and_then(|summary| summary.parse().ok()) {
         Some(aggregates) => Ok(aggregates),
         None => Ok(windrow_engine::summarize_run(&*app.store, run.id, app.now()).await?),

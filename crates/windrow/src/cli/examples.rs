@@ -21,7 +21,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow results capitals --group outcome",
         ],
     ),
-    ("compare", &["windrow compare capitals#1 capitals#2", "windrow compare capitals#1 capitals#2 --rows 50"]),
+    ("label", &["windrow label capitals 17 exact=fail --reason 'wrong city'", "windrow label capitals --next"]),
+    ("datasets add", &["windrow datasets add hard-cases --from capitals --where 'outcome = fail'"]),
+    ("trends", &["windrow trends capitals", "windrow trends capitals --metric exact.mean"]),
+    ("agreement", &["windrow agreement capitals"]),
+    ("compare", &["windrow compare capitals#1 capitals#2", "windrow compare capitals#1 capitals#2 --format lean"]),
     ("gates", &["windrow gates capitals", "windrow gates capitals#2 --baseline capitals#1"]),
     (
         "report",

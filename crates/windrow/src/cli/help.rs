@@ -11,7 +11,7 @@ use crate::text::style;
 /// Heading, commands with their summary, commands by name only.
 const GROUPS: &[(&str, &[&str], &[&str])] = &[
     ("Run work", &["init", "check", "run", "plan"], &[]),
-    ("Inspect results", &["results", "compare", "gates", "report", "export"], &[]),
+    ("Inspect results", &["results", "compare", "trends", "label", "agreement", "gates", "report", "export"], &[]),
     ("Manage", &["jobs", "datasets", "ingest", "secrets"], &[]),
     ("Server", &["serve", "worker"], &["nodes", "keys", "webhooks", "alerts", "audit"]),
     ("Maintenance", &["doctor"], &["config", "backup", "restore", "migrate-store", "completions", "mock"]),

@@ -60,6 +60,9 @@ enum Command {
     Plan(operations::plan::Args),
     Results(results::table::Args),
     Compare(results::compare::Args),
+    Trends(results::trends::Args),
+    Label(results::label::Args),
+    Agreement(results::agreement::Args),
     Gates(results::gates::Args),
     Report(results::report::Args),
     Export(results::export::Args),
@@ -144,6 +147,7 @@ enum Keys {
 #[derive(Debug, Subcommand)]
 enum Datasets {
     Import(datasets::import::Args),
+    Add(datasets::add::Args),
     List(datasets::list::Args),
     Show(datasets::show::Args),
     Diff(datasets::diff::Args),
@@ -242,7 +246,10 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Keys(command) => perform_on_keys(context, command).await,
         Command::Alerts(args) => admin::alerts::perform(&context.api().await?, args).await,
         Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
-        Command::Compare(args) => results::compare::perform(&context.api().await?, args).await,
+        Command::Compare(args) => Box::pin(results::compare::perform(&context.api().await?, args)).await,
+        Command::Trends(args) => results::trends::perform(&context.api().await?, args).await,
+        Command::Label(args) => Box::pin(results::label::perform(&context.api().await?, args)).await,
+        Command::Agreement(args) => results::agreement::perform(&context.api().await?, args).await,
         Command::Gates(args) => Box::pin(results::gates::perform(&context.api().await?, args)).await,
         Command::Report(args) => Box::pin(results::report::perform(&context.api().await?, args)).await,
         Command::Export(args) => Box::pin(results::export::perform(&context.api().await?, args)).await,
@@ -290,6 +297,7 @@ async fn perform_on_keys(context: Context, command: Keys) -> Result<Exit> {
 async fn perform_on_datasets(context: Context, command: Datasets) -> Result<Exit> {
     match command {
         Datasets::Import(args) => Box::pin(datasets::import::perform(&context, args)).await,
+        Datasets::Add(args) => Box::pin(datasets::add::perform(&context.api().await?, args)).await,
         Datasets::List(args) => datasets::list::perform(&context.api().await?, args).await,
         Datasets::Show(args) => datasets::show::perform(&context.api().await?, args).await,
         Datasets::Diff(args) => datasets::diff::perform(&context.api().await?, args).await,

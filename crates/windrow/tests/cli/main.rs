@@ -47,6 +47,7 @@ mod nodes;
 mod online;
 mod pages;
 mod parrot;
+mod people;
 mod place;
 mod providers;
 mod python_worker;

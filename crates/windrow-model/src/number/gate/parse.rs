@@ -11,10 +11,40 @@ use crate::syntax_error::SyntaxError;
 
 const BASELINE: &str = "baseline";
 const EXAMPLE: &str = "for example: exact.mean >= 0.9";
+const NO_REGRESSION: &str = " no regression";
+/// A drop of the mean that is not yet called a regression.
+const MARGIN: &str = "0.05";
 const LEVELS: Range<f64> = 0.5..0.9999;
 
 impl Gate {
     pub fn parse(text: &str) -> Result<Gate, SyntaxError> {
+        match text.split_once(NO_REGRESSION) {
+            Some((name, rest)) => Gate::of_no_regression(text, name.trim(), rest),
+            None => Gate::parse_plain(text),
+        }
+    }
+
+    /// `exact no regression by 0.02 at 95%` is `exact.mean >= baseline - 0.02 at 95%`: passed if the whole interval of the
+    /// paired difference is above -0.02, failed if all of it is below, else undecided.
+    fn of_no_regression(text: &str, name: &str, rest: &str) -> Result<Gate, SyntaxError> {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let (margin, level) = match words.as_slice() {
+            [] => (MARGIN, "95%"),
+            ["by", margin] => (*margin, "95%"),
+            ["at", level] => (MARGIN, *level),
+            ["by", margin, "at", level] => (*margin, *level),
+            _ => {
+                let help = "for example: exact no regression by 0.02 at 95%";
+                return Err(SyntaxError::new(text.len() - rest.len()..text.len(), "expected `by` or `at`", help));
+            }
+        };
+        let metric = if names_metric(name) { name.to_owned() } else { format!("{name}.mean") };
+        let plain = format!("{metric} >= baseline - {margin} at {level}");
+        let whole = |error: SyntaxError| SyntaxError::new(0..text.len(), error.message, error.help);
+        Ok(Gate { text: text.trim().to_owned(), ..Gate::parse_plain(&plain).map_err(whole)? })
+    }
+
+    fn parse_plain(text: &str) -> Result<Gate, SyntaxError> {
         let mut reader = Reader { text, at: 0 };
         let metric = reader.metric()?;
         let comparison = reader.comparison()?;
@@ -242,6 +272,18 @@ mod tests {
 
     fn parse(text: &str) -> Gate {
         Gate::parse(text).unwrap_or_else(|error| panic!("{text}: {error} ({})", error.help))
+    }
+
+    #[test]
+    fn no_regression_is_a_bound_on_the_paired_difference() {
+        let plain = parse("exact.mean >= baseline - 0.02 at 99%");
+        let short = parse("exact no regression by 0.02 at 99%");
+        assert_eq!(Gate { text: String::new(), ..short.clone() }, Gate { text: String::new(), ..plain });
+        assert_eq!(short.text, "exact no regression by 0.02 at 99%");
+        let usual = parse("exact.pass_rate >= baseline - 0.05 at 95%");
+        assert_eq!(parse("exact.pass_rate no regression at 95%").bound, usual.bound);
+        assert!(short.compares_rows());
+        assert!(Gate::parse("exact no regression of 3").is_err() && Gate::parse("exact no regression at 3").is_err());
     }
 
     #[test]

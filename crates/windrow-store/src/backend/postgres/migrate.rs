@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_keep_going.sql"),
     include_str!("migrations/0008_job_counters.sql"),
     include_str!("migrations/0009_variants.sql"),
+    include_str!("migrations/0010_labels.sql"),
 ];
 
 /// Any number, the same for all nodes.

@@ -32,6 +32,7 @@ pub(crate) static SCORES: Change = Change::delete("scores", "attempt_id BETWEEN 
 pub(crate) static ATTEMPTS: Change = Change::delete("attempts", "id BETWEEN ?1 AND ?2");
 pub(crate) static INPUTS: Change = Change::delete("inputs", "item_id BETWEEN ?1 AND ?2");
 pub(crate) static ITEM_ROWS: Change = Change::delete("items", "id BETWEEN ?1 AND ?2");
+pub(crate) static LABELS: Change = Change::delete_where("labels", "item_id BETWEEN ?1 AND ?2");
 pub(crate) static RUNS: Change = Change::delete_where("runs", "job_id = ?1");
 pub(crate) static JOBS: Change = Change::delete("jobs", "id = ?1");
 pub(crate) static PINS: Change = Change::delete_where("pins", "job_id = ?1");
@@ -80,6 +81,7 @@ pub(crate) fn delete_items(tx: &Connection, ids: &[i64]) -> Result<()> {
         (&SCORES, &attempts),
         (&ATTEMPTS, &attempts),
         (&INPUTS, &items),
+        (&LABELS, &items),
         (&ITEM_ROWS, &items),
     ] {
         tx.execute_many(change, &ranges.iter().map(|range| range.map(Cell::Int)).collect::<Vec<_>>())?;

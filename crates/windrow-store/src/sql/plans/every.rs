@@ -30,7 +30,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
     statements! {
         admin::access { ALL, BY_ID, ADD }
         admin::alerts { ACTIVE, RECENT, RAISE }
-        admin::clean_up { DOOMED, DOOM, PINS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
+        admin::clean_up { DOOMED, DOOM, PINS, LABELS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
         admin::dataset_drop { DELETE_UNUSED }
         admin::dataset_import { ROW_BY_KEY, ENTRIES, ROWS }
         admin::dataset_read { BY_NAME, BY_ID, VERSIONS, DATASETS, ROWS, BODIES, NEWEST }
@@ -50,6 +50,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         table::items { BY_ID, INPUT }
         table::jobs { BY_ID, BY_NAME, PAGE }
         table::journal { OUTBOX, EVENTS, ENTRIES }
+        table::labels { NEW, OF_ITEM, JOB_OF }
         table::runs { BY_ID, BY_JOB, COORDINATOR, MODE, STATE }
         table::scores { KEEP, NOTES, CARRY_OVER, OF_ATTEMPT, OF_ITEM, SHOWN }
         table::shared { FIND, SHARE, KEY_OF }

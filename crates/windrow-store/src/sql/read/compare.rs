@@ -3,9 +3,10 @@
 
 use std::ops::ControlFlow;
 
+use windrow_model::ItemId;
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
 use windrow_model::step::Verdict;
-use windrow_model::{ItemId, RunId};
+use windrow_model::store::RunPart;
 
 use crate::backend::failure::Result;
 use crate::backend::{self, Connection, Sql, params};
@@ -16,11 +17,11 @@ use crate::sql::table::runs;
 use crate::sql::table::scores::{Part, own_column};
 
 pub(crate) static BOTH: Sql = Sql::new(|d| {
-    let side = |side: Side, job: &str, run: &str| {
+    let side = |side: Side, job: &str, run: &str, variant: &str| {
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
              i.ordinal, s.verdict, s.value FROM {} {} \
-             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {}",
+             WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {} AND (i.variant = {variant} OR {variant} IS NULL)",
             side as i64,
             handed_in(d, run),
             d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {}", Part::Whole as i64)),
@@ -31,16 +32,18 @@ pub(crate) static BOTH: Sql = Sql::new(|d| {
     };
     format!(
         "{} UNION ALL {} ORDER BY name, row_key, side, item, turn",
-        side(Side::Before, "?1", "?2"),
-        side(Side::After, "?3", "?4")
+        side(Side::Before, "?1", "?2", "?5"),
+        side(Side::After, "?3", "?4", "?6")
     )
 });
 
-pub(crate) fn compare(conn: &Connection, before: RunId, after: RunId, limit: usize) -> Result<Comparison> {
-    let (before, after) = (runs::run(conn, before)?, runs::run(conn, after)?);
+pub(crate) fn compare(conn: &Connection, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
+    let (own, other) = (before.variant.clone(), after.variant.clone());
+    let (before, after) = (runs::run(conn, before.run)?, runs::run(conn, after.run)?);
     let mut pairing = Pairing::new(limit);
     let mut stmt = conn.prepare_cached(&BOTH)?;
-    stmt.walk(params![before.job.0, before.id.0, after.job.0, after.id.0], |row| {
+    let asked = params![before.job.0, before.id.0, after.job.0, after.id.0, own, other];
+    stmt.walk(asked, |row| {
         let mut c = Cells::of(row);
         let (evaluator, row_key) = (c.text()?, c.key()?);
         let side = if c.get::<i64>()? == Side::Before as i64 { Side::Before } else { Side::After };

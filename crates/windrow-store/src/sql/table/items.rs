@@ -9,7 +9,7 @@ use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Dialect, Lookup, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::{attempts_per_item, code, in_states};
-use crate::sql::table::{attempts, scores, steps};
+use crate::sql::table::{attempts, labels, scores, steps};
 
 /// The condition of the index `items_not_good`, of items called `alias`. PostgreSQL has a generated column for it, so that
 /// the index does not depend on the state.
@@ -80,8 +80,12 @@ pub(crate) fn outlines(conn: &Connection, ids: &[ItemId]) -> Result<Vec<ItemDeta
     let (scores, attempts) = (scores::of_items(conn, ids)?, attempts::of_items(conn, ids)?);
     let known = inputs.into_iter().zip(scores).zip(attempts);
     let found = rows(conn, ids)?.into_iter().zip(known);
-    let detail = |(item, ((input, scores), attempts))| ItemDetail { item, input, scores, attempts, steps: Vec::new() };
-    Ok(found.map(detail).collect())
+    let labels = labels::of_items(conn, ids)?;
+    let detail = |((item, ((input, scores), attempts)), labels)| {
+        let steps = Vec::new();
+        ItemDetail { item, input, scores, attempts, steps, labels }
+    };
+    Ok(found.zip(labels).map(detail).collect())
 }
 
 fn one_each<T>(

@@ -5,6 +5,7 @@ pub(crate) mod event_numbers;
 pub(crate) mod items;
 pub(crate) mod jobs;
 pub(crate) mod journal;
+pub(crate) mod labels;
 pub(crate) mod runs;
 pub(crate) mod scores;
 pub(crate) mod shared;

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use windrow_jobfile::dataset::write::{self, Column, Out, RowWriter};
 use windrow_jobfile::dataset::{Format as FileFormat, Profile};
 use windrow_model::Json;
+use windrow_model::label::NOTE;
 use windrow_model::record::{Job, Run};
 use windrow_results::cell::{cell, is_whole};
 use windrow_results::{Condition, Kind, Name, Names, ResultRow, Seen, Survey};
@@ -139,6 +140,13 @@ fn all_columns(names: &Names) -> Vec<Name> {
     for evaluator in &names.evaluators {
         columns.extend([Name::Score, Name::Verdict, Name::Reason].map(|of| of(evaluator.clone())));
     }
+    if !names.labels.is_empty() {
+        columns.push(Name::Reviewed);
+    }
+    for name in &names.labels {
+        columns.push(Name::Label(name.clone()));
+        columns.extend((name != NOTE).then(|| Name::Corrected(name.clone())));
+    }
     columns
 }
 
@@ -147,7 +155,7 @@ fn column_of(name: &Name, profile: &Profile) -> Column {
         Name::Field(field, _) => {
             profile.fields.get(field).map_or(Column::Json, |field| Column::of_present(&field.types))
         }
-        Name::Flaky => Column::Boolean,
+        Name::Flaky | Name::Reviewed => Column::Boolean,
         name if is_whole(name) => Column::Integer,
         name if name.kind() == Kind::Number => Column::Number,
         _ => Column::Text,

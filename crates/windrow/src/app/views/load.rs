@@ -20,6 +20,8 @@ pub struct Loaded {
     job: JobId,
     run: Option<i64>,
     as_of: i64,
+    /// The newest label in it.
+    labels: i64,
     table: Arc<Table>,
 }
 
@@ -32,7 +34,8 @@ pub async fn table(app: &App, job: &Job, run: Option<i64>, as_of: i64) -> Result
     }
     let runs = app.store.runs(job.id).await?;
     let is_idle = runs.last().is_some_and(|latest| latest.state.is_final());
-    if is_idle && let Some(table) = kept(app, job.id, run, as_of) {
+    let labels = app.store.newest_label(job.id).await?;
+    if is_idle && let Some(table) = kept(app, job.id, run, (as_of, labels)) {
         return Ok(table);
     }
     let mut scan = Scan::new(app, job, &runs, run, PAGE)?;
@@ -48,13 +51,14 @@ pub async fn table(app: &App, job: &Job, run: Option<i64>, as_of: i64) -> Result
         if tables.len() >= KEPT {
             tables.remove(0);
         }
-        tables.push(Loaded { job: job.id, run, as_of, table: table.clone() });
+        tables.push(Loaded { job: job.id, run, as_of, labels, table: table.clone() });
     }
     Ok(table)
 }
 
-fn kept(app: &App, job: JobId, run: Option<i64>, as_of: i64) -> Option<Arc<Table>> {
+fn kept(app: &App, job: JobId, run: Option<i64>, read: (i64, i64)) -> Option<Arc<Table>> {
     let tables = app.views.tables.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = tables.iter().find(|loaded| (loaded.job, loaded.run, loaded.as_of) == (job, run, as_of));
+    let fits = |loaded: &&Loaded| (loaded.job, loaded.run) == (job, run) && (loaded.as_of, loaded.labels) == read;
+    let found = tables.iter().find(fits);
     found.map(|loaded| loaded.table.clone())
 }

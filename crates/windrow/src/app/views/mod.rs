@@ -7,7 +7,8 @@ pub mod scan;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use windrow_model::{JobId, Time};
+use windrow_model::record::Job;
+use windrow_model::{ItemId, JobId, Time};
 use windrow_results::{Baseline, Name, Names, Seen, Table, summary};
 use windrow_wire::{
     BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
@@ -86,6 +87,16 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     let made_at = app.now();
     app.views.keep(View { id: answer.view.clone(), job: job.id, made_at, snapshot });
     Ok(answer)
+}
+
+/// The items of the rows for which a condition holds, in the order of the dataset.
+pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
+    let as_of = app.store.outbox_reach().await?.newest;
+    let table = load::table(app, job, run, as_of).await?;
+    let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
+    let asked = question::parse(&request, table.names())?;
+    let places = table.select(None, asked.condition.as_ref(), None);
+    Ok(places.iter().map(|place| table.rows()[*place as usize].item).collect())
 }
 
 struct ViewHead {

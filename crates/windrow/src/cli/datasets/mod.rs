@@ -1,3 +1,4 @@
+pub mod add;
 pub mod delete;
 pub mod diff;
 pub mod export;

@@ -3,37 +3,63 @@
 use windrow_model::compare::Flip;
 use windrow_wire::{BaselineHead, Compared};
 
+use crate::cli::results::compare_text;
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
 use crate::text::{style, tables};
 
-/// Compare two runs row by row
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For a person
+    Text,
+    /// All numbers and texts
+    Json,
+    /// For a comment on a pull request
+    Md,
+    /// One fact per line, for agents
+    Lean,
+}
+
+/// Compare two to ten runs or variants row by row
 ///
-/// Rows are matched by content, so runs of different jobs over the same rows can be compared.
+/// Each is compared with the first. Rows are matched by content, so runs of different jobs over the same rows can be
+/// compared.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Baseline run
-    #[arg(value_name = "JOB[#RUN]")]
-    before: String,
-    /// Run to compare with the baseline
-    #[arg(value_name = "JOB[#RUN]")]
-    after: String,
+    /// The baseline, then the runs to compare with it; `JOB@VARIANT` for one variant
+    #[arg(value_name = "JOB[#RUN][@VARIANT]", num_args = 2..=10, required = true)]
+    runs: Vec<String>,
     /// Maximum number of regressed and fixed rows to list
     #[arg(long, value_name = "N", default_value_t = 10)]
     rows: usize,
+    /// Form of the output
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
     /// Print JSON to stdout
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let compared = api.compare(&args.before, &args.after, args.rows).await?;
-    output::show(&compared, args.json);
-    let most = compared.comparison.evaluators.values().map(|d| d.broken.max(d.fixed)).max().unwrap_or(0);
-    if !args.json && most > args.rows as i64 {
-        output::hint(&[api.command(&format!("compare {} {} --rows {most}", args.before, args.after))]);
+    if let ([before, after], true) = (args.runs.as_slice(), args.json && !args.runs.iter().any(|run| run.contains('@')))
+    {
+        output::print_json(&api.compare(before, after, args.rows).await?);
+        return Ok(Exit::Passed);
+    }
+    let view = api.compare_sides(&args.runs, args.rows).await?;
+    match args.format {
+        _ if args.json => output::print_json(&view),
+        Format::Json => output::print_json(&view),
+        Format::Text => output::show(&view, false),
+        Format::Md => output::print(&compare_text::markdown(&view)),
+        Format::Lean => output::print(&compare_text::lean(&view)),
+    }
+    let evaluators = view.changes.iter().flat_map(|change| change.comparison.evaluators.values());
+    let most = evaluators.map(|difference| difference.broken.max(difference.fixed)).max().unwrap_or(0);
+    if args.format == Format::Text && !args.json && most > args.rows as i64 {
+        output::hint(&[api.command(&format!("compare {} --rows {most}", args.runs.join(" ")))]);
     }
     Ok(Exit::Passed)
 }

@@ -1,6 +1,10 @@
+pub mod agreement;
 pub mod compare;
+mod compare_text;
 pub mod export;
 pub mod gates;
+pub mod label;
 pub mod report;
 pub mod report_target;
 pub mod table;
+pub mod trends;

@@ -19,7 +19,8 @@ Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail,
 queued), run, error (error class), message, tries, turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
-same, regressed), baseline.output, baseline.outcome, baseline.score.NAME. Operators: = != < <= > >=, in (…), not in (…), \
+same, regressed), baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
+corrected.NAME (the label, else the score). Operators: = != < <= > >=, in (…), not in (…), \
 is null, is not null, contains, matches; combine conditions with and, or, not and parentheses. Missing values match only \
 `is null` and sort last.";
 
@@ -189,7 +190,7 @@ fn shown(row: &TableRow, name: &str) -> String {
         "cost" => dollars(nanos(row.cost)),
         _ => match cell(row, name) {
             serde_json::Value::Null => "–".to_owned(),
-            serde_json::Value::Number(number) if name.contains("score.") => {
+            serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {
                 format!("{:.3}", number.as_f64().unwrap_or(0.0))
             }
             serde_json::Value::Number(number) if name.starts_with("delta.") => {
@@ -218,6 +219,16 @@ fn cell(row: &TableRow, name: &str) -> serde_json::Value {
         ("score", evaluator) => whole["scores"][evaluator]["value"].clone(),
         ("verdict", evaluator) => whole["scores"][evaluator]["verdict"].clone(),
         ("reason", evaluator) => whole["scores"][evaluator]["reason"].clone(),
+        ("label", name) => whole["labels"][name]["label"].clone(),
+        ("corrected", name) => match &whole["labels"][name]["corrected"] {
+            serde_json::Value::Null if name == windrow_model::label::OUTCOME => match row.outcome.as_str() {
+                "pass" => 1.0.into(),
+                "fail" => 0.0.into(),
+                _ => serde_json::Value::Null,
+            },
+            serde_json::Value::Null => whole["scores"][name]["value"].clone(),
+            corrected => corrected.clone(),
+        },
         ("delta", evaluator) => before["delta"][evaluator].clone(),
         ("change", evaluator) => before["change"][evaluator].clone(),
         ("baseline", rest) => match rest.strip_prefix("score.") {

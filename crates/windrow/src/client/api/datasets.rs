@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use windrow_jobfile::dataset::Format;
 use windrow_jobfile::dataset::export::{self, ExportError};
 use windrow_jobfile::dataset::write::Out;
-use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
+use windrow_wire::{AddRowsRequest, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, RowsAdded};
 
-use crate::app::datasets;
 use crate::app::lookup::DatasetName;
+use crate::app::{dataset_add, datasets};
 use crate::client::api::Api;
 use crate::client::remote::Remote;
 use crate::error::{Code, Error, Result};
@@ -49,6 +49,20 @@ impl Api {
             Api::Remote(remote) => {
                 let query = (("workspace", workspace), ("old", old), ("new", new), ("limit", limit));
                 remote.get(&["datasets", name, "diff"], &query).await
+            }
+        }
+    }
+
+    /// Rows of a job that the dataset does not have.
+    pub async fn add_rows(&self, workspace: Workspace<'_>, name: &str, request: AddRowsRequest) -> Result<RowsAdded> {
+        match self {
+            Api::Local(app, actor) => {
+                let add = |change| async move { dataset_add::add(app, &change, workspace, name, request).await };
+                app.act(actor, "datasets add", name, add).await
+            }
+            Api::Remote(remote) => {
+                let query = [("workspace", workspace)];
+                remote.post_with(&["datasets", name, "rows"], &query, &request).await
             }
         }
     }

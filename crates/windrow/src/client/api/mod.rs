@@ -3,10 +3,12 @@
 //! so commands cannot tell the two apart.
 
 mod access;
+mod comparison;
 mod datasets;
 mod ingest;
 mod items;
 mod jobs;
+mod labels;
 mod nodes;
 mod operations;
 mod results;

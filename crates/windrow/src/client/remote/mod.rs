@@ -62,6 +62,17 @@ impl Remote {
         self.ask(self.request(Method::POST, path, NOTHING).header(CONTENT_TYPE, JSON).body(body)).await
     }
 
+    /// As [`post`](Self::post), with a query.
+    pub async fn post_with<T: DeserializeOwned>(
+        &self,
+        path: &[&str],
+        query: &(impl Serialize + ?Sized),
+        body: &impl Serialize,
+    ) -> Result<T> {
+        let body = serde_json::to_vec(body).expect("requests serialise to JSON");
+        self.ask(self.request(Method::POST, path, query).header(CONTENT_TYPE, JSON).body(body)).await
+    }
+
     pub async fn put<T: DeserializeOwned>(
         &self,
         path: &[&str],

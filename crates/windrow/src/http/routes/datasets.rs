@@ -4,14 +4,14 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_wire::{DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList};
+use windrow_wire::{AddRowsRequest, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetList, RowsAdded};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::datasets;
 use crate::app::lookup::DatasetName;
+use crate::app::{dataset_add, datasets};
 use crate::http::error::ApiError;
-use crate::http::extract::{DatasetPath, PathParam, Query, at_most};
+use crate::http::extract::{Body, DatasetPath, PathParam, Query, at_most};
 use crate::http::middleware::etag::IfMatch;
 use crate::http::server::Shared;
 
@@ -127,4 +127,22 @@ pub async fn delete(
     let actor = change.actor.within(workspace)?;
     tag.check(&datasets::show(&server.app, &actor, workspace, &named, SAMPLE).await?)?;
     Ok(Json(datasets::delete(&server.app, &change, workspace, &named).await?))
+}
+
+/// Add rows of a job to a dataset, as a new version
+///
+/// The version has the rows of the newest one, and those selected rows that it does not have.
+#[utoipa::path(post, operation_id = "add_dataset_rows", path = "/datasets/{name}/rows", tag = "datasets",
+    params(DatasetPath, DatasetsQuery), request_body(content = AddRowsRequest),
+    responses((status = 200, description = "What was added", body = RowsAdded)))]
+pub async fn add_rows(
+    State(server): Shared,
+    change: Change,
+    PathParam(name): PathParam,
+    Query(query): Query<DatasetsQuery>,
+    body: Body,
+) -> Result<Json<RowsAdded>, ApiError> {
+    let request: AddRowsRequest = body.json_only()?;
+    let _permit = server.heavy_request_permit().await?;
+    Ok(Json(dataset_add::add(&server.app, &change, query.workspace.as_deref(), &name, request).await?))
 }

@@ -1,0 +1,184 @@
+//! Comparisons as text: for a person, for Markdown, and lean for agents, which pay for every character.
+
+use std::fmt::Write;
+
+use windrow_model::compare::Difference;
+use windrow_wire::{BaselineHead, ChangedOutput, Compared, ComparisonView, SideChange};
+
+use crate::cli::view::output::{self, Show};
+use crate::text;
+use crate::text::{style, tables};
+
+/// Characters of an output in a line.
+const OUTPUT: usize = 120;
+
+impl Show for ComparisonView {
+    fn text(&self) -> String {
+        let mut page = String::new();
+        if self.sides.len() > 2 || self.sides.iter().any(|side| side.variant.is_some()) {
+            page += &sides(self);
+        }
+        for change in &self.changes {
+            page += &of_change(self, change);
+        }
+        page
+    }
+}
+
+fn sides(view: &ComparisonView) -> String {
+    let rows = view.sides.iter().flat_map(|side| {
+        side.metrics.iter().map(|(name, metric)| {
+            vec![
+                side.name.clone(),
+                name.clone(),
+                text::count(metric.n),
+                metric.pass_rate.map_or("–".to_owned(), text::percent),
+                tables::number(metric.mean, metric.interval),
+                format!("${:.4}", side.cost),
+            ]
+        })
+    });
+    output::table(&["RUN", "EVALUATOR", ">N", ">PASS RATE", ">MEAN [95% CI]", ">COST"], rows.collect()) + "\n"
+}
+
+fn of_change(view: &ComparisonView, change: &SideChange) -> String {
+    let before = &view.sides[0];
+    let Some(after) = view.sides.iter().find(|side| side.name == change.name) else { return String::new() };
+    let head = |side: &windrow_wire::ComparedSide| {
+        let job = side.variant.as_ref().map_or(side.job.clone(), |variant| format!("{}@{variant}", side.job));
+        BaselineHead { job, run: side.run.clone(), no: side.no }
+    };
+    let compared = Compared { before: head(before), after: head(after), comparison: change.comparison.clone() };
+    let mut page = compared.text();
+    page += &format!("\n{}", evidence(change));
+    if !change.definition.is_empty() {
+        page += &format!("\n{}\n", style::bold("Changed in the definition"));
+        for field in &change.definition {
+            let value = |value: &Option<String>| fitted(value.as_deref().unwrap_or("–"));
+            let (before, after) = (value(&field.before), value(&field.after));
+            let _ = writeln!(page, "  {} {}: {before} → {after}", style::dim(&field.part), field.path);
+        }
+    }
+    for row in &change.rows {
+        let _ = writeln!(page, "\n{} {}, row {}", style::bold(&row.change), row.evaluator, row.row);
+        for (name, text) in texts(row) {
+            let _ = writeln!(page, "  {} {}", style::dim(format!("{name:<8}")), fitted(text));
+        }
+    }
+    page + "\n"
+}
+
+fn texts(row: &ChangedOutput) -> Vec<(&'static str, &str)> {
+    let all = [
+        ("input", Some(&row.input)),
+        ("expected", row.expected.as_ref()),
+        ("before", row.before.as_ref()),
+        ("after", row.after.as_ref()),
+        ("reason", Some(&row.reason)),
+    ];
+    all.into_iter()
+        .filter_map(|(name, text)| Some((name, text?.as_str())))
+        .filter(|(_, text)| !text.is_empty())
+        .collect()
+}
+
+/// On one line, shortened.
+fn fitted(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(OUTPUT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// How sure one can be.
+fn evidence(change: &SideChange) -> String {
+    let p = |p: Option<f64>| p.map_or("–".to_owned(), |p| format!("{p:.4}"));
+    let rows = change.comparison.evaluators.iter().map(|(name, found)| {
+        vec![
+            name.clone(),
+            text::count(found.improved),
+            text::count(found.same),
+            text::count(found.regressed),
+            p(found.p),
+            p(found.p_adjusted),
+            found.test.clone(),
+            found.mde.map_or("–".to_owned(), |mde| format!("{mde:.3}")),
+            found.verdict().to_owned(),
+        ]
+    });
+    let headings =
+        ["EVALUATOR", ">IMPROVED", ">SAME", ">REGRESSED", ">P", ">P (HOLM)", "TEST", ">DETECTABLE", "RESULT"];
+    output::table(&headings, rows.collect())
+}
+
+/// For a comment on a pull request.
+pub fn markdown(view: &ComparisonView) -> String {
+    let mut page = String::new();
+    for change in &view.changes {
+        let _ = writeln!(page, "### {} → {}\n", view.sides[0].name, change.name);
+        let _ = writeln!(page, "| evaluator | before | after | change [95 % CI] | p (Holm) | result |");
+        let _ = writeln!(page, "|---|---:|---:|---:|---:|---|");
+        for (name, found) in &change.comparison.evaluators {
+            let p = found.p_adjusted.map_or("–".to_owned(), |p| format!("{p:.4}"));
+            let [before, after, by] = numbers(found);
+            let _ = writeln!(page, "| {} | {before} | {after} | {by} | {p} | {} |", cell(name), found.verdict());
+        }
+        for field in &change.definition {
+            let value = |value: &Option<String>| cell(&fitted(value.as_deref().unwrap_or("–")));
+            let _ = writeln!(page, "\n- `{}`: {} → {}", field.path, value(&field.before), value(&field.after));
+        }
+        if !change.rows.is_empty() {
+            let _ = writeln!(page, "\n| row | evaluator | change | before | after |\n|---:|---|---|---|---|");
+        }
+        for row in &change.rows {
+            let output = |text: &Option<String>| cell(&fitted(text.as_deref().unwrap_or("–")));
+            let (before, after) = (output(&row.before), output(&row.after));
+            let _ = writeln!(page, "| {} | {} | {} | {before} | {after} |", row.row, cell(&row.evaluator), row.change);
+        }
+        page.push('\n');
+    }
+    page
+}
+
+/// No text may end a cell or become a tag.
+fn cell(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('|', "\\|").replace('<', "&lt;")
+}
+
+fn numbers(found: &Difference) -> [String; 3] {
+    let Some(mean) = found.mean else { return ["–", "–", "–"].map(str::to_owned) };
+    let range = mean.interval.map_or(String::new(), |i| format!(" [{:+.3}, {:+.3}]", i.low, i.high));
+    [format!("{:.3}", mean.before), format!("{:.3}", mean.after), format!("{:+.3}{range}", mean.difference)]
+}
+
+/// One fact per line, nothing for the eye.
+pub fn lean(view: &ComparisonView) -> String {
+    let mut page = format!("base {}\n", view.sides[0].name);
+    for change in &view.changes {
+        let _ = writeln!(page, "vs {}", change.name);
+        for (name, found) in &change.comparison.evaluators {
+            let [before, after, by] = numbers(found);
+            let p = found.p_adjusted.map_or("-".to_owned(), |p| format!("{p:.4}"));
+            let mde = found.mde.map_or("-".to_owned(), |mde| format!("{mde:.3}"));
+            let (up, same, down) = (found.improved, found.same, found.regressed);
+            let _ = writeln!(
+                page,
+                "{name} {before}>{after} {by} p={p} {} n={} up={up} same={same} down={down} mde={mde} {}",
+                found.test,
+                found.rows,
+                found.verdict()
+            );
+        }
+        for field in &change.definition {
+            let value = |value: &Option<String>| fitted(value.as_deref().unwrap_or("-"));
+            let _ = writeln!(page, "def {} {:?}>{:?}", field.path, value(&field.before), value(&field.after));
+        }
+        for row in &change.rows {
+            let _ = write!(page, "{} {} row={} item={}", row.change, row.evaluator, row.row, row.item);
+            texts(row).iter().for_each(|(name, text)| drop(write!(page, " {name}={:?}", fitted(text))));
+            page.push('\n');
+        }
+    }
+    page
+}
