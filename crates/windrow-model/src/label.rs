@@ -1,5 +1,5 @@
 //! What people said about an item (E19): a verdict or a value that corrects an evaluator, or a note. A label belongs to
-//! the item, so it survives retries and rescores; it names the output that was looked at, so that a changed output is
+//! the item, so it survives retries and rescores; it names the output that was reviewed, so that a changed output is
 //! not taken for a reviewed one. Labels are only added: the newest under a name counts, the others are its history.
 
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub struct NewLabel {
     pub value: Option<f64>,
     pub note: Option<String>,
     pub reason: String,
-    /// The output that was looked at.
+    /// The output that was reviewed.
     pub output: Option<ContentKey>,
 }
 
@@ -113,7 +113,7 @@ mod tests {
         let said = history(vec![new(1, "exact", pass)]);
         let changed = |new, author| changes(&said, vec![new], author).len();
         assert_eq!(changed(new(1, "exact", pass), "ann"), 0);
-        assert_eq!(changed(new(1, "exact", pass), "bob"), 1, "somebody else confirms it");
+        assert_eq!(changed(new(1, "exact", pass), "bob"), 1, "another person confirms it");
         assert_eq!(changed(new(1, "exact", fail), "ann"), 1);
         assert_eq!((changed(new(2, "exact", None), "ann"), changed(new(1, "exact", None), "ann")), (0, 1));
     }

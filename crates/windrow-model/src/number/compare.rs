@@ -57,7 +57,7 @@ pub struct Difference {
     /// `mcnemar` (exact) where every value is 0 or 1, else `permutation` of the paired differences.
     #[serde(default)]
     pub test: String,
-    /// The smallest difference of the means that so many rows detect with 80% power at the 5% level.
+    /// The smallest difference of the means that this many rows detect with 80% power at the 5% level.
     #[serde(default)]
     pub mde: Option<f64>,
 }
@@ -281,7 +281,9 @@ impl Pairing {
         let p = if graded { permutation.p() } else { difference.flips_p.unwrap_or(1.0) };
         difference.p = (difference.rows > 0).then_some(p);
         difference.test = if graded { "permutation" } else { "mcnemar" }.to_owned();
-        difference.mde = difference.mean.and_then(|mean| mean.std_error).map(|error| error * DETECTABLE);
+        // Where no row differs from the others, the spread is unknown, not zero.
+        let error = difference.mean.and_then(|mean| mean.std_error).filter(|error| *error > 0.0);
+        difference.mde = error.map(|error| error * DETECTABLE);
         for flips in [&mut difference.broken_rows, &mut difference.fixed_rows] {
             flips.sort_by_key(|flip| (flip.ordinal, flip.after));
             flips.truncate(self.limit);

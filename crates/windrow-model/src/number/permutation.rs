@@ -2,7 +2,7 @@
 //! the other sign? Exact for few differences, else drawn with a fixed seed, so that equal data have equal results.
 //! Differences are taken one by one and are not kept.
 
-/// With so many differences from zero or fewer, every assignment of signs is tried.
+/// With this many differences from zero or fewer, every assignment of signs is tried.
 const EXACT: usize = 12;
 const DRAWS: usize = 9_984;
 const SEED: u64 = 0x5eed_0f_0a11_5155;

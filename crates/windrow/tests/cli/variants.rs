@@ -122,3 +122,26 @@ fn rows_with_the_same_id_are_named_before_anything_is_called() {
     assert!(said.contains("no field `ticket`, which `id` names"), "{said}");
     assert_eq!(endpoint.calls(), 0);
 }
+
+/// E16: two to ten variants against the first, paired by row.
+#[test]
+fn variants_are_compared_row_by_row() {
+    let endpoint = Endpoint::open();
+    let place = Place::empty();
+    matrix(&place, &endpoint, 10, &["a", "b"], "");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    let sides = ["matrix@a.plain", "matrix#1@a.kind", "matrix@b.plain"];
+    let found = place.windrow(&[&["compare"], &sides[..], &["--json"]].concat()).ended_with(0).json();
+    assert_eq!(found["sides"][1]["name"], "matrix#1@a.kind");
+    assert_eq!(found["sides"][1]["metrics"]["exact"]["mean"], json!(0.0));
+    let exact = |at: usize| found["changes"][at]["evaluators"]["exact"].clone();
+    assert_eq!((&exact(0)["rows"], &exact(0)["regressed"], &exact(0)["broken"]), (&10.into(), &10.into(), &10.into()));
+    // 10 of 10 against none: 2 / 1024, corrected for two comparisons.
+    let p = |name: &str| exact(0)[name].as_f64().unwrap() * 1024.0;
+    assert!((p("p") - 2.0).abs() < 1e-9 && (p("p_adjusted") - 4.0).abs() < 1e-9, "{}", exact(0));
+    assert_eq!((&exact(1)["same"], &exact(1)["p"]), (&10.into(), &json!(1.0)));
+    let wrong = place.windrow(&["compare", "matrix@a.plain", "matrix@a.knid"]).ended_with(1).stderr;
+    assert!(wrong.contains("did you mean `matrix@a.kind`?"), "{wrong}");
+    let text = place.windrow(&[&["compare"], &sides[..]].concat()).ended_with(0).stdout;
+    assert!(text.contains("matrix#1@b.plain") && text.contains("PASS RATE"), "{text}");
+}

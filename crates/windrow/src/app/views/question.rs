@@ -63,6 +63,9 @@ fn usual_columns(names: &Names) -> Vec<Name> {
     columns.push(Name::Outcome);
     for evaluator in names.evaluators.iter().filter(|name| windrow_model::step::is_own_column(name)) {
         columns.push(Name::Score(evaluator.clone()));
+        if names.labels.contains(evaluator) {
+            columns.push(Name::Label(evaluator.clone()));
+        }
         if names.baseline {
             columns.push(Name::Delta(evaluator.clone()));
         }
@@ -79,6 +82,9 @@ fn usual_facets(names: &Names) -> Vec<Name> {
     let mut facets = vec![Name::Outcome, Name::Error, Name::Flaky, Name::LatencyMs, Name::Cost];
     if !names.variants.is_empty() {
         facets.push(Name::Variant);
+    }
+    if !names.labels.is_empty() {
+        facets.push(Name::Reviewed);
     }
     facets.extend(names.evaluators.iter().cloned().map(Name::Score));
     facets.extend(names.evaluators.iter().cloned().map(Name::Verdict));

@@ -176,7 +176,9 @@ pub fn lean(view: &ComparisonView) -> String {
         }
         for row in &change.rows {
             let _ = write!(page, "{} {} row={} item={}", row.change, row.evaluator, row.row, row.item);
-            texts(row).iter().for_each(|(name, text)| drop(write!(page, " {name}={:?}", fitted(text))));
+            for (name, text) in texts(row) {
+                let _ = write!(page, " {name}={:?}", fitted(text));
+            }
             page.push('\n');
         }
     }

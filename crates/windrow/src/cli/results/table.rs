@@ -116,6 +116,7 @@ impl Show for Results {
         let versus = view.vs.as_ref().map_or(String::new(), |vs| format!(", compared with {}", vs.name));
         let (total, all) = (text::count(view.total), text::plural(view.rows_of_job, "row"));
         let mut page = format!("{total} of {all} match{versus}\n");
+        page += &corrections(&view.metrics);
         if let Some(groups) = &view.groups {
             return page + "\n" + &of_groups(groups);
         }
@@ -135,6 +136,18 @@ impl Show for Results {
         }
         page
     }
+}
+
+/// What people changed about the numbers; all others are computed.
+fn corrections(metrics: &[Metric]) -> String {
+    let share = |share: Option<f64>| share.map_or("–".to_owned(), text::percent);
+    let line = |metric: &Metric| {
+        let corrected = metric.corrected.as_ref()?;
+        let (name, rows) = (&metric.name, text::plural(corrected.labelled, "row"));
+        let (computed, theirs) = (share(metric.pass_rate), share(corrected.pass_rate));
+        Some(format!("{name}: pass rate {computed} computed, {theirs} corrected by people on {rows}\n"))
+    };
+    metrics.iter().filter_map(line).collect()
 }
 
 fn heading(column: &ColumnView) -> String {
