@@ -131,7 +131,7 @@ fn a_type_change_stops_the_run_and_the_next_one_goes_on() {
     assert!(written <= records / 2, "{written} rows, and {} fit", records / 2);
     assert_eq!(number(&place, "SELECT count(*) FROM orders WHERE typeof(amount) <> 'integer'"), 0);
     let shown = lineage(&place);
-    assert_eq!((&shown["plan"]["status"], &shown["slices"][0]["status"]), (&json!("FAILED"), &json!("FAILED")));
+    assert_eq!(shown["slices"][0]["status"], "FAILED");
     let error = shown["slices"][0]["task"]["runs"][0]["error"]["message"].as_str().unwrap();
     assert!(error.contains("orders.amount is integer, and a value of type text came"), "{error}");
 
