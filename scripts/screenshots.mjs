@@ -16,7 +16,7 @@ const PAGES = [
   { name: 'new-job', path: '/jobs/new?example=capitals', text: 'Preview', settle: 2500 },
   { name: 'job', path: '/jobs/arithmetic', text: 'exact', fixed: true },
   { name: 'experiment', path: '/jobs/sums-prompt', text: 'regressed', fixed: true, settle: 1500 },
-  { name: 'experiment-item', path: '/jobs/sums-prompt?q=change.exact+%3D+regressed', text: 'regressed', press: `document.querySelector('[role=row][aria-rowindex="3"]').click()`, fixed: true, settle: 1500 },
+  { name: 'experiment-item', path: '/jobs/sums-prompt?q=change.exact+%3D+regressed', text: 'Row 6', press: `document.querySelector('[role=grid] .body [role=row]').click()`, fixed: true, settle: 1500 },
   { name: 'experiment-charts', path: '/jobs/sums-prompt?show=chart', text: 'row by row', fixed: true, settle: 1500 },
   { name: 'experiment-matrix', path: '/jobs/sums-matrix?layout=matrix', text: 'Metric', fixed: true, settle: 1500 },
   { name: 'job-live', path: '/jobs/math-word-problems', text: 'queued', settle: 10000, fixed: true },
