@@ -60,10 +60,14 @@ fn regressions_are_found_by_a_click_read_as_a_diff_retried_and_exported() {
         browser.wait_for_text(text);
     }
     accessible(&mut browser, "history");
-    let calls = endpoint.calls();
     browser.press("Retry item");
-    browser.wait_for("one more call", "document.body.innerText.includes('1 new')");
-    assert_eq!(endpoint.calls(), calls + 1, "no other item was repeated");
+    browser.wait_for_text("1 new");
+    let latest = &server.get("/api/v1/jobs/counted").json()["latest_run"];
+    assert_eq!(
+        (&latest["mode"], &latest["items"]["total"]),
+        (&json!("retry"), &json!(1)),
+        "no other item was repeated"
+    );
     browser.press_key("Escape");
     browser.wait_for("the drawer to close", "!document.querySelector('.drawer')");
     browser.press_key("r");
@@ -114,7 +118,10 @@ fn facets_groups_charts_and_a_baseline_are_in_the_address() {
     browser.wait_for("the bar in the filter", &format!("{FILTER} === 'score.exact <= 0.1'"));
 
     browser.go(&format!("{}/jobs/counted?vs=none&rows=diff", server.url()));
-    browser.wait_for("no baseline", "document.body.innerText.includes('5 fail') && !document.body.innerText.includes('regressed')");
+    browser.wait_for(
+        "no baseline",
+        "document.body.innerText.includes('5 fail') && !document.body.innerText.includes('regressed')",
+    );
     browser.wait_for("diff rows", "document.querySelectorAll('[role=grid] del').length > 0");
     accessible(&mut browser, "rows as diffs");
     assert_eq!(browser.complaints, [json!(null); 0]);

@@ -182,10 +182,7 @@ fn a_job_is_run_from_the_editor_watched_live_filtered_and_an_item_retried() {
     endpoint.let_through(5);
     browser.wait_for("five results", &format!("/[45] succeeded/.test({COUNTS}) && !{COUNTS}.includes('12 queued')"));
     endpoint.open_gate();
-    browser.wait_for(
-        "all results",
-        &format!("{COUNTS}?.trim() === '11 pass 1 error'"),
-    );
+    browser.wait_for("all results", &format!("{COUNTS}?.trim() === '11 pass 1 error'"));
     browser.wait_for_text("success");
     assert_eq!(browser.evaluate("window.stays"), true, "without a reload");
 
