@@ -65,7 +65,7 @@ fn regressions_are_found_by_a_click_read_as_a_diff_retried_and_exported() {
     let latest = &server.get("/api/v1/jobs/counted").json()["latest_run"];
     assert_eq!(
         (&latest["mode"], &latest["items"]["total"]),
-        (&json!("retry"), &json!(1)),
+        (&json!("fail_retry"), &json!(1)),
         "no other item was repeated"
     );
     browser.press_key("Escape");
@@ -85,10 +85,10 @@ fn regressions_are_found_by_a_click_read_as_a_diff_retried_and_exported() {
     browser.press("Add to dataset…");
     browser.wait_for("the field", "!!document.querySelector('dialog input')");
     browser.evaluate("document.querySelector('dialog input').focus()");
-    browser.insert("hard rows");
+    browser.insert("hard-rows");
     browser.press("Add 2");
-    browser.wait_for_text("Added 2 rows to hard rows");
-    assert_eq!(server.get("/api/v1/datasets/hard%20rows").json()["rows"].as_array().unwrap().len(), 2);
+    browser.wait_for_text("Added 2 rows to hard-rows");
+    assert_eq!(server.get("/api/v1/datasets/hard-rows").json()["sample"], json!([{"n": 1}, {"n": 2}]));
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 

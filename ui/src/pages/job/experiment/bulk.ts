@@ -22,9 +22,11 @@ export async function idsOf(table: ResultTable, selection: Selection): Promise<n
 export function exports(state: PageState, where: string) {
   const { run, vs } = state.whole
   const job = state.job()
-  return FORMATS.map(([format, title]) => ({
+  // Only the page has a baseline, so only it can be asked for what changed.
+  const asksBaseline = /\b(delta|change|baseline)\./.test(where)
+  return FORMATS.filter(([format]) => !asksBaseline || format === 'html').map(([format, title]) => ({
     title,
-    href: urlOf('/api/v1/jobs/{job}/export', { path: { job: jobKey(job) }, query: { format, where, run, vs } }),
+    href: urlOf('/api/v1/jobs/{job}/export', { path: { job: jobKey(job) }, query: { format, where, run, vs: format === 'html' ? vs : undefined } }),
     download: `${job.name}.${format}`,
   }))
 }
