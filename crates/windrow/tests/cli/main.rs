@@ -25,6 +25,7 @@ mod dry_run;
 mod earlier;
 mod encrypted;
 mod endpoint;
+mod experiment_page;
 mod exporting;
 mod first_calls;
 mod first_steps;
