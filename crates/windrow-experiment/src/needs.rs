@@ -43,7 +43,7 @@ fn lack_of_variables(
     let missing = template.variables().iter().find(|name| !present(name));
     // What a column will hold is not known yet, so a filter that does not like its stand-in says nothing.
     let reads_columns = template.variables().iter().any(|name| conversation.is_column(name));
-    if missing.is_none() && (!rehearse || reads_columns) {
+    if missing.is_none() && !rehearse {
         return None;
     }
     let stand_in = [Role::User, Role::Assistant].map(|role| Message { role, content: "…".to_owned() });
@@ -55,7 +55,8 @@ fn lack_of_variables(
         _ => seen.with(name, "…"),
     });
     let error = template.render(&Value::from_object(seen)).err()?;
-    if reads_columns && !error.message.contains("undefined") {
+    let certain = ["undefined", "is unknown"].iter().any(|part| error.message.contains(part));
+    if reads_columns && !certain {
         return None;
     }
     Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))

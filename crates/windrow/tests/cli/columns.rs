@@ -21,7 +21,7 @@ const COLUMNS: &str = r#"columns:
   note: { MODEL, prompt: "note {{ n }}" }
 evaluators:
   - contains: { of: draft, expect: "{{ n }}", name: has }
-  - exact: { expect: "answer polish {{ short }}", when: "context != ''" }
+  - exact: { of: final, expect: "answer polish {{ short }}", when: "context != ''" }
 "#;
 
 /// Three columns that call a model one after the other, one that calls it alone, and a text.
@@ -225,7 +225,6 @@ fn a_task_fills_one_column_and_the_next_task_reads_its_cells() {
             "draft": { "openai": model, "prompt": "write {{ n }} with {{ context }}" },
         },
         "evaluators": [{ "contains": { "expect": "with", "name": "has", "when": "n == 0" } }],
-        "retry": { "max_attempts": 1 },
     });
     let fill = |column: &str| {
         let body = json!({ "pipeline_id": 7, "column_id": column, "config": config }).to_string();
