@@ -14,6 +14,8 @@ pub const TURNS: &str = "turns";
 pub struct Conversation {
     shared: Arc<Fields>,
     turns: Vec<Arc<Fields>>,
+    /// Names among the shared fields that are columns and not of the row.
+    columns: Vec<String>,
 }
 
 impl Conversation {
@@ -25,7 +27,19 @@ impl Conversation {
             }
             Some(_) => return Err("`turns` must be a list of at least one object".to_owned()),
         };
-        Ok(Self { shared: Arc::new(row), turns })
+        Ok(Self { shared: Arc::new(row), turns, columns: Vec::new() })
+    }
+
+    /// The row with these columns beside its fields.
+    pub fn with_columns(&self, columns: Fields) -> Self {
+        let names = columns.keys().cloned().collect();
+        let mut shared = Fields::clone(&self.shared);
+        shared.extend(columns);
+        Self { shared: Arc::new(shared), turns: self.turns.clone(), columns: names }
+    }
+
+    pub fn is_column(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column == name)
     }
 
     pub fn len(&self) -> usize {

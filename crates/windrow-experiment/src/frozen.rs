@@ -20,7 +20,8 @@ pub fn quality(spec: &Json) -> Result<Quality, serde_json::Error> {
 /// The evaluators that ask a model.
 pub fn judges(spec: &Json) -> Vec<String> {
     let spec = spec.value();
-    let evaluators = spec["evaluators"].as_array().into_iter().flatten();
+    let columns = spec["columns"].as_array().into_iter().flatten().map(|column| &column["computed"]["evaluator"]);
+    let evaluators = columns.chain(spec["evaluators"].as_array().into_iter().flatten());
     let asks = |evaluator: &&serde_json::Value| matches!(evaluator["kind"].as_str(), Some("judge" | "pairwise"));
     evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
 }
@@ -28,6 +29,11 @@ pub fn judges(spec: &Json) -> Vec<String> {
 /// Whether the run covers only the first rows.
 pub fn is_trial_run(spec: &Json) -> bool {
     !spec.value()["first"].is_null()
+}
+
+/// The column that the run fills, where it does not fill all.
+pub fn filled_column(spec: &Json) -> Option<String> {
+    spec.value()["only"].as_str().map(str::to_owned)
 }
 
 #[cfg(test)]

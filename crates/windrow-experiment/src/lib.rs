@@ -23,10 +23,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use windrow_jobfile::canonical::canonical;
 use windrow_jobfile::dataset::{Library, Position, Source};
+use windrow_jobfile::diagnostics::nearest;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::job_file::{Kind, LoadedJob};
 use windrow_jobfile::prices::Prices;
 use windrow_jobfile::spec::{Spec, prepare_blocking};
+use windrow_model::gate::Quality;
 use windrow_model::step::ContentKey;
 use windrow_model::store::NewItem;
 use windrow_model::workload::{Program, Workload};
@@ -40,7 +42,7 @@ use rows::RowRules;
 pub use definition::placement::CAPABILITY;
 pub use definition::spec::{Callback, KIND};
 pub use evaluator::page as evaluators_page;
-pub use frozen::{is_trial_run, judges, quality};
+pub use frozen::{filled_column, is_trial_run, judges, quality};
 pub use process::broken_code;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };
@@ -53,6 +55,30 @@ pub fn first_rows(job: LoadedJob, rows: u64) -> Result<LoadedJob, serde_json::Er
     let most = rows * spec.items_per_row() as u64;
     let (spec, spec_hash) = spec.freeze();
     Ok(LoadedJob { spec, spec_hash, rows: job.rows.min(most), ..job })
+}
+
+/// The same job, filling one column, or one evaluator's scores, and what it reads (T15). What else is on record stays;
+/// gates are for whole runs. An error says what to do.
+pub fn only_column(job: LoadedJob, name: &str) -> Result<LoadedJob, (String, String)> {
+    let unread = |error| (format!("the definition cannot be read: {error}"), "leave the column out".to_owned());
+    let mut spec: ExperimentSpec = job.spec.parse().map_err(unread)?;
+    let columns = spec.columns.iter().map(|column| column.name.as_str());
+    let names: Vec<&str> = columns.chain(spec.evaluators.iter().map(|one| one.name.as_str())).collect();
+    if spec.columns.is_empty() {
+        let help = "leave the column out, or write `columns` in the job file".to_owned();
+        return Err((format!("{} has no `columns`", job.name), help));
+    }
+    if !names.contains(&name) {
+        let help = match nearest(name, names.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("the columns are: {}", names.join(", ")),
+        };
+        return Err((format!("{} has no column `{name}`", job.name), help));
+    }
+    spec.only = Some(name.to_owned());
+    spec.quality = Quality::default();
+    let (spec, spec_hash) = spec.freeze();
+    Ok(LoadedJob { spec, spec_hash, ..job })
 }
 
 /// Why a budget in money cannot be kept, and what to do: a model of the definition has no price.
@@ -72,7 +98,8 @@ pub fn unpriced(spec: &Json, own: &Environment) -> Result<(), (String, &'static 
 pub fn differ_in_judging_only(a: &Json, b: &Json) -> bool {
     let asks = |spec: &Json| {
         let spec: ExperimentSpec = spec.parse().ok()?;
-        let asked = serde_json::json!([spec.asked(), spec.conversation, spec.trials, spec.dataset.reading]);
+        let asked =
+            serde_json::json!([spec.asked(), spec.columns, spec.conversation, spec.trials, spec.dataset.reading]);
         Some(canonical(&asked))
     };
     asks(a).is_some_and(|asked| Some(asked) == asks(b))

@@ -41,6 +41,8 @@ fn lack_of_variables(
     let present =
         |name: &String| name == HISTORY || given.contains(&name.as_str()) || conversation.field(turn, name).is_some();
     let missing = template.variables().iter().find(|name| !present(name));
+    // What a column will hold is not known yet, so a filter that does not like its stand-in says nothing.
+    let reads_columns = template.variables().iter().any(|name| conversation.is_column(name));
     if missing.is_none() && !rehearse {
         return None;
     }
@@ -53,9 +55,27 @@ fn lack_of_variables(
         _ => seen.with(name, "…"),
     });
     let error = template.render(&Value::from_object(seen)).err()?;
+    let certain = ["undefined", "is unknown"].iter().any(|part| error.message.contains(part));
+    if reads_columns && !certain {
+        return None;
+    }
     Some(missing.map_or(Lack { message: error.message, field: None }, |name| no_field(name)))
 }
 
 fn no_field(name: &str) -> Lack {
     Lack { message: format!("this row has no field `{name}`"), field: Some(name.to_owned()) }
+}
+
+/// Why a row cannot have these columns: each is computed once, and has a name that the row does not use.
+pub fn unfit_for_columns<'a>(
+    conversation: &Conversation,
+    columns: impl Iterator<Item = &'a String> + Clone,
+) -> Option<String> {
+    let turns = conversation.len();
+    let several = columns.clone().next().is_some() && turns > 1;
+    let mut taken = columns.filter(|name| conversation.field(0, name).is_some());
+    match taken.next() {
+        Some(name) => Some(format!("the field `{name}` of this row has the name of a column")),
+        None => several.then(|| format!("this row has {turns} turns, and a job with `columns` runs one")),
+    }
 }

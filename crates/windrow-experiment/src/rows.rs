@@ -12,12 +12,13 @@ use windrow_model::priority::Priority;
 use windrow_model::store::NewItem;
 
 use crate::conversation::Conversation;
+use crate::definition::columns::Computed;
 use crate::definition::component::Component;
 use crate::definition::conversation::{ConversationMode, USER};
 use crate::definition::message::MessageTemplate;
 use crate::definition::spec::{ExperimentSpec, RowTemplates};
 use crate::definition::trials::{Placing, Shape, VARIANT};
-use crate::needs::{Need, lack_of};
+use crate::needs::{Need, lack_of, unfit_for_columns};
 
 /// The name of a variant, and what its rows must have.
 type VariantNeeds = (Option<String>, Vec<Need>);
@@ -30,6 +31,8 @@ pub struct RowRules {
     /// By variant; of a job without any, under no name.
     needs: Vec<VariantNeeds>,
     shape: Shape,
+    /// Names of the columns, and what stands in for their cells.
+    columns: Fields,
 }
 
 impl RowRules {
@@ -42,6 +45,7 @@ impl RowRules {
             forbidden: Forbidden::new(words)?,
             needs: needs(spec).map_err(|error| error.message)?,
             shape: Shape::of(spec),
+            columns: stand_ins(spec.columns.iter().map(|column| (column.name.as_str(), column.is_output()))),
         })
     }
 
@@ -57,10 +61,17 @@ impl RowRules {
             read.map_err(|why| format!("the row is not of the dataset's shape `{}`: {why}", self.reading.shape))?;
         let variant = fields.get(VARIANT).and_then(|name| name.as_str()).map(str::to_owned);
         let conversation = Conversation::of(fields)?;
+        if let Some(message) = unfit_for_columns(&conversation, self.columns.keys()) {
+            return Err(message);
+        }
+        let checked = match self.columns.is_empty() {
+            true => conversation.clone(),
+            false => conversation.with_columns(self.columns.clone()),
+        };
         // A row that was sent is none of the variants yet, and must do for all of them.
         let named = self.needs.iter().any(|(name, _)| *name == variant);
         let needs = self.needs.iter().filter(|(name, _)| !named || *name == variant);
-        if let Some(lack) = needs.flat_map(|(_, needs)| needs).find_map(|need| lack_of(need, &conversation, false)) {
+        if let Some(lack) = needs.flat_map(|(_, needs)| needs).find_map(|need| lack_of(need, &checked, false)) {
             return Err(lack.message);
         }
         self.options.of_row(&conversation)?;
@@ -101,9 +112,26 @@ fn needs(spec: &ExperimentSpec) -> Result<Vec<VariantNeeds>, TemplateError> {
         if target.kind == "recorded" {
             needs.extend(target.config["field"].as_str().map(|field| Need::Field(field.to_owned())));
         }
-        Ok((name.map(str::to_owned), needs))
+        Ok::<_, TemplateError>((name.map(str::to_owned), needs))
     };
-    spec.asked().into_iter().map(of).collect()
+    let columns = spec.columns.iter().filter_map(|column| column.target());
+    let columns = columns.map(|(target, messages)| (None, target, messages));
+    let mut needs: Vec<VariantNeeds> = spec.asked().into_iter().chain(columns).map(of).collect::<Result<_, _>>()?;
+    for column in &spec.columns {
+        if let Computed::Template(text) = &column.computed {
+            needs.push((None, vec![template(text)?]));
+        }
+    }
+    Ok(needs)
+}
+
+/// What a row is checked with before its columns are computed.
+pub fn stand_ins<'a>(columns: impl Iterator<Item = (&'a str, bool)>) -> Fields {
+    let value = |is_output: bool| match is_output {
+        true => "…".into(),
+        false => serde_json::json!({ "verdict": "pass", "value": 1.0, "reason": "…" }),
+    };
+    columns.map(|(name, is_output)| (name.to_owned(), value(is_output))).collect()
 }
 
 /// `row:` of a job file, compiled (T5).

@@ -13,6 +13,8 @@ use windrow_model::workload::{Halt, Journal, Stopped};
 /// Kinds of the steps of the target itself, and of whoever else is called.
 pub const TARGET: &str = "target";
 pub const CALL: &str = "call";
+/// A cell of a column: its target's answer, or its text.
+pub const COLUMN: &str = "column";
 pub const EVALUATOR: &str = "evaluator";
 
 /// What a step costs beside time.

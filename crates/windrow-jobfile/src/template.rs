@@ -44,6 +44,7 @@ impl Template {
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
         environment.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
         environment.set_debug(true);
+        environment.add_filter("truncate", truncate);
         environment.add_template_owned(NAME, source.to_owned())?;
         let globals: BTreeSet<String> = environment.globals().map(|(name, _)| name.to_owned()).collect();
         let used = environment.get_template(NAME)?.undeclared_variables(false);
@@ -60,6 +61,16 @@ impl Template {
     pub fn render(&self, variables: &Value) -> Result<String, TemplateError> {
         Ok(self.environment.get_template(NAME)?.render(variables.clone())?)
     }
+}
+
+/// At most so many characters (255), the `end` that marks a cut included (`...`).
+fn truncate(text: String, length: Option<usize>, end: Option<String>) -> String {
+    let (length, end) = (length.unwrap_or(255), end.unwrap_or_else(|| "...".to_owned()));
+    if text.chars().count() <= length {
+        return text;
+    }
+    let kept = length.saturating_sub(end.chars().count());
+    text.chars().take(kept).chain(end.chars()).take(length).collect()
 }
 
 /// What a template sees: what it is given (the output to judge), then the turn's own fields before
@@ -125,6 +136,15 @@ mod tests {
         assert_eq!(template.render(&row).unwrap(), "<a&b> <1, x> 01");
         let error = template.render(&variables(serde_json::json!({"tags": ["a"]}))).unwrap_err();
         assert!(error.message.contains("undefined"), "{error:?}");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_to_what_was_asked_for() {
+        let cut = |template: &str| {
+            Template::new(template).unwrap().render(&variables(serde_json::json!({ "t": "äbcdefgh" }))).unwrap()
+        };
+        assert_eq!(cut("{{ t | truncate(8) }} {{ t | truncate(5) }} {{ t | truncate }}"), "äbcdefgh äb... äbcdefgh");
+        assert_eq!(cut("{{ t | truncate(4, '') }} {{ t | truncate(2) }}"), "äbcd ..");
     }
 
     #[test]

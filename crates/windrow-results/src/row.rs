@@ -216,10 +216,14 @@ fn outcome_of(state: ItemState, attempt: AttemptState, scores: &[Score]) -> RowO
 fn answers(steps: &[Step], attempt: AttemptId) -> Vec<(&str, u32, String)> {
     let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
     let own = steps.iter().filter(|step| step.id.attempt() == attempt);
-    own.filter(|step| matches!(step.kind.as_str(), "target" | "column"))
+    // A target that answers later has a second step: its answer comes after what was handed in, and replaces it.
+    own.filter(|step| matches!(step.kind.as_str(), "target" | "column" | "collect"))
         .filter_map(|step| {
             let made = step.reused_from.and_then(by_id).unwrap_or(step);
-            let output = made.output.as_ref()?.value();
+            let mut output = made.output.as_ref()?.value();
+            if step.kind == "collect" {
+                output = output.get_mut("answer")?.take();
+            }
             let text = output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned);
             Some((step.name.as_str(), step.turn, text))
         })

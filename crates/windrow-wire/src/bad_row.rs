@@ -39,13 +39,17 @@ impl BadRow {
     }
 }
 
-/// The target's output on that turn, computed in the attempt or reused from an earlier one.
+/// The target's output on that turn, computed in the attempt or reused from an earlier one. In a job with columns, the
+/// one that was judged.
 fn output(bad: &BadScore, steps: &[Step]) -> Option<String> {
     let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
-    let asked = steps
-        .iter()
-        .rfind(|step| step.id.attempt() == bad.attempt && step.turn == bad.score.turn && step.kind == "target")?;
-    let made = asked.reused_from.and_then(by_id).unwrap_or(asked);
+    let made_of = |step: &Step| step.reused_from.and_then(by_id).unwrap_or(step).clone();
+    let own = || steps.iter().filter(|step| step.id.attempt() == bad.attempt && step.turn == bad.score.turn);
+    let Some(asked) = own().rfind(|step| step.kind == "target") else {
+        let judged = own().rfind(|step| step.kind == "evaluator" && step.name == bad.score.name)?;
+        return Some(made_of(judged).input.value()["output"].as_str()?.to_owned());
+    };
+    let made = made_of(asked);
     let output = made.output.as_ref()?.value();
     Some(output["content"].as_str().map_or_else(|| output.to_string(), str::to_owned))
 }

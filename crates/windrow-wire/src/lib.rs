@@ -63,7 +63,7 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};
 pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
-pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
+pub use task::{Cell, EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
     BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TableLabel, TablePage, TableRow,

@@ -32,6 +32,8 @@ pub struct Submit {
     /// Run only the first rows; a later full run reuses their results.
     #[schema(minimum = 1)]
     pub first: Option<u64>,
+    /// Fill only this column, or this evaluator's scores, and what it reads; everything else on record stays.
+    pub column: Option<String>,
     /// A dataset version to use instead of the file that `dataset` names by path. The rows were imported from that
     /// file.
     pub dataset: Option<Rows>,
@@ -60,7 +62,8 @@ pub struct EvalTaskRequest {
     /// A number or a text.
     #[schema(value_type = Object)]
     pub column_id: Value,
-    /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given.
+    /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given. With `columns`,
+    /// `column_id` names the column to fill, or an evaluator; `cache` is on, so that tasks of a pipeline share cells.
     #[schema(value_type = Object)]
     pub config: serde_json::Map<String, Value>,
     /// `false` creates the task without starting it; `POST …/start` starts it.
@@ -77,7 +80,19 @@ impl Submit {
     pub fn of(file: String) -> Self {
         let budget = BudgetRequest::default();
         let (fresh, resume, paused, keep_going, yes) = (false, false, false, false, false);
-        Self { file, mode: None, fresh, budget, first: None, dataset: None, resume, paused, keep_going, yes }
+        Self {
+            file,
+            mode: None,
+            fresh,
+            budget,
+            first: None,
+            column: None,
+            dataset: None,
+            resume,
+            paused,
+            keep_going,
+            yes,
+        }
     }
 }
 

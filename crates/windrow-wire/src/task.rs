@@ -5,6 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use windrow_model::record::{Item, Job, Run};
 use windrow_model::state::RunState;
+use windrow_model::step::{Score, Verdict};
 use windrow_model::view::task::{TaskItemStatus, TaskStatus};
 use windrow_model::view::{ItemView, RunView};
 
@@ -84,9 +85,33 @@ pub struct EvalTaskItem {
     pub error_message: Option<String>,
     pub execution_time_ms: Option<i64>,
     pub completed_at: Option<Timestamp>,
+    /// Of a task that fills one column of a pipeline: the cell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<Cell>,
+}
+
+/// The value of a column in one row (T16). The item with the same id has its record.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+pub struct Cell {
+    /// `PIPELINE.COLUMN.ROW`, where the row is its key in the dataset: the same in every task that fills the cell.
+    pub id: String,
+    pub column: String,
+    /// The first 200 characters; null before the cell is computed.
+    pub preview: Option<String>,
+    /// Of an evaluator's column.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub score: Option<Score>,
 }
 
 impl EvalTaskItem {
+    /// As the cell of a column. A cell whose evaluator did not apply is skipped.
+    pub fn with_cell(self, cell: Cell) -> Self {
+        let skipped = cell.score.as_ref().is_some_and(|score| score.verdict == Verdict::Skipped);
+        let completed = self.status == TaskItemStatus::Completed;
+        let status = if skipped && completed { TaskItemStatus::Skipped } else { self.status };
+        Self { status, cell: Some(cell), ..self }
+    }
+
     pub fn of(item: &Item, run: &Run) -> Self {
         Self {
             id: item.id.to_string(),
@@ -96,6 +121,7 @@ impl EvalTaskItem {
             error_message: item.error.as_ref().map(|(class, message)| format!("{class}: {message}")),
             execution_time_ms: item.latency_ms,
             completed_at: item.finished_at.map(Into::into),
+            cell: None,
         }
     }
 }

@@ -6,7 +6,7 @@ use windrow_model::Json;
 use windrow_model::record::Step;
 use windrow_model::state::StepState;
 
-use crate::step::{CALL, TARGET};
+use crate::step::{CALL, COLUMN, TARGET};
 
 pub const BYTES_PER_TOKEN: usize = 4;
 /// What an answer is taken to need before one has been seen.
@@ -34,7 +34,8 @@ impl Experience {
     /// A step of an earlier run. Only calls that were really made then say something.
     pub fn learn(&mut self, step: &Step) {
         let made = step.state == StepState::Done && step.reused_from.is_none();
-        let (true, Some(ended_at)) = (made && [TARGET, CALL].contains(&step.kind.as_str()), step.ended_at) else {
+        let (true, Some(ended_at)) = (made && [TARGET, COLUMN, CALL].contains(&step.kind.as_str()), step.ended_at)
+        else {
             return;
         };
         let calls = self.callers.entry(step.name.clone()).or_default();

@@ -12,7 +12,7 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
 
 pub use experience::{BYTES_PER_TOKEN, Experience, FIRST_GUESS, FIRST_TOKEN_MS, TOKEN_MS};
-pub use place::Place;
+pub use place::{Caller, Place};
 pub use rehearsal::Rehearsal;
 
 /// What a target is given beside its own configuration.
@@ -24,15 +24,23 @@ pub struct ComponentContext {
     pub prices: Arc<Prices>,
     /// Given where nothing may really be called.
     pub rehearsal: Option<Rehearsal>,
-    /// Who it belongs to: empty for the target, the name of an evaluator, the simulated user.
-    pub caller: String,
+    /// Who it belongs to.
+    pub caller: Caller,
 }
 
 impl ComponentContext {
     /// For what this one calls: an evaluator by its name, the simulated user.
     pub fn of_caller(&self, caller: &str) -> Self {
-        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.of_caller(caller));
-        Self { rehearsal, caller: caller.to_owned(), ..self.clone() }
+        self.of(Caller::Evaluator(caller.to_owned()))
+    }
+
+    pub fn of_column(&self, name: &str) -> Self {
+        self.of(Caller::Column(name.to_owned()))
+    }
+
+    fn of(&self, caller: Caller) -> Self {
+        let rehearsal = self.rehearsal.as_ref().map(|rehearsal| rehearsal.of_caller(caller.name()));
+        Self { rehearsal, caller, ..self.clone() }
     }
 
     /// Where a component of this kind is in the job file.
@@ -56,7 +64,7 @@ impl ComponentContext {
             timeout: Duration::from_secs(5),
             prices: Arc::default(),
             rehearsal: None,
-            caller: String::new(),
+            caller: Caller::default(),
         }
     }
 }

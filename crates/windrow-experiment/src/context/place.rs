@@ -4,9 +4,33 @@ use windrow_model::{ErrorClass, Failure};
 
 use crate::definition::conversation::USER;
 
+/// Whose component it is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Caller {
+    #[default]
+    Target,
+    Column(String),
+    /// Also the simulated user, under a name that no evaluator has.
+    Evaluator(String),
+}
+
+impl Caller {
+    pub fn of_target(column: Option<&str>) -> Self {
+        column.map_or(Caller::Target, |name| Caller::Column(name.to_owned()))
+    }
+
+    /// As steps name it.
+    pub fn name(&self) -> &str {
+        match self {
+            Caller::Target => "",
+            Caller::Column(name) | Caller::Evaluator(name) => name,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    pub caller: String,
+    pub caller: Caller,
     pub kind: String,
 }
 
@@ -14,10 +38,11 @@ impl Place {
     /// `target.openai.base_url`
     pub fn setting(&self, field: &str) -> String {
         let kind = &self.kind;
-        match self.caller.as_str() {
-            "" => format!("`target.{kind}.{field}`"),
-            USER => format!("`{kind}.{field}` of the simulated user"),
-            evaluator => format!("`{kind}.{field}` of evaluator `{evaluator}`"),
+        match &self.caller {
+            Caller::Target => format!("`target.{kind}.{field}`"),
+            Caller::Column(name) => format!("`columns.{name}.{kind}.{field}`"),
+            Caller::Evaluator(user) if user == USER => format!("`{kind}.{field}` of the simulated user"),
+            Caller::Evaluator(evaluator) => format!("`{kind}.{field}` of evaluator `{evaluator}`"),
         }
     }
 
@@ -46,15 +71,17 @@ mod tests {
 
     #[test]
     fn an_error_of_the_setup_names_its_setting() {
-        let place = |caller: &str| Place { caller: caller.to_owned(), kind: "openai".to_owned() };
+        let place = |caller: Caller| Place { caller, kind: "openai".to_owned() };
         let rejected = |status, message: &str| {
             let failure = Failure::new(ErrorClass::InvalidRequest, message);
-            place("").rejected(status, failure, ["base_url", "api_key", "model"]).setting
+            place(Caller::Target).rejected(status, failure, ["base_url", "api_key", "model"]).setting
         };
         assert_eq!(rejected(401, "no").as_deref(), Some("`target.openai.api_key`"));
         assert_eq!(rejected(404, "Not Found").as_deref(), Some("`target.openai.base_url`"));
         assert_eq!(rejected(404, "the model `x` does not exist").as_deref(), Some("`target.openai.model`"));
         assert_eq!(rejected(400, "no"), None);
-        assert_eq!(place("helpful").setting("api_key"), "`openai.api_key` of evaluator `helpful`");
+        let evaluator = Caller::Evaluator("helpful".to_owned());
+        assert_eq!(place(evaluator).setting("api_key"), "`openai.api_key` of evaluator `helpful`");
+        assert_eq!(place(Caller::Column("draft".to_owned())).setting("model"), "`columns.draft.openai.model`");
     }
 }

@@ -19,7 +19,7 @@ pub const WORKER: &str = "worker";
 const BOUND_TO_FILES: [&str; 3] = ["command", "python", "replay"];
 
 pub fn runs_on(spec: &ExperimentSpec) -> RunsOn {
-    let own = (spec.asked().iter().all(|(_, target, _)| target.kind != WORKER)).then(|| CAPABILITY.to_owned());
+    let own = spec.targets().all(|(_, target)| target.kind != WORKER).then(|| CAPABILITY.to_owned());
     match &spec.worker {
         Some(worker) => RunsOn::Elsewhere { needs: own.into_iter().chain([worker.clone()]).collect() },
         None if needs_files(spec) || names_a_secret(spec) => RunsOn::Here,
@@ -35,8 +35,8 @@ fn names_a_secret(spec: &ExperimentSpec) -> bool {
 
 fn needs_files(spec: &ExperimentSpec) -> bool {
     let of = |kind: &str, config: &Value| BOUND_TO_FILES.contains(&kind) || names_one(config);
-    spec.asked().iter().any(|(_, target, _)| of(&target.kind, &target.config))
-        || spec.evaluators.iter().any(|evaluator| of(&evaluator.kind, &evaluator.config))
+    spec.targets().any(|(_, target)| of(&target.kind, &target.config))
+        || spec.all_evaluators().any(|evaluator| of(&evaluator.kind, &evaluator.config))
 }
 
 /// Also a component inside another one.

@@ -8,6 +8,7 @@ use windrow_jobfile::spec::Spec;
 use windrow_model::gate::Quality;
 use windrow_model::retry::RetryPolicy;
 
+use crate::definition::columns::ColumnSpec;
 use crate::definition::component::Component;
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::MessageTemplate;
@@ -29,6 +30,12 @@ pub struct ExperimentSpec {
     /// Each row is put to each of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variants: Vec<Variant>,
+    /// What is computed step by step instead of one target, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<ColumnSpec>,
+    /// The run fills this column only, and what it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<String>,
     #[serde(default, skip_serializing_if = "ConversationMode::is_scripted")]
     pub conversation: ConversationMode,
     pub evaluators: Vec<NamedComponent>,
@@ -76,12 +83,25 @@ pub struct Variant {
 }
 
 impl ExperimentSpec {
-    /// What is asked of whom; one entry for a job without variants.
+    /// What is asked of whom; one entry for a job without variants, none for one with columns.
     pub fn asked(&self) -> Vec<(Option<&str>, &Component, &[MessageTemplate])> {
         match self.variants.as_slice() {
+            [] if !self.columns.is_empty() => Vec::new(),
             [] => vec![(None, &self.target, &self.messages)],
             all => all.iter().map(|one| (Some(one.name.as_str()), &one.target, one.messages.as_slice())).collect(),
         }
+    }
+
+    /// Every target there is, with the column it fills.
+    pub fn targets(&self) -> impl Iterator<Item = (Option<&str>, &Component)> {
+        let asked = self.asked().into_iter().map(|(_, target, _)| (None, target));
+        let columns = self.columns.iter();
+        asked.chain(columns.filter_map(|column| Some((Some(column.name.as_str()), column.target()?.0))))
+    }
+
+    /// Every evaluator, columns first.
+    pub fn all_evaluators(&self) -> impl Iterator<Item = &NamedComponent> {
+        self.columns.iter().filter_map(ColumnSpec::evaluator).chain(&self.evaluators)
     }
 
     pub fn items_per_row(&self) -> usize {
@@ -147,6 +167,20 @@ pub struct NamedComponent {
     /// An expression over the row; where it does not hold the evaluator is skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
+    /// The column it judges, where the job has columns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
+    /// The columns its templates see, beside the one it judges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reads: Vec<String>,
+}
+
+impl NamedComponent {
+    /// All the columns that must be there before it judges.
+    pub fn needs(&self) -> Vec<String> {
+        let judged = self.of.iter().filter(|of| !self.reads.contains(of));
+        judged.chain(&self.reads).cloned().collect()
+    }
 }
 
 windrow_model::vocabulary! {

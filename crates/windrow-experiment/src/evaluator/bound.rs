@@ -21,6 +21,8 @@ type Looked = (Option<String>, Option<Value>);
 pub struct Bound {
     pub name: String,
     pub over: Over,
+    /// The column it judges.
+    pub of: Option<String>,
     /// Judges only rows for which this renders to something.
     when: Option<Template>,
     identity: String,
@@ -31,7 +33,7 @@ pub struct Bound {
 
 impl Bound {
     pub fn new(component: NamedComponent, context: &ComponentContext) -> Result<Self, Failure> {
-        let NamedComponent { name, kind, config, over, when } = component;
+        let NamedComponent { name, kind, config, over, when, of, reads: _ } = component;
         let found = find(&kind).ok_or_else(|| {
             let message = format!("this version has no evaluator `{kind}`; use a newer one");
             Failure::new(ErrorClass::InvalidRequest, message)
@@ -45,15 +47,17 @@ impl Bound {
             identity += &part.identity;
         }
         let when = when.map(|condition| super::template(&condition_template(&condition))).transpose()?;
-        let column = [identity.as_bytes(), over.as_str().as_bytes()];
+        let mut column = vec![identity.as_bytes(), over.as_str().as_bytes()];
+        column.extend(of.as_ref().map(|of| of.as_bytes()));
         let version = ContentKey::of(&column).to_string()[..8].to_owned();
-        Ok(Self { name, over, when, identity, version, evaluator })
+        Ok(Self { name, over, of, when, identity, version, evaluator })
     }
 
     /// An evaluator inside another one.
     pub fn part(component: Component, context: &ComponentContext) -> Result<Self, Failure> {
         let Component { kind, config } = component;
-        Self::new(NamedComponent { name: kind.clone(), kind, config, over: Over::Turn, when: None }, context)
+        let (name, over) = (kind.clone(), Over::Turn);
+        Self::new(NamedComponent { name, kind, config, over, when: None, of: None, reads: Vec::new() }, context)
     }
 
     /// Judges, unless this was judged before. The usage is that of its calls, taken over or made.
@@ -71,6 +75,14 @@ impl Bound {
             Err(reason) => Evaluation::error(format!("what to expect cannot be said: {reason}")),
         };
         Ok((self.score(&finding, calls.turn), finding.usage))
+    }
+
+    /// Whether its finding is on record, or it has nothing to find.
+    pub fn is_known(&self, case: &Case<'_>, calls: &Calls<'_>) -> bool {
+        let Ok(Some((expected, evidence))) = self.look_at(case) else { return true };
+        let output = &case.answer.content;
+        let subject = Subject { output, expected: expected.as_deref(), evidence: evidence.as_ref() };
+        calls.is_done(&self.newest_key(subject, calls))
     }
 
     pub fn column(&self) -> Column {

@@ -24,6 +24,7 @@ All evaluators have these optional fields:
 - `over`: `turn` (default: judge each answer) or `conversation` (judge once, at the end: the output is the transcript, latency
   and usage are totals of all turns)
 - `when`: an expression over the row, e.g. `lang == \"en\"`. Other rows are `skipped`.
+- `of`: the [column](columns.md) to judge, in a job with `columns`.
 
 Fields marked *template* can use the row's fields: `\"{{ capital }}\"`. If a row lacks the field, this evaluator's verdict is
 `error`. If no row has it, the job file is invalid. Windrow validates all fields before it stores anything, and reports every

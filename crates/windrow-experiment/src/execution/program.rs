@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use futures::future::join_all;
 use minijinja::value::Value;
 use serde::{Deserialize, Serialize};
 use windrow_jobfile::dataset::{Library, Pager};
@@ -13,20 +12,21 @@ use windrow_jobfile::environment::Environment;
 use windrow_jobfile::prices::Prices;
 use windrow_jobfile::spec::invalid_request;
 use windrow_jobfile::template::Fields;
-use windrow_model::retry::{Decision, RetryPolicy};
+use windrow_model::retry::RetryPolicy;
 use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem};
 use windrow_model::{Failure, Json};
 
-use crate::calls::Calls;
-use crate::context::{ComponentContext, Rehearsal};
-use crate::conversation::Conversation;
+use crate::context::{Caller, ComponentContext, Rehearsal};
 use crate::definition::component::Component;
 use crate::definition::conversation::USER;
 use crate::definition::message::{Message, MessageTemplate, Prompt, Role, transcript};
 use crate::definition::spec::{ExperimentSpec, KIND, NamedComponent, Over};
 use crate::definition::trials::VARIANT;
 use crate::definition::{placement, trials};
-use crate::evaluator::{Bound, Case, Evaluation};
+use crate::evaluator::{Bound, Case};
+use crate::execution::columns::Columns;
+use crate::execution::item::ItemExecution;
+use crate::execution::judging::{findings, settle};
 use crate::execution::user_simulator::UserSimulator;
 use crate::rows::RowRules;
 use crate::step::TARGET;
@@ -41,6 +41,8 @@ pub struct Experiment {
     asked: Vec<Asked>,
     user: UserSimulator,
     evaluators: Vec<Bound>,
+    /// With the evaluators among them, where the job has columns.
+    columns: Columns,
     cache: bool,
     retry: RetryPolicy,
     timeout_ms: i64,
@@ -59,33 +61,6 @@ struct Asked {
 struct FirstRows {
     items: usize,
     cursor: Option<Json>,
-}
-
-/// One item at work.
-struct ItemExecution<'a> {
-    item: &'a WorkItem,
-    journal: &'a dyn Journal,
-    conversation: Conversation,
-    asked: &'a Asked,
-    trial: u32,
-    history: Vec<Message>,
-    /// All answers together, for what looks at the whole conversation.
-    whole: Answer,
-    done: Done,
-}
-
-impl ItemExecution<'_> {
-    fn keep(&self) {
-        self.journal.keep(self.done.clone());
-    }
-
-    /// Calls are paid for, whatever came of them; what failed is kept at once, because the item fails with it.
-    fn spent<T>(&mut self, calls: &Calls<'_>, made: &Result<T, Halt>) {
-        self.done.usage += calls.used();
-        if made.is_err() {
-            self.keep();
-        }
-    }
 }
 
 impl Experiment {
@@ -108,7 +83,7 @@ impl Experiment {
         let timeout = Duration { ms: spec.timeout_ms - (spec.timeout_ms / 20).min(1000) };
         let prices = Prices::new(spec.prices.clone(), &environment).map_err(invalid_request)?;
         let context =
-            ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal, caller: String::new() };
+            ComponentContext { environment, timeout, prices: Arc::new(prices), rehearsal, caller: Caller::Target };
         let bind = |component: NamedComponent| {
             let context = context.of_caller(&component.name);
             Bound::new(component, &context)
@@ -121,7 +96,10 @@ impl Experiment {
             })
         };
         let per_row = spec.items_per_row();
+        let columns = Columns::prepare(&spec, &context)?;
+        let evaluators = if columns.is_empty() { spec.evaluators.clone() } else { Vec::new() };
         Ok(Self {
+            columns,
             asked: spec.asked().into_iter().map(ask).collect::<Result<_, Failure>>()?,
             pager: Pager::new(spec.dataset.source, library, per_row, items_of),
             per_row,
@@ -129,7 +107,7 @@ impl Experiment {
             trials: spec.trials,
             first: spec.first,
             user: UserSimulator::prepare(spec.conversation, &context.of_caller(USER))?,
-            evaluators: spec.evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
+            evaluators: evaluators.into_iter().map(bind).collect::<Result<_, _>>()?,
             cache: spec.cache,
             retry: spec.retry,
             timeout_ms: spec.timeout_ms,
@@ -145,11 +123,11 @@ impl Experiment {
 
     /// One turn: the person speaks, the target answers, the answer is judged. `None` when there is
     /// nothing more to say.
-    async fn turn(&self, turn: usize, execution: &mut ItemExecution<'_>) -> Result<Option<Value>, Halt> {
+    async fn turn(&self, turn: usize, asked: &Asked, execution: &mut ItemExecution<'_>) -> Result<Option<Value>, Halt> {
         if turn > 0 {
             execution.keep();
         }
-        let calls = self.calls(USER, turn, execution);
+        let calls = execution.calls(USER, turn);
         let opened = self.user.opens(&execution.conversation, &execution.history, &calls).await;
         execution.spent(&calls, &opened);
         let Some(variables) = opened? else { return Ok(None) };
@@ -157,7 +135,7 @@ impl Experiment {
             execution.journal.hand_in_partial(execution.done.clone()).await?;
         }
         let variables = Value::from_object(variables);
-        let answer = self.ask(turn, &variables, execution).await?;
+        let answer = self.ask((asked, turn), &variables, execution).await?;
         let content = self.user.remembered(&execution.conversation, turn, &answer)?;
         execution.history.push(Message { role: Role::Assistant, content });
         execution.done.latency_ms += answer.latency_ms;
@@ -168,14 +146,19 @@ impl Experiment {
     }
 
     /// Asks the target; the question joins the history.
-    async fn ask(&self, turn: usize, variables: &Value, execution: &mut ItemExecution<'_>) -> Result<Answer, Halt> {
-        let (prompt, target) = (&execution.asked.prompt, &*execution.asked.target);
+    async fn ask(
+        &self,
+        (asked, turn): (&Asked, usize),
+        variables: &Value,
+        execution: &mut ItemExecution<'_>,
+    ) -> Result<Answer, Halt> {
+        let (prompt, target) = (&asked.prompt, &*asked.target);
         let rendered = prompt.render(variables, &mut execution.history);
         let messages = rendered.map_err(|error| invalid_request(error.message))?;
         let question =
             Question { messages: &messages, conversation: &execution.conversation, turn, trial: execution.trial };
         let request = target.request(&question)?;
-        let calls = self.calls("", turn, execution);
+        let calls = execution.calls("", turn);
         if execution.item.rescore && !calls.knows(target, &request) {
             return Err(invalid_request("a rescore never calls the target, and this answer is not recorded").into());
         }
@@ -184,14 +167,7 @@ impl Experiment {
         answered
     }
 
-    fn calls<'a>(&self, caller: &'a str, turn: usize, execution: &ItemExecution<'a>) -> Calls<'a> {
-        Calls::new(execution.journal, caller, turn, execution.trial)
-            .cached(self.cache)
-            .in_retry(execution.item.retry_from)
-    }
-
-    /// All evaluators at once; each result stands whatever becomes of the others. A failure that may
-    /// pass is tried again with the item; one that will not is the verdict `error`.
+    /// All evaluators of a turn, or of the whole conversation.
     async fn judge(
         &self,
         over: Over,
@@ -202,35 +178,9 @@ impl Experiment {
     ) -> Result<(), Halt> {
         let case = Case { over, variables, answer, history: &execution.history };
         let bounds: Vec<&Bound> = self.evaluators.iter().filter(|bound| bound.over == over).collect();
-        let calls: Vec<Calls<'_>> = bounds.iter().map(|bound| self.calls(&bound.name, turn, execution)).collect();
-        let judged = join_all(bounds.iter().zip(&calls).map(|(bound, calls)| bound.evaluate(&case, calls))).await;
-        let mut trouble = None;
-        for ((bound, judged), calls) in bounds.into_iter().zip(judged).zip(&calls) {
-            match judged {
-                Ok((score, used)) => {
-                    execution.done.usage += used;
-                    execution.done.scores.push(score);
-                }
-                // An evaluator that cannot work at all stops the run before all items have been paid for.
-                Err(Halt::Failed(failure)) if failure.setting.is_some() && !execution.item.proven => {
-                    trouble = trouble.or(Some(failure));
-                }
-                Err(Halt::Failed(failure)) => match self.retry.decide(&failure, execution.item.tried, 0.0) {
-                    Decision::Fail => {
-                        execution.done.usage += calls.used();
-                        execution.done.scores.push(bound.score(&Evaluation::error(failure.to_string()), turn));
-                    }
-                    Decision::Retry { .. } | Decision::StopRun => {
-                        execution.done.usage += calls.used();
-                        trouble = trouble.or(Some(failure));
-                    }
-                },
-                Err(stopped) => return Err(stopped),
-            }
-        }
-        let Some(failure) = trouble else { return Ok(()) };
-        execution.keep();
-        Err(failure.into())
+        let judging: Vec<_> = bounds.iter().map(|bound| (*bound, case)).collect();
+        let found = findings(&judging, turn, execution).await;
+        settle(&bounds, found, turn, &self.retry, execution)
     }
 
     /// Evaluators of the whole conversation see its transcript as the output.
@@ -268,14 +218,18 @@ impl Program for Experiment {
         }
         let row =
             item.input.parse().map_err(|error| invalid_request(format!("the row is not a JSON object: {error}")))?;
-        let (trial, asked) = (trials::number(&row, self.trials), self.asked_of(&row)?);
+        let trial = trials::number(&row, self.trials);
+        let asked = if self.columns.is_empty() { Some(self.asked_of(&row)?) } else { None };
         // Every row, however it came: nothing is paid for one that cannot be run to its end.
         let conversation = self.rules.check(row).map_err(invalid_request)?;
-        let (history, whole, done) = (Vec::new(), Answer::default(), Done::default());
-        let mut execution = ItemExecution { item, journal, conversation, asked, trial, history, whole, done };
+        let mut execution = ItemExecution::new(item, journal, conversation, (trial, self.cache));
+        let Some(asked) = asked else {
+            self.columns.compute(&self.retry, &mut execution).await?;
+            return Ok(execution.done);
+        };
         let mut last = None;
         for turn in 0.. {
-            let Some(variables) = self.turn(turn, &mut execution).await? else { break };
+            let Some(variables) = self.turn(turn, asked, &mut execution).await? else { break };
             last = Some((turn, variables));
         }
         if let Some((turn, variables)) = last {
@@ -301,6 +255,9 @@ impl Program for Experiment {
     }
 
     fn columns(&self) -> Vec<Column> {
-        self.evaluators.iter().map(Bound::column).collect()
+        match self.columns.is_empty() {
+            true => self.evaluators.iter().map(Bound::column).collect(),
+            false => self.columns.scored(),
+        }
     }
 }

@@ -7,7 +7,7 @@ use windrow_jobfile::dataset::{BadRow, Library};
 use windrow_jobfile::diagnostics::{Problem, Problems, nearest};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
-use windrow_jobfile::template::Template;
+use windrow_jobfile::template::{Fields, Template};
 
 use super::dataset::DatasetSection;
 use crate::definition::component::{Checked, Placed};
@@ -23,6 +23,19 @@ pub struct Wish {
     need: Need,
     /// Without it the item cannot be done at all; otherwise one evaluator reads `error`.
     vital: bool,
+}
+
+impl Wish {
+    /// The names it looks up in the row, or among the columns.
+    pub fn names(&self) -> Vec<&str> {
+        match &self.need {
+            Need::Template { template, given } => {
+                let names = template.variables().iter().map(String::as_str);
+                names.filter(|name| !given.contains(name)).collect()
+            }
+            Need::Field(name) => vec![name],
+        }
+    }
 }
 
 pub struct Fit {
@@ -73,13 +86,13 @@ pub fn wishes_of(checked: &Checked, vital: bool, problems: &mut Problems) -> Vec
 pub fn check(
     (dataset, id): (&DatasetSection, &[String]),
     library: Option<&Library>,
-    wishes: &[Wish],
+    (wishes, columns): (&[Wish], &Fields),
     (options, forbidden): (&RowOptions, &Forbidden),
     depth: Depth,
     problems: &mut Problems,
 ) -> Option<Fit> {
     let needs: Vec<Need> = wishes.iter().map(|wish| wish.need.clone()).collect();
-    let survey = match Survey::of((&dataset.dataset, id), library, &needs, options, forbidden, depth) {
+    let survey = match Survey::of((&dataset.dataset, id), library, (&needs, columns), options, forbidden, depth) {
         Ok(survey) => survey,
         Err(error) => {
             let message = format!("the dataset {} cannot be read: {error}", dataset.dataset.source);
@@ -108,7 +121,7 @@ pub fn check(
         let Some(unmet) = unmet else { continue };
         let elsewhere = survey.cut && unmet.field.as_ref().is_some_and(|field| dataset.has_field(field));
         if unmet.rows == survey.rows && !elsewhere {
-            in_no_row(wish, unmet, &survey, problems);
+            in_no_row(wish, unmet, (&survey, columns), problems);
         } else if wish.vital {
             problems.push(in_some_rows(wish, unmet, dataset));
         } else {
@@ -136,13 +149,17 @@ pub fn check(
 }
 
 /// The job file is wrong rather than the data: a misspelt name, most often.
-fn in_no_row(wish: &Wish, unmet: &Unmet, survey: &Survey, problems: &mut Problems) {
+fn in_no_row(wish: &Wish, unmet: &Unmet, (survey, columns): (&Survey, &Fields), problems: &mut Problems) {
     let Some(field) = &unmet.field else {
         let message = format!("`{}` cannot be rendered: {}", wish.path, unmet.first.message);
         return problems.add(wish.span.clone(), message, "correct the template");
     };
     let list = survey.fields.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let help = match nearest(field, survey.fields.iter().map(String::as_str)) {
+    let list = match columns.is_empty() {
+        true => list,
+        false => format!("{list}; the columns are: {}", columns.keys().cloned().collect::<Vec<_>>().join(", ")),
+    };
+    let help = match nearest(field, survey.fields.iter().chain(columns.keys()).map(String::as_str)) {
         Some(meant) => format!("did you mean `{meant}`? The dataset has: {list}"),
         None => format!("the dataset has: {list}"),
     };

@@ -2,6 +2,7 @@
 //! dataset, and freezes the definition.
 
 mod callback;
+mod columns;
 mod conversation;
 mod dataset;
 mod evaluators;
@@ -35,6 +36,7 @@ const FIELDS: &[&str] = &[
     "targets",
     "prompts",
     "matrix",
+    "columns",
     "conversation",
     "evaluators",
     "trials",
@@ -62,8 +64,16 @@ pub fn load(
     let header = Header::take(&mut root, base.workspace, problems);
     let dataset = root.take("dataset");
     let id = identity::read(root.take("id"), problems);
-    let asked = variants::Sections::take(&mut root, problems);
+    let columns = root.take("columns");
+    let asked = variants::Sections::take(&mut root, columns.is_some(), problems);
     let conversation = root.take("conversation");
+    if columns.is_some() {
+        asked.refuse_beside_columns(problems);
+        if let Some(conversation) = &conversation {
+            let help = "leave one of them out: columns are computed once per row";
+            problems.add(conversation.span.clone(), "the file has both `columns` and `conversation`", help);
+        }
+    }
     let evaluators = root.take("evaluators");
     let own_prices = root.take("prices");
     let cache = root.take("cache").and_then(|cache| cache.read::<bool>(&[], problems)).unwrap_or(false);
@@ -94,11 +104,19 @@ pub fn load(
     let conversation = conversation::read(conversation, context, problems);
     let mode = conversation.mode.clone().unwrap_or_default();
     let mut wishes = Vec::new();
-    let asked = variants::read(asked, &mode, (base, context), &mut wishes, problems);
-    let evaluators = evaluators::read(evaluators, context, problems);
+    let (asked, columns) = match columns {
+        Some(section) => (Some(variants::AskedSection::nothing()), columns::read(section, context, problems)),
+        None => {
+            (variants::read(asked, &mode, (base, context), &mut wishes, problems), columns::ColumnsSection::default())
+        }
+    };
+    let stand_ins = columns.stand_ins();
+    wishes.extend(columns.wishes);
+    let evaluators = evaluators::read(evaluators, &columns.written, context, problems);
     let prices = prices::read(own_prices, environment, problems);
 
-    let names = evaluators.components.iter().map(|component| component.name.clone());
+    let judging = columns.columns.iter().filter_map(|column| column.evaluator());
+    let names = judging.chain(&evaluators.components).map(|component| component.name.clone());
     let variants = asked.iter().flat_map(|asked| &asked.variants);
     let of_variants = variants.flat_map(|variant| {
         evaluators.components.iter().map(move |component| format!("{}.{}", variant.name, component.name))
@@ -115,7 +133,9 @@ pub fn load(
     let depth = if forbidden.is_empty() { base.depth } else { Depth::Whole };
     let mut fit = match is_sent {
         true => fit::Fit::of_sent_rows(),
-        false => fit::check((&dataset, &id), library, &wishes, (&row.options, &forbidden), depth, problems)?,
+        false => {
+            fit::check((&dataset, &id), library, (&wishes, &stand_ins), (&row.options, &forbidden), depth, problems)?
+        }
     };
     trials.check(&dataset, &fit.fields, problems);
     let many = asked.as_ref().map_or(0, |asked| asked.variants.len());
@@ -142,6 +162,8 @@ pub fn load(
         target,
         messages,
         variants: asked.variants,
+        columns: columns.columns,
+        only: None,
         conversation: mode,
         evaluators: evaluators.components,
         prices: prices.own,
@@ -157,7 +179,8 @@ pub fn load(
         worker: header.worker.clone(),
     };
     let frozen = spec.freeze();
-    let warnings = asked.warnings.into_iter().chain(conversation.warnings).chain(evaluators.warnings);
+    let warnings =
+        asked.warnings.into_iter().chain(columns.warnings).chain(conversation.warnings).chain(evaluators.warnings);
     let budget = header.limits().max_cost_nanos.filter(|cost| *cost > 0).map(|_| budget);
     let warnings = warnings.chain(prices::check(prices::unknown(&prices.all, &frozen.0), budget, problems));
     fit.warnings.splice(0..0, warnings);

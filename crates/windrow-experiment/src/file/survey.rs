@@ -8,10 +8,11 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use windrow_jobfile::dataset::{BadRow, Dataset, Library, Position, ReadError, Reading, Row};
 use windrow_jobfile::forbidden::Forbidden;
 use windrow_jobfile::job_file::Depth;
+use windrow_jobfile::template::Fields;
 
 use crate::conversation::Conversation;
 use crate::file::identity::Ids;
-use crate::needs::{Need, lack_of};
+use crate::needs::{Need, lack_of, unfit_for_columns};
 use crate::rows::RowOptions;
 
 /// Bad rows shown one by one; the rest are counted.
@@ -63,7 +64,7 @@ impl Survey {
     pub fn of(
         (dataset, id): (&Dataset, &[String]),
         library: Option<&Library>,
-        needs: &[Need],
+        (needs, columns): (&[Need], &Fields),
         options: &RowOptions,
         forbidden: &Forbidden,
         depth: Depth,
@@ -92,7 +93,7 @@ impl Survey {
                         continue;
                     }
                     survey.add_forbidden(&row, forbidden);
-                    survey.add(row, &dataset.reading, needs, options);
+                    survey.add(row, &dataset.reading, (needs, columns), options);
                 }
                 Err(ReadError::Row(bad)) => survey.add_bad(bad),
                 Err(ReadError::File(error)) => return Err(error),
@@ -109,7 +110,7 @@ impl Survey {
         Ok(survey)
     }
 
-    fn add(&mut self, row: Row, reading: &Reading, needs: &[Need], options: &RowOptions) {
+    fn add(&mut self, row: Row, reading: &Reading, (needs, columns): (&[Need], &Fields), options: &RowOptions) {
         let Row { line, fields, text } = row;
         let fields = match reading.read(fields) {
             Ok(fields) => fields,
@@ -126,6 +127,10 @@ impl Survey {
                 return self.add_bad(BadRow::new(line, &text, message, help));
             }
         };
+        if let Some(message) = unfit_for_columns(&conversation, columns.keys()) {
+            let help = "leave `turns` out, or rename the field or the column";
+            return self.add_bad(BadRow::new(line, &text, message, help));
+        }
         if let Err(message) = options.of_row(&conversation) {
             return self.add_bad(BadRow::new(line, &text, message, "correct the row, or `row` in the job file"));
         }
@@ -135,6 +140,7 @@ impl Survey {
                 self.fields.insert(name.clone());
             }
         }
+        let conversation = if columns.is_empty() { conversation } else { conversation.with_columns(columns.clone()) };
         let rehearse = self.rows <= REHEARSED;
         for (need, unmet) in needs.iter().zip(&mut self.unmet) {
             let Some(lack) = lack_of(need, &conversation, rehearse) else { continue };

@@ -8,7 +8,7 @@ use windrow_jobfile::yaml::Content;
 
 use super::fit::{self, Wish};
 use super::target::{self, Asks, TargetSection, given_in};
-use crate::definition::component::{LoadContext, Placed};
+use crate::definition::component::{Component, LoadContext, Placed};
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::{MessageTemplate, Role};
 use crate::definition::placement::WORKER;
@@ -27,9 +27,10 @@ pub struct Sections {
 }
 
 impl Sections {
-    pub fn take(root: &mut Section, problems: &mut Problems) -> Self {
+    pub fn take(root: &mut Section, has_columns: bool, problems: &mut Problems) -> Self {
         let targets = root.take("targets");
         let target = match (&targets, root.take("target")) {
+            (None, None) if has_columns => None,
             (None, None) => root.require("target", "target: { openai: { model: … }, prompt: \"…\" }", problems),
             (Some(_), Some(one)) => {
                 let help = "keep `targets` and name this one there too";
@@ -42,12 +43,31 @@ impl Sections {
     }
 }
 
+impl Sections {
+    /// Columns are all there is: a target is one of them.
+    pub fn refuse_beside_columns(&self, problems: &mut Problems) {
+        let sections = [&self.target, &self.targets, &self.prompts, &self.matrix];
+        for section in sections.into_iter().flatten() {
+            let message = format!("the file has both `columns` and `{}`", section.path);
+            problems.add(section.span.clone(), message, "make each target a column, with its `prompt` in it");
+        }
+    }
+}
+
 /// What is asked of whom: one target, or variants.
 pub struct AskedSection {
     /// The only target, or one that stands for all of them where what counts is the same for all.
     pub target: TargetSection,
     pub variants: Vec<Variant>,
     pub warnings: Vec<String>,
+}
+
+impl AskedSection {
+    /// Of a job with columns.
+    pub fn nothing() -> Self {
+        let target = TargetSection { component: Component::default(), messages: Vec::new(), warnings: Vec::new() };
+        Self { target, variants: Vec::new(), warnings: Vec::new() }
+    }
 }
 
 struct NamedPrompt {

@@ -32,10 +32,10 @@ pub fn of(spec: &ExperimentSpec, calls: &[Line], experience: &Experience, failed
     if spec.cache {
         notes.push("`cache` is on: calls that any job made before are taken over, so this is at most".to_owned());
     }
-    if spec.asked().iter().any(|(_, target, _)| target.kind == "replay") {
+    if spec.targets().any(|(_, target)| target.kind == "replay") {
         notes.push("answers that are recorded already cost nothing, so this is at most".to_owned());
     }
-    if spec.evaluators.iter().any(|evaluator| ["command", "python"].contains(&evaluator.kind.as_str())) {
+    if spec.all_evaluators().any(|evaluator| ["command", "python"].contains(&evaluator.kind.as_str())) {
         notes.push("the time of evaluators that are code is not counted".to_owned());
     }
     if let Some(first) = failed.first() {
@@ -54,7 +54,7 @@ pub fn unpriced(
     let prices = Prices::new(spec.prices.clone(), environment)
         .map_err(|wrong| Failure::new(ErrorClass::InvalidRequest, wrong))?;
     let mut unpriced: BTreeSet<String> = prices.unknown_in(&frozen.value(), &has_price);
-    for (_, target, _) in spec.asked() {
+    for (_, target) in spec.targets() {
         let is_model = models().any(|kind| kind == target.kind);
         unpriced.extend(calls.iter().filter(|line| !is_model && line.model == target.kind).map(|l| l.model.clone()));
     }

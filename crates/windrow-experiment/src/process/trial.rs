@@ -11,7 +11,7 @@ use windrow_model::{ErrorClass, Failure, Json};
 use super::config::{Frozen, Launch};
 use super::exchange::Running;
 use super::start::Start;
-use crate::context::Place;
+use crate::context::{Caller, Place};
 use crate::definition::spec::ExperimentSpec;
 
 const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -19,19 +19,18 @@ const IMPORT_TIMEOUT: Duration = Duration::from_secs(60);
 /// Every `python` and `command` of an experiment that cannot be started.
 pub async fn broken_code(spec: &Json, environment: &Environment) -> Vec<Failure> {
     let Ok(spec) = spec.parse::<ExperimentSpec>() else { return Vec::new() };
-    let asked = spec.asked().into_iter();
-    let targets: Vec<_> =
-        asked.map(|(_, target, _)| (String::new(), target.kind.clone(), target.config.clone())).collect();
-    let evaluators = spec.evaluators.into_iter().map(|evaluator| (evaluator.name, evaluator.kind, evaluator.config));
+    let targets = spec.targets().map(|(column, target)| (Caller::of_target(column), &target.kind, &target.config));
+    let evaluators = spec.all_evaluators();
+    let evaluators = evaluators.map(|one| (Caller::Evaluator(one.name.clone()), &one.kind, &one.config));
     let mut broken = Vec::new();
     for (caller, kind, config) in targets.into_iter().chain(evaluators) {
         if !matches!(kind.as_str(), "python" | "command") {
             continue;
         }
-        let Ok(frozen) = serde_json::from_value::<Frozen<Value>>(config) else { continue };
+        let Ok(frozen) = serde_json::from_value::<Frozen<Value>>(config.clone()) else { continue };
         if let Err(failure) = try_to_start(&frozen, environment).await {
             let field = if kind == "python" { "file" } else { "run" };
-            broken.push(failure.at_setting(Place { caller, kind }.setting(field)));
+            broken.push(failure.at_setting(Place { caller, kind: kind.clone() }.setting(field)));
         }
     }
     broken

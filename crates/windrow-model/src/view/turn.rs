@@ -46,7 +46,8 @@ pub fn turns(detail: &ItemDetail, status: ItemStatus) -> Vec<Turn> {
             status => status,
         };
         stands |= status != ItemStatus::Success;
-        let calls = detail.steps.iter().filter(|step| step.kind == "target" && step.turn == turn);
+        let calls =
+            detail.steps.iter().filter(|step| matches!(step.kind.as_str(), "target" | "column") && step.turn == turn);
         Turn { turn, status, call: calls.map(|step| step.id).max() }
     };
     (0..known.max(scripted(detail)).max(1)).map(turn).collect()

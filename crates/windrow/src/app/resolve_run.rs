@@ -118,6 +118,10 @@ async fn load(app: &App, actor: &Actor, wish: &Submit) -> Result<LoadedJob> {
             Error::invalid("first", format!("`first` does not fit this file: {error}"), "leave it out")
         })?;
     }
+    if let Some(name) = &wish.column {
+        file =
+            windrow_experiment::only_column(file, name).map_err(|(what, help)| Error::invalid("column", what, help))?;
+    }
     file.limits = control::with_budget(file.limits, wish.budget)?;
     file.limits.keep_going |= wish.keep_going;
     Ok(file)

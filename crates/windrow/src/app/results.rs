@@ -243,7 +243,8 @@ async fn latest_baseline(app: &App, runs: Vec<Run>, run: &Run) -> Result<Option<
     let candidates: Vec<Run> = runs.into_iter().filter(is_baseline).collect();
     for other in candidates.into_iter().rev().take(BASELINES).rev() {
         let spec = app.store.spec(&other.spec_hash).await?;
-        if !windrow_experiment::is_trial_run(&spec) && passed(app, &other, &spec, found.as_ref()).await? {
+        let part = windrow_experiment::is_trial_run(&spec) || windrow_experiment::filled_column(&spec).is_some();
+        if !part && passed(app, &other, &spec, found.as_ref()).await? {
             found = Some(other);
         }
     }

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use serde_json::{Map, Value, json};
-use windrow_model::record::{Job, Labels};
+use windrow_model::record::{ItemDetail, Job, Labels};
 use windrow_model::store::{ItemFilter, JobFilter};
 use windrow_model::view::task::TaskStatus;
 use windrow_model::{ItemId, JobId, Time};
+use windrow_results::row::ResultRow;
 use windrow_wire::request::{EvalTaskRequest, Submit};
-use windrow_wire::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
+use windrow_wire::{Cell, EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
@@ -109,7 +110,26 @@ pub async fn items(
         }
     }
     let next = found.last().filter(|_| found.len() == limit).map(|item| item.id.to_string());
-    Ok(EvalTaskItemList { items: found.iter().map(|item| EvalTaskItem::of(item, &runs[&item.run])).collect(), next })
+    let mut items: Vec<_> = found.iter().map(|item| EvalTaskItem::of(item, &runs[&item.run])).collect();
+    let spec = app.store.spec(&runs[&job.latest_run].spec_hash).await?;
+    if let Some(column) = windrow_experiment::filled_column(&spec) {
+        let pipeline = label(&job.labels, "pipeline_id").unwrap_or_else(|| job.name.clone());
+        let details = app.store.details(found.iter().map(|item| item.id).collect()).await?;
+        let cell = |detail: &ItemDetail| cell_of(&pipeline, &column, ResultRow::of(detail, None, |_| 0));
+        items = items.into_iter().zip(&details).map(|(item, detail)| item.with_cell(cell(detail))).collect();
+    }
+    Ok(EvalTaskItemList { items, next })
+}
+
+fn cell_of(pipeline: &str, column: &str, row: ResultRow) -> Cell {
+    let score = row.of_evaluator(column).next().cloned();
+    let value = score.as_ref().and_then(|score| score.value).map(|value| value.to_string());
+    Cell {
+        id: format!("{pipeline}.{column}.{}", row.key),
+        column: column.to_owned(),
+        preview: row.outputs.get(column).cloned().or(value),
+        score,
+    }
 }
 
 pub async fn create(
@@ -120,20 +140,31 @@ pub async fn create(
     executor: &impl RunExecutor,
 ) -> Result<EvalTask> {
     let paused = !wish.start;
-    let submit = Submit { paused, ..Submit::of(file_of(wish, &change.actor.name)?) };
+    let column = match wish.config.contains_key("columns") {
+        true => Some(id_text("column_id", &wish.column_id)?),
+        false => None,
+    };
+    let submit = Submit { paused, column, ..Submit::of(file_of(wish, &change.actor.name)?) };
     let submitted = resolve_run::submit(app, change, submit, key, executor).await?;
     show(app, &change.actor, &submitted.job).await
 }
 
-/// The job file of a task: its `config`, with the ids as labels.
-fn file_of(wish: EvalTaskRequest, creator: &str) -> Result<String> {
-    let text = |field: &str, value: &Value| match value {
+fn id_text(field: &str, value: &Value) -> Result<String> {
+    match value {
         Value::Number(number) => Ok(number.to_string()),
         Value::String(text) if !text.is_empty() => Ok(text.clone()),
         _ => Err(Error::invalid(field, format!("`{field}` must be a number or a text"), "")),
-    };
-    let (pipeline, column) = (text("pipeline_id", &wish.pipeline_id)?, text("column_id", &wish.column_id)?);
+    }
+}
+
+/// The job file of a task: its `config`, with the ids as labels.
+fn file_of(wish: EvalTaskRequest, creator: &str) -> Result<String> {
+    let (pipeline, column) = (id_text("pipeline_id", &wish.pipeline_id)?, id_text("column_id", &wish.column_id)?);
     let mut config = wish.config;
+    if config.contains_key("columns") {
+        // Another task of the pipeline may have computed what this column reads.
+        config.entry("cache").or_insert_with(|| json!(true));
+    }
     config.entry("kind").or_insert_with(|| json!("experiment"));
     config.entry("name").or_insert_with(|| json!(format!("pipeline-{pipeline}-column-{column}")));
     let labels = config.entry("labels").or_insert_with(|| json!({}));

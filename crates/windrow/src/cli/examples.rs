@@ -10,6 +10,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow run capitals.yaml",
             "windrow run capitals.yaml --dry-run",
             "windrow run capitals.yaml --json --quiet",
+            "windrow run pipeline.yaml --column draft",
         ],
     ),
     ("plan", &["windrow plan tasks-max.yaml", "windrow plan tasks-max.yaml --limit 200"]),

@@ -19,6 +19,15 @@ const TEMPLATES: &[(Kind, &[File], &str)] = &[
         "model",
     ),
     (
+        Kind::Pipeline,
+        &[
+            ("pipeline.yaml", include_str!("../../../../examples/pipeline/pipeline.yaml")),
+            ("pipeline.jsonl", include_str!("../../../../examples/pipeline/pipeline.jsonl")),
+            ("search.py", include_str!("../../../../examples/pipeline/search.py")),
+        ],
+        "model",
+    ),
+    (
         Kind::Operation,
         &[("bulk-config.yaml", include_str!("../../../../examples/bulk-config/bulk-config.yaml"))],
         "connect",
@@ -47,6 +56,8 @@ concurrency: 32                              # items at once
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Kind {
     Experiment,
+    /// An experiment with columns
+    Pipeline,
     Operation,
     Ingest,
 }

@@ -21,7 +21,8 @@ fn a_new_job_file_works_as_it_is() {
     assert_eq!(result["items"]["succeeded"], 60, "{result}");
     let twice = place.windrow(&["init", "first"]).ended_with(1);
     assert!(twice.stderr.contains("first/capitals.yaml already exists"), "{}", twice.stderr);
-    for (kind, file) in [("operation", "bulk-config.yaml"), ("ingest", "ingest-orders.yaml")] {
+    for (kind, file) in [("pipeline", "search.py"), ("operation", "bulk-config.yaml"), ("ingest", "ingest-orders.yaml")]
+    {
         place.windrow(&["init", "--kind", kind]).ended_with(0);
         assert!(place.path(file).is_file(), "{kind}");
     }

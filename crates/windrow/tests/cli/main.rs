@@ -15,6 +15,7 @@ mod bulk_server;
 mod caching;
 mod client;
 mod collector;
+mod columns;
 mod config;
 mod continuing;
 mod contract;

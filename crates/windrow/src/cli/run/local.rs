@@ -102,6 +102,10 @@ pub async fn job(options: &GlobalOptions, args: &Args, app: Option<&App>) -> Res
         job = windrow_experiment::first_rows(job, rows)
             .map_err(|error| Error::new(format!("cannot use `--first` with this file: {error}"), "leave it out"))?;
     }
+    if let Some(name) = &args.column {
+        let unknown = |(what, help): (String, String)| Error::new(what, help).ending_with(Exit::Usage);
+        job = windrow_experiment::only_column(job, name).map_err(unknown)?;
+    }
     job.limits = args.budget.applied_to(job.limits);
     job.limits.keep_going = args.keep_going;
     if windrow_experiment::callback(&job.spec).is_some() && !args.dry_run {

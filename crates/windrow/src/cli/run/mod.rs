@@ -54,6 +54,9 @@ pub struct Args {
     /// Run only the first N rows; a later full run reuses their results
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub first: Option<u64>,
+    /// Fill only this column, or this evaluator's scores, and what it reads; everything else on record stays
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["rescore", "online", "scheduled", "baseline"])]
+    pub column: Option<String>,
     #[command(flatten)]
     pub budget: Budget,
     /// Continue even if all of the first calls fail; otherwise the run pauses
@@ -175,6 +178,7 @@ impl Args {
         let flags = [
             (self.dry_run && kind != windrow_operation::KIND, "--dry-run"),
             (self.first.is_some(), "--first"),
+            (self.column.is_some(), "--column"),
             (rescore, "--rescore"),
             (online, "--online"),
         ];
@@ -194,6 +198,7 @@ impl Args {
         let mode = [(append, " --append"), (rescore, " --rescore"), (online, " --online")];
         let mode: String = mode.iter().filter(|(on, _)| *on).map(|(_, flag)| *flag).collect();
         let first = self.first.map(|rows| format!(" --first {rows}")).unwrap_or_default();
-        format!("run {}{mode}{first}", self.file.display())
+        let column = self.column.as_ref().map(|name| format!(" --column {name}")).unwrap_or_default();
+        format!("run {}{mode}{first}{column}", self.file.display())
     }
 }

@@ -47,6 +47,7 @@ pub async fn perform(remote: &Remote, options: &GlobalOptions, args: Args) -> Re
         fresh: intent == RunIntent::RunFresh,
         budget: args.budget.wanted().into(),
         first: args.first,
+        column: args.column.clone(),
         dataset,
         resume: true,
         keep_going: args.keep_going,

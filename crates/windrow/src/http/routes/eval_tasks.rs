@@ -150,7 +150,9 @@ async fn retry(
     change: Change,
     PathParam(task): PathParam,
     key: IdempotencyKey,
+    body: Body,
 ) -> Result<Response, ApiError> {
-    submit::retry(&server.app, &change, &task, Retry::default(), key.read()?).await?;
+    let wish: Retry = body.json_or_default()?;
+    submit::retry(&server.app, &change, &task, wish, key.read()?).await?;
     Ok((StatusCode::CREATED, Json(tasks::show(&server.app, &change.actor, &task).await?)).into_response())
 }
