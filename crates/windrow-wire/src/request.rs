@@ -55,10 +55,8 @@ pub struct Submit {
 #[serde(deny_unknown_fields)]
 pub struct EvalTaskRequest {
     /// A number or a text.
-    #[schema(value_type = Object)]
     pub pipeline_id: Value,
     /// A number or a text.
-    #[schema(value_type = Object)]
     pub column_id: Value,
     /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given.
     #[schema(value_type = Object)]
