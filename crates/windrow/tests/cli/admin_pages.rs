@@ -230,7 +230,7 @@ fn administration_pages_are_accessible_and_fit_a_phone() {
         ("/settings/webhooks", "Nothing was sent yet"),
         ("/settings/limits", "No active runs"),
         ("/settings/backups", "Verify"),
-        ("/settings/api?op=create_task", "pipeline_id"),
+        ("/settings/api?op=create_task", "Create a task"),
         ("/nodes", "Nothing waits"),
         ("/schedules", "No scheduled jobs"),
         ("/health", "No active alerts"),
