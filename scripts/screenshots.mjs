@@ -28,7 +28,6 @@ const PAGES = [
   { name: 'schedules', path: '/schedules', text: 'capitals' },
   { name: 'health', path: '/health', text: 'Checks' },
   { name: 'audit', path: '/audit', text: 'Who' },
-  { name: 'plan', path: '/jobs/orders-tasks-max?tab=plan', text: 'Preview the changes', press: `[...document.querySelectorAll('button')].find((button) => button.innerText === 'Preview the changes').click()`, settle: 3000 },
   { name: 'settings', path: '/settings', text: 'API keys' },
   { name: 'webhooks', path: '/settings/webhooks', text: 'Deliveries' },
   { name: 'limits', path: '/settings/limits', text: 'concurrency' },
