@@ -231,7 +231,6 @@ fn administration_pages_are_accessible_and_fit_a_phone() {
         ("/settings/limits", "No active runs"),
         ("/settings/backups", "Verify"),
         ("/settings/api?op=create_task", "Create a task"),
-        ("/nodes", "Nothing waits"),
         ("/schedules", "No scheduled jobs"),
         ("/health", "No active alerts"),
         ("/audit", "/api/v1/backups"),
