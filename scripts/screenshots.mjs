@@ -30,6 +30,10 @@ const PAGES = [
   { name: 'health', path: '/health', text: 'Checks' },
   { name: 'audit', path: '/audit', text: 'Who' },
   { name: 'settings', path: '/settings', text: 'API keys' },
+  { name: 'webhooks', path: '/settings/webhooks', text: 'Deliveries' },
+  { name: 'limits', path: '/settings/limits', text: 'concurrency' },
+  { name: 'backups', path: '/settings/backups', text: 'Verify' },
+  { name: 'api', path: '/settings/api?op=list_jobs', text: 'Send', press: `[...document.querySelectorAll('button')].find((button) => button.innerText === 'Send').click()`, settle: 1500 },
   { name: 'nodes', path: '/nodes', text: 'alive' },
 ]
 

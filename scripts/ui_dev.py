@@ -3,6 +3,7 @@
 live reload before it. `--serve-only` prints the address of the server and leaves Vite out; scripts/screenshots uses it.
 WINDROW names the binary (default: target/debug/windrow)."""
 
+import http.server
 import json
 import os
 import pathlib
@@ -10,6 +11,7 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -159,6 +161,25 @@ def ingests(server, source, slow_source):
     server.submit(example("ingest-orders/ingest-orders.yaml", {"http://127.0.0.1:8098": slow_source, "ingest-orders": "ingest-tickets", "orders.db": "tickets.db"}))
 
 
+class Receiver(http.server.BaseHTTPRequestHandler):
+    """Accepts what webhooks send, except failed runs."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(500 if b"run.failed" in body else 204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def administration(server):
+    receiver = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=receiver.serve_forever, daemon=True).start()
+    server.ask("POST", "/webhooks", {"url": f"http://127.0.0.1:{receiver.server_port}/windrow", "events": ["run.*", "alert.*"]})
+    server.ask("PUT", "/secrets/openai", {"value": "sk-generated"})
+
+
 def generate():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
@@ -172,9 +193,11 @@ def generate():
     source = mock("source", "--records", "20000").removesuffix("/records")
     slow_source = mock("source", "--records", "200000", "--page-size", "200", "--latency", "1s").removesuffix("/records")
     datasets(server)
+    administration(server)
     experiments(server, steady, flaky, slow, denied)
     operations(server, connect)
     ingests(server, source, slow_source)
+    server.ask("POST", "/backups")
     return server
 
 

@@ -26,6 +26,10 @@ export const PAGES: readonly Page[] = [
   { path: '/health', title: 'Health', nav: true, load: () => import('./pages/health/HealthPage.svelte') as Loaded },
   { path: '/audit', title: 'Audit', nav: true, load: () => import('./pages/audit/Audit.svelte') as Loaded },
   { path: '/settings', title: 'Settings', nav: true, load: () => import('./pages/settings/Settings.svelte') as Loaded },
+  { path: '/settings/webhooks', title: 'Webhooks', load: () => import('./pages/webhooks/Webhooks.svelte') as Loaded },
+  { path: '/settings/limits', title: 'Limits and budgets', load: () => import('./pages/limits/Limits.svelte') as Loaded },
+  { path: '/settings/backups', title: 'Backups', load: () => import('./pages/backups/Backups.svelte') as Loaded },
+  { path: '/settings/api', title: 'API', load: () => import('./pages/api/Explorer.svelte') as Loaded },
   { path: '/about', title: 'About', load: () => import('./pages/about/About.svelte') as Loaded },
 ]
 

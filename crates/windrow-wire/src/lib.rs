@@ -7,6 +7,7 @@
 pub mod access;
 pub mod alert;
 pub mod answer;
+mod backup;
 pub mod bad_row;
 mod checkpoint;
 mod comparison;
@@ -39,6 +40,7 @@ pub use alert::{AlertList, AlertView};
 pub use answer::{
     DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
 };
+pub use backup::{BackupList, BackupView, VerifiedBackup};
 pub use bad_row::BadRow;
 pub use checkpoint::{CheckpointList, CheckpointView};
 pub use comparison::{

@@ -57,10 +57,8 @@ pub struct Submit {
 #[serde(deny_unknown_fields)]
 pub struct EvalTaskRequest {
     /// A number or a text.
-    #[schema(value_type = Object)]
     pub pipeline_id: Value,
     /// A number or a text.
-    #[schema(value_type = Object)]
     pub column_id: Value,
     /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given. With `columns`,
     /// `column_id` names the column to fill, or an evaluator; `cache` is on, so that tasks of a pipeline share cells.

@@ -7,7 +7,7 @@
 pub mod actor;
 pub mod alerts;
 pub mod audit;
-mod backups;
+pub mod backups;
 pub mod balance;
 pub mod choose;
 pub mod comparison;
@@ -99,6 +99,8 @@ pub struct App {
     stats: Arc<Recent<Extent, Stats>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
+    /// Where a server writes its backups; `backups` in the data directory unless given.
+    backup_dir: Option<PathBuf>,
     /// Of the server's engine; `None` in a command.
     lease: Option<Duration>,
 }
@@ -178,6 +180,7 @@ impl App {
             stats: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
+            backup_dir: None,
             lease: None,
         };
         app.expire_dead_sessions().await?;
@@ -187,6 +190,11 @@ impl App {
     /// The same, for a server whose workers have this lease.
     pub fn serving(self, lease: Duration) -> Self {
         Self { lease: Some(lease), ..self }
+    }
+
+    /// The same, with another directory for backups.
+    pub fn backing_up_to(self, dir: Option<PathBuf>) -> Self {
+        Self { backup_dir: dir, ..self }
     }
 
     /// What the runs of a workspace may cost together, in billionths of a dollar.

@@ -137,7 +137,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         listener.local_addr().map_err(|error| Error::new(format!("cannot read the address: {error}"), "try again"))?;
     // Before anything measures, so that nothing is measured in vain.
     let exposition = Exposition::install()?;
-    let mut app = App::create(options).await?.serving(args.lease);
+    let mut app = App::create(options).await?.serving(args.lease).backing_up_to(args.backup_dir.clone());
     let sending = app.trace(&args.traces)?;
     make_folder(&app.files(DEFAULT_WORKSPACE))?;
     let keep_audit_ms = args.access.keep_audit_ms();
@@ -167,9 +167,8 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
     if let Some(every) = args.backup_every {
-        let dir = args.backup_dir.unwrap_or_else(|| options.data.join("backups"));
         let (server, keep) = (server.clone(), args.backup_keep);
-        tokio::spawn(async move { server.app.back_up_periodically(dir, every, keep).await });
+        tokio::spawn(async move { server.app.back_up_periodically(every, keep).await });
     }
     let router = match answers {
         true => http::router(server.clone(), RateLimit::new(args.rate_limit)),

@@ -35,15 +35,13 @@ pub use server::Server;
 const MAX_BODY: usize = 16 << 20;
 
 pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
-    let (api, document) = OpenApiRouter::new().nest("/api/v1", api()).split_for_parts();
+    let (api, document) = described().split_for_parts();
     let document = openapi::complete(document);
     api.route("/api/v1/openapi.json", get(move || openapi::serve(document.clone())))
         .route("/api/docs", get(routes::browser::page))
         .route("/healthz", get(routes::health::healthz))
         .route("/readyz", get(routes::health::readyz))
         .route("/metrics", get(routes::metrics::show))
-        .nest("/api/eval-tasks", routes::eval_tasks::router())
-        .route("/api/batch", post(routes::submit::submit))
         .merge(grpc::router(&server.app, &server.running()))
         .route("/", get(routes::ui::app))
         .route("/assets/{file}", get(routes::ui::asset))
@@ -76,6 +74,14 @@ pub fn router_of_watch(server: Arc<Server>) -> Router {
         .layer(from_fn_with_state(server, middleware::identify::identify))
         .layer(from_fn(middleware::version::attach))
         .layer(from_fn(middleware::request_id::attach))
+}
+
+/// All that the document describes: the API, and the two older ways to the same (T11).
+fn described() -> OpenApiRouter<Arc<Server>> {
+    OpenApiRouter::new()
+        .nest("/api/v1", api())
+        .nest("/api/eval-tasks", routes::eval_tasks::router())
+        .route("/api/batch", post(routes::submit::submit))
 }
 
 /// Every route with its description; what is not in here is not in the document.
@@ -160,4 +166,6 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::nodes::drain))
         .routes(routes!(routes::health::show))
         .routes(routes!(routes::alerts::list))
+        .routes(routes!(routes::backups::list, routes::backups::make))
+        .routes(routes!(routes::backups::verify))
 }

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::http::Method;
 use utoipa::PartialSchema;
 use utoipa::openapi::extensions::Extensions;
-use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn, PathItem};
+use utoipa::openapi::path::{HttpMethod, Operation, ParameterBuilder, ParameterIn, PathItem};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, Required, ResponseBuilder};
@@ -34,6 +34,36 @@ const GUARDED: &[&str] = &[
     "delete_dataset",
 ];
 
+/// Routes that are handled by an operation of `/api/v1`: path, that operation's path, and the operation's own id.
+const SAME: &[(&str, &str, &str)] = &[
+    ("/api/batch", "/api/v1/jobs", "submit_batch"),
+    ("/api/eval-tasks/stats", "/api/v1/stats", "get_task_stats_of_all"),
+    ("/api/eval-tasks/health", "/api/v1/health", "get_task_health"),
+    ("/api/eval-tasks/{task}/logs", "/api/v1/jobs/{job}/logs", "list_task_logs"),
+    ("/api/eval-tasks/{task}/stats", "/api/v1/jobs/{job}/stats", "get_task_stats"),
+];
+
+/// Describes each by the operation that handles it.
+fn add_same(document: &mut OpenApi) {
+    for (path, of, id) in SAME {
+        let PathItem { get, post, .. } = document.paths.paths.get(*of).cloned().unwrap_or_default();
+        let is_batch = *path == "/api/batch";
+        let mut operation = if is_batch { post } else { get }.unwrap_or_default();
+        operation.operation_id = Some((*id).to_owned());
+        operation.tags = Some(vec![if is_batch { "batch" } else { "eval-tasks" }.to_owned()]);
+        for parameter in operation.parameters.iter_mut().flatten() {
+            if let RefOr::T(parameter) = parameter
+                && parameter.name == "job"
+                && parameter.parameter_in == ParameterIn::Path
+            {
+                parameter.name = "task".to_owned();
+            }
+        }
+        let method = if is_batch { HttpMethod::Post } else { HttpMethod::Get };
+        document.paths.paths.insert((*path).to_owned(), PathItem::new(method, operation));
+    }
+}
+
 /// Adds what all operations share: headers and the error response.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     let mut info = Info::new(TITLE, env!("CARGO_PKG_VERSION"));
@@ -48,6 +78,7 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     components.add_security_scheme(KEY, bearer);
     // A server without any key needs none.
     document.security = Some(vec![SecurityRequirement::new(KEY, [""; 0]), SecurityRequirement::default()]);
+    add_same(&mut document);
     for (path, item) in &mut document.paths.paths {
         if let Some(read) = item.get.as_mut().filter(|read| answers_json(read)) {
             add_header(read, "If-None-Match", "ETag of an earlier response: 304 if it has not changed");
@@ -104,12 +135,10 @@ pub async fn serve(document: OpenApi) -> Json<OpenApi> {
 
 #[cfg(test)]
 mod tests {
-    use utoipa_axum::router::OpenApiRouter;
-
     use super::*;
 
     fn document() -> String {
-        let (_, document) = OpenApiRouter::new().nest("/api/v1", crate::http::api()).split_for_parts();
+        let (_, document) = crate::http::described().split_for_parts();
         serde_json::to_string_pretty(&complete(document)).unwrap() + "\n"
     }
 

@@ -190,6 +190,11 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
+    pub fn resize(&mut self, width: u32, height: u32) {
+        let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 700});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
     /// Serious problems of accessibility that axe-core finds on the page.
     pub fn inaccessible(&mut self) -> Vec<String> {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ui/node_modules/axe-core/axe.min.js");

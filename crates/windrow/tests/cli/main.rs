@@ -1,6 +1,7 @@
 //! Tests of the real binary on a real data directory, against an endpoint in this process that counts calls.
 
 mod access;
+mod admin_pages;
 mod appending;
 mod auditing;
 mod backup;

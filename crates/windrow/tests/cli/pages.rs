@@ -150,7 +150,7 @@ fn page_assets_are_public_immutable_and_have_a_strict_csp() {
 }
 
 /// Opens the page of a new job with this file in the editor.
-fn edit(browser: &mut Browser, file: &str) {
+pub fn edit(browser: &mut Browser, file: &str) {
     browser.wait_for("the editor", &format!("!!{EDITOR}"));
     browser.evaluate(&format!("{EDITOR}.focus()"));
     browser.press_key("Ctrl+a");

@@ -12,6 +12,7 @@ const API: &[&str] = &["/api"];
 
 const OF_ADMINS: &[&str] = &[
     "/api/v1/audit",
+    "/api/v1/backups",
     "/api/v1/clean-up",
     "/api/v1/deliveries",
     "/api/v1/keys",
@@ -21,7 +22,7 @@ const OF_ADMINS: &[&str] = &[
 ];
 
 /// Not for callers limited to one workspace.
-const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
+const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/backups", "/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
 
 /// Tells a caller only about itself.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];

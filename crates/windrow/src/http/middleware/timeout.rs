@@ -13,12 +13,12 @@ use crate::http::error::ApiError;
 /// Long enough to compare two large runs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Uploads of any size.
-const UPLOADS: &str = "/api/v1/datasets/";
+/// Uploads of any size, and backups of a database of any size.
+const AS_LONG_AS_NEEDED: &[&str] = &["/api/v1/datasets/", "/api/v1/backups"];
 
 pub async fn limit(request: Request, next: Next) -> Response {
-    // An upload takes as long as its client needs.
-    if request.method() == Method::POST && request.uri().path().starts_with(UPLOADS) {
+    let path = request.uri().path();
+    if request.method() == Method::POST && AS_LONG_AS_NEEDED.iter().any(|start| path.starts_with(start)) {
         return next.run(request).await;
     }
     match tokio::time::timeout(PATIENCE, next.run(request)).await {

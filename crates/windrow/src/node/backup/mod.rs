@@ -8,7 +8,7 @@ mod unpack;
 mod write;
 
 pub use manifest::Manifest;
-pub use unpack::unpack;
+pub use unpack::{unpack, verify};
 pub use write::{Made, write};
 
 /// Names inside the archive.

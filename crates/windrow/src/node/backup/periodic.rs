@@ -15,7 +15,7 @@ pub fn name(made_at: &str) -> String {
 }
 
 /// Backups in the directory, oldest first.
-fn found(dir: &Path) -> io::Result<Vec<PathBuf>> {
+pub fn found(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let is_ours = |path: &PathBuf| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let time = name.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));

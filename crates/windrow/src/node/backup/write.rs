@@ -9,7 +9,7 @@ use tar::{Builder, Header};
 use windrow_store::sqlite;
 use zstd::stream::write::Encoder;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::node::backup::manifest::{Listed, Manifest};
 use crate::node::backup::unpack::{Hashing, verify};
 use crate::node::backup::{DATABASE, FOLDERS, MANIFEST, MASTER_KEY};
@@ -33,7 +33,8 @@ pub fn write(
     made_at: String,
 ) -> Result<Made> {
     if target.exists() {
-        return Err(Error::new(format!("{} already exists", target.display()), "choose another name, or delete it"));
+        let what = format!("{} already exists", target.display());
+        return Err(Error::new(what, "choose another name, or delete it").coded(Code::Conflict));
     }
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let failed = |error: io::Error| {
