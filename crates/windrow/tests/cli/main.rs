@@ -36,6 +36,7 @@ mod ingest_databases;
 mod ingest_files;
 mod ingest_kills;
 mod ingest_singer;
+mod ingest_types;
 mod interrupting;
 mod json_contract;
 mod limits;
