@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots
+.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -23,6 +23,7 @@ menu:
 	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
+	@echo "make bench-ui      measure the results of an experiment in Chromium at 10k and 100k rows; writes docs/benchmarks.md"
 	@echo "make bench-ops     measure bulk operations per second against a local service"
 	@echo "make bench-ingest  compare records per second and memory with dlt (PyPI) on the same source; writes docs/benchmarks.md"
 	@echo "make torture-ingest  ingest a million records into every database and kill the process 20 times"
@@ -101,6 +102,10 @@ bench-queues:
 
 bench-aged:
 	scripts/services run benches/queues/aged.py
+
+bench-ui: chromium
+	cargo build --locked --release -p windrow
+	node scripts/bench_ui.mjs
 
 bench-serve:
 	cargo bench --locked -p windrow --bench serve

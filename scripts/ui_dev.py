@@ -31,6 +31,20 @@ evaluators:
 {evaluators}
 concurrency: {concurrency}
 {more}"""
+MATRIX = """kind: experiment
+name: sums-matrix
+dataset: {{ name: sums }}
+targets:
+  small: {{ openai: {{ model: mock, base_url: "{small}", api_key: "${{env:OPENAI_API_KEY}}" }} }}
+  large: {{ openai: {{ model: mock-large, base_url: "{large}", api_key: "${{env:OPENAI_API_KEY}}" }} }}
+prompts:
+  plain: "{{{{ question }}}}"
+  one-more: "Add one: {{{{ question }}}} plus 1"
+trials: 3
+evaluators:
+  - exact: {{ expect: "{{{{ answer }}}}" }}
+concurrency: 32
+"""
 EXACT = '  - exact: {{ expect: "{{{{ {} }}}}" }}'
 NEARLY = '\n  - levenshtein: {{ expect: "{{{{ {} }}}}", name: nearly }}'
 GATES = "gates:\n  - exact.mean >= 0.9\n  - errors < 1%\n  - latency.p90 < 2s\n"
@@ -122,6 +136,10 @@ def experiments(server, steady, flaky, slow, denied):
         server.finish(job)
     server.ask("PUT", "/jobs/capitals/schedule", {"cron": "0 6 * * *"})
     server.act("arithmetic", "retry")
+    for asked in ("{{ question }}", "Add one: {{ question }} plus 1"):
+        server.submit(experiment("sums-prompt", "sums", steady, asked, "answer", more="gates:\n  - exact.mean >= baseline - 0.01\n"))
+        server.finish("sums-prompt")
+    server.submit(MATRIX.format(small=steady, large=flaky))
     server.submit(experiment("math-word-problems", "many-sums", slow, concurrency=48, **question))
     server.submit(experiment("nightly-sums", "sums", slow, creator="jo", concurrency=4, **question))
     server.wait("nightly-sums", lambda run: run["items"]["succeeded"] > 40)

@@ -145,11 +145,17 @@ fn holds(rule: &minijinja::Environment<'static>, fields: &Record) -> Result<bool
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::column::Types;
     use serde_json::json;
 
     fn sieve(skip: Option<&str>) -> Sieve {
-        let rules =
-            Rules { table: "t".into(), key: vec!["id".into()], skip: skip.map(str::to_owned), max_rejected: None };
+        let rules = Rules {
+            table: "t".into(),
+            key: vec!["id".into()],
+            skip: skip.map(str::to_owned),
+            max_rejected: None,
+            types: Types::default(),
+        };
         Sieve::new(rules).unwrap()
     }
 

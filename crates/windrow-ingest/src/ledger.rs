@@ -111,9 +111,17 @@ impl Ledger {
             records: 0,
             at: now(),
         };
-        let batch = Batch { scope, entry: entry.clone(), tables: Vec::new(), rejected: Vec::new() };
+        let batch = Batch {
+            scope,
+            entry: entry.clone(),
+            tables: Vec::new(),
+            rejected: Vec::new(),
+            replayed: Vec::new(),
+            types: Arc::default(),
+        };
         match self.destination.commit(batch).await? {
             Committed::Done { .. } => Ok(entry),
+            Committed::Stopped(change) => Err(destination::stopped_by(&change).into()),
             Committed::Taken => {
                 Err(invalid_request("the slice is being read right now; pause the job and try again").into())
             }

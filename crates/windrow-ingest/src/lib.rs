@@ -5,6 +5,7 @@
 //! that whoever goes on begins exactly behind what is committed. [`program`] walks one slice.
 
 mod batch;
+mod column;
 mod destination;
 mod file;
 mod ledger;
@@ -12,6 +13,7 @@ mod meters;
 mod program;
 mod range;
 mod record;
+mod replay;
 mod slicing;
 mod source;
 mod spec;
@@ -32,6 +34,8 @@ use spec::IngestSpec;
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};
 pub use range::{Range, WrongRange, range_of};
+pub use record::PutAside;
+pub use replay::{Letter, RejectedRecords, Replayed, can_replay};
 pub use spec::KIND;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };

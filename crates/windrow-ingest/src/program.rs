@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::spec::invalid_request;
 use windrow_model::ids::MAX_STEPS;
-use windrow_model::ingest::{BatchIntent, BatchRecord, Cause, Checkpoint, Entry, Resume, Slice, Stats, resume};
+use windrow_model::ingest::{
+    BatchIntent, BatchRecord, Cause, Checkpoint, Entry, Resume, Slice, Stats, TypeChange, resume,
+};
 use windrow_model::priority::Priority;
 use windrow_model::retry::RetryPolicy;
 use windrow_model::step::{ContentKey, OnUnknown, StepIntent, StepResult, Usage};
@@ -18,6 +20,7 @@ use windrow_model::workload::{Done, Halt, Journal, Program, SourcePage, StepNo, 
 use windrow_model::{ErrorClass, Failure, Json};
 
 use super::batch::{Gathered, Sieve};
+use super::column::Types;
 use super::destination::{self, Batch, Committed, Destination};
 use super::ledger::now;
 use super::meters::Meters;
@@ -33,6 +36,7 @@ pub struct Ingest {
     source: Arc<dyn Source>,
     destination: Arc<dyn Destination>,
     sieve: Sieve,
+    types: Arc<Types>,
     meters: Meters,
 }
 
@@ -43,6 +47,7 @@ impl Ingest {
             source: source::build(&spec.source, &means)?,
             destination: destination::build(&spec.destination, environment)?,
             sieve: Sieve::new(spec.rules.clone())?,
+            types: Arc::new(spec.rules.types.clone()),
             meters: Meters::new(),
             spec,
         })
@@ -61,7 +66,8 @@ impl Ingest {
             };
             let walk = Walk { ingest: self, slice, journal, scope: &scope };
             let actor = item.attempt.to_string();
-            let mut standing = Standing { version, checkpoint, total: Stats::default(), actor };
+            let mut standing =
+                Standing { version, checkpoint, total: Stats::default(), type_changes: Vec::new(), actor };
             match walk.to_the_end(&mut standing).await? {
                 Progress::Reached => return Ok(true),
                 // Another attempt was not dead yet: go on behind what it has committed.
@@ -102,6 +108,7 @@ struct Standing {
     version: i64,
     checkpoint: Checkpoint,
     total: Stats,
+    type_changes: Vec<TypeChange>,
     actor: String,
 }
 
@@ -220,7 +227,8 @@ impl Walk<'_> {
             at: now(),
         };
         let (version, committed_at) = (entry.version, entry.at);
-        let batch = Batch { scope: self.scope.to_owned(), entry, tables, rejected };
+        let (replayed, types) = (Vec::new(), self.ingest.types.clone());
+        let batch = Batch { scope: self.scope.to_owned(), entry, tables, rejected, replayed, types };
         let committed = match self.ingest.destination.commit(batch).await {
             Ok(committed) => committed,
             Err(failure) => {
@@ -228,16 +236,26 @@ impl Walk<'_> {
                 return Err(failure.into());
             }
         };
-        let taken = committed == Committed::Taken;
+        let (taken, mut type_changes) = (committed == Committed::Taken, Vec::new());
         match committed {
+            Committed::Stopped(change) => {
+                let failure = destination::stopped_by(&change);
+                self.journal.finish(no, StepResult::Failed { failure: failure.clone() });
+                return Err(failure.into());
+            }
             Committed::Taken => stats = Stats { skipped: stats.fetched, ..stats },
-            Committed::Done { upserted, bytes_out, rejected } => {
+            Committed::Done { upserted, bytes_out, rejected, changes } => {
                 stats.upserted += upserted;
                 stats.bytes_out += bytes_out;
                 stats.failed += rejected;
                 stats.business_errors += rejected;
                 standing.version = version;
                 standing.checkpoint = ahead.clone();
+                for change in &changes {
+                    tracing::warn!(plan = %self.ingest.spec.plan, slice = %self.slice.name, "{change}");
+                    change.clone().add_to(&mut standing.type_changes);
+                }
+                type_changes = changes;
             }
         }
         standing.total += stats;
@@ -251,6 +269,8 @@ impl Walk<'_> {
             version,
             stats,
             total: standing.total,
+            type_changes,
+            total_type_changes: standing.type_changes.clone(),
         };
         self.journal.finish(no, StepResult::Done { output: Json::of(&record), usage: Usage::default() });
         if !taken {

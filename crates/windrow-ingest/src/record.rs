@@ -1,6 +1,7 @@
 //! Records between a source and a destination.
 
 use serde_json::{Map, Value};
+use windrow_model::Time;
 
 pub type Record = Map<String, Value>;
 
@@ -20,4 +21,17 @@ pub struct Rejected {
     pub table: String,
     pub record: Value,
     pub reason: String,
+}
+
+/// A rejected record as the destination keeps it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PutAside {
+    pub id: i64,
+    pub scope: String,
+    /// Of the ledger entry of its batch.
+    pub version: i64,
+    pub table: String,
+    pub record: Value,
+    pub reason: String,
+    pub at: Time,
 }

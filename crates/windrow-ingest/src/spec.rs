@@ -9,6 +9,7 @@ use windrow_jobfile::spec::Spec;
 use windrow_model::ingest::Origin;
 use windrow_model::retry::RetryPolicy;
 
+use super::column::Types;
 use super::slicing::Slicing;
 
 pub const KIND: &str = "ingest";
@@ -50,6 +51,8 @@ pub struct Rules {
     pub skip: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rejected: Option<Tolerance>,
+    #[serde(default, skip_serializing_if = "Types::is_default")]
+    pub types: Types,
 }
 
 /// How many records may be put aside before the run stops.

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::Json;
-use windrow_model::ingest::{BatchIntent, BatchRecord, Origin, Slice, Stats};
+use windrow_model::ingest::{BatchIntent, BatchRecord, Origin, Slice, Stats, TypeChange};
 use windrow_model::record::{Attempt, ItemDetail, Job, Run, Step};
 use windrow_model::state::Mode;
 use windrow_model::view::ItemView;
@@ -89,6 +89,9 @@ pub struct TaskRunNode {
     #[schema(value_type = Json)]
     pub checkpoint: Option<serde_json::Value>,
     pub stats: Stats,
+    /// Values that did not fit the type of their column, and what was done about them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_changes: Vec<TypeChange>,
     pub error: Option<ErrorView>,
     pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
@@ -109,6 +112,8 @@ pub struct BatchNode {
     pub record_count: i64,
     pub committed_at: Option<Timestamp>,
     pub stats: Stats,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_changes: Vec<TypeChange>,
     #[serde(flatten)]
     pub origin: Origin,
 }
@@ -160,6 +165,11 @@ impl SliceNode {
         })
     }
 
+    /// Of the attempts of one run.
+    pub fn type_changes_of<'a>(&'a self, run: &'a str) -> impl Iterator<Item = &'a TypeChange> {
+        self.task.runs.iter().filter(move |attempt| attempt.run == run).flat_map(|attempt| &attempt.type_changes)
+    }
+
     /// Total of the attempts of one run.
     pub fn stats_of(&self, run: &str) -> Stats {
         let mut sum = Stats::default();
@@ -189,7 +199,8 @@ impl TaskRunNode {
             status: RunStatus::of(attempt.outcome, attempt.started_at.is_some()),
             origin: origin.clone(),
             checkpoint: last.as_ref().and_then(|record| record.after.clone()),
-            stats: last.map(|record| record.total).unwrap_or_default(),
+            stats: last.as_ref().map(|record| record.total).unwrap_or_default(),
+            type_changes: last.map(|record| record.total_type_changes).unwrap_or_default(),
             error: attempt.error.as_ref().map(Into::into),
             started_at: attempt.started_at.map(Into::into),
             ended_at: attempt.ended_at.map(Into::into),
@@ -215,7 +226,8 @@ impl BatchNode {
             idempotent_key: intent.idempotent_key,
             record_count: record.as_ref().map_or(0, |record| record.record_count),
             committed_at: record.as_ref().map(|record| record.committed_at.into()),
-            stats: record.map(|record| record.stats).unwrap_or_default(),
+            stats: record.as_ref().map(|record| record.stats).unwrap_or_default(),
+            type_changes: record.map(|record| record.type_changes).unwrap_or_default(),
             origin: intent.origin,
         })
     }

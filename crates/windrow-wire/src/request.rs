@@ -284,6 +284,16 @@ fn present<'de, D: Deserializer<'de>>(read: D) -> Result<Option<serde_json::Valu
     serde_json::Value::deserialize(read).map(Some)
 }
 
+/// Rejected records to write after all; default: all of the job.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Replay {
+    /// Only those of this slice.
+    pub slice: Option<String>,
+    /// Only those with these ids.
+    pub ids: Vec<i64>,
+}
+
 /// Slices to fetch again from their start; default: all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
 use windrow_model::compare::Comparison;
 use windrow_model::gate::Judged;
-use windrow_model::ingest::Stats;
+use windrow_model::ingest::{Stats, TypeChange};
 use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
@@ -50,6 +50,9 @@ pub struct RunResult {
     /// Statistics of the batches, for ingest jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<Stats>,
+    /// Values that did not fit the type of their column, for ingest jobs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_changes: Vec<TypeChange>,
     /// An unfinished run was resumed.
     pub resumed: bool,
     pub exit_code: u8,
@@ -173,6 +176,7 @@ impl RunResult {
             judges: found.judges,
             duration_ms: run::duration_ms(run),
             ingest: None,
+            type_changes: Vec::new(),
             resumed,
             exit_code,
         }

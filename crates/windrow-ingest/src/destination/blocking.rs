@@ -7,12 +7,14 @@ use async_trait::async_trait;
 use windrow_model::ingest::Entry;
 use windrow_model::{ErrorClass, Failure};
 
-use super::{Batch, Committed, Destination};
+use super::{Batch, Committed, Destination, Wanted};
+use crate::record::PutAside;
 
 pub trait Database: Send + 'static {
     fn commit(&mut self, batch: Batch) -> Result<Committed, Failure>;
     /// Entries below a version, newest first.
     fn history(&mut self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure>;
+    fn rejected(&mut self, wanted: &Wanted) -> Result<Vec<PutAside>, Failure>;
 }
 
 pub struct Blocking<D> {
@@ -48,5 +50,9 @@ impl<D: Database> Destination for Blocking<D> {
     async fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
         let scope = scope.to_owned();
         self.with(move |database| database.history(&scope, below, limit)).await
+    }
+
+    async fn rejected(&self, wanted: Wanted) -> Result<Vec<PutAside>, Failure> {
+        self.with(move |database| database.rejected(&wanted)).await
     }
 }

@@ -4,7 +4,6 @@
 
 mod blocking;
 mod clickhouse;
-mod column;
 mod folder;
 mod mysql;
 mod postgres;
@@ -17,10 +16,11 @@ use async_trait::async_trait;
 use serde_json::Value;
 use windrow_jobfile::environment::Environment;
 use windrow_jobfile::spec::invalid_request;
-use windrow_model::Failure;
-use windrow_model::ingest::Entry;
+use windrow_model::ingest::{Entry, TypeChange};
+use windrow_model::{ErrorClass, Failure};
 
-use super::record::{Record, Rejected};
+use super::column::Types;
+use super::record::{PutAside, Record, Rejected};
 use super::spec::{Component, Read};
 
 /// What is committed together.
@@ -32,6 +32,9 @@ pub struct Batch {
     pub tables: Vec<TableBatch>,
     /// Put aside before the destination saw them.
     pub rejected: Vec<Rejected>,
+    /// Rejected records that are written or put aside again with it.
+    pub replayed: Vec<i64>,
+    pub types: Arc<Types>,
 }
 
 #[derive(Debug)]
@@ -47,6 +50,19 @@ pub struct Written {
     pub rows: i64,
     pub bytes: i64,
     pub rejected: Vec<Rejected>,
+    pub changes: Vec<TypeChange>,
+    /// Nothing of it may be written.
+    pub stopped: Option<TypeChange>,
+}
+
+/// The rejected records that are asked for, in the order of their ids.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Of one slice, or of all whose scope begins so.
+    pub scope: String,
+    pub whole: bool,
+    pub after: i64,
+    pub limit: usize,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -56,7 +72,10 @@ pub enum Committed {
         bytes_out: i64,
         /// What the destination refused; it is in the dead letters.
         rejected: i64,
+        changes: Vec<TypeChange>,
     },
+    /// A value did not fit its column, and the plan says to stop. Nothing was written.
+    Stopped(TypeChange),
     /// Somebody else has committed this page, or the one before it, in the meantime.
     Taken,
 }
@@ -68,6 +87,11 @@ pub trait Destination: Send + Sync {
     async fn commit(&self, batch: Batch) -> Result<Committed, Failure>;
     /// Entries below a version, newest first.
     async fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure>;
+    /// Records that were put aside.
+    async fn rejected(&self, _wanted: Wanted) -> Result<Vec<PutAside>, Failure> {
+        let message = "rejected records of this kind of destination are not listed; read `_windrow_rejected` there";
+        Err(invalid_request(message))
+    }
     /// Records are gathered into batches of at least so many.
     fn batch_records(&self) -> usize {
         1
@@ -79,6 +103,8 @@ pub type Build = fn(Value, &Environment) -> Result<Arc<dyn Destination>, Failure
 
 pub struct DestinationKind {
     pub name: &'static str,
+    /// It has tables whose columns have types.
+    pub typed: bool,
     /// Reads and checks its section.
     pub read: Read,
     pub build: Build,
@@ -91,4 +117,10 @@ pub fn build(component: &Component, environment: &Environment) -> Result<Arc<dyn
     let kind = DESTINATIONS.iter().find(|kind| kind.name == component.kind);
     let kind = kind.ok_or_else(|| invalid_request(format!("there is no destination {:?}", component.kind)))?;
     (kind.build)(component.config.clone(), environment)
+}
+
+/// Nothing of the batch was written; the next run begins with it.
+pub fn stopped_by(change: &TypeChange) -> Failure {
+    let help = "change `columns` or `on_type_change` in the file, or the table, and run it again";
+    Failure::new(ErrorClass::InvalidOutput, format!("{change}; {help}"))
 }

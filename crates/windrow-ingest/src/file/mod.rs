@@ -21,8 +21,19 @@ mod slices;
 
 pub use slices::moment;
 
-const FIELDS: &[&str] =
-    &["source", "destination", "slices", "table", "key", "skip", "max_rejected", "provenance", "operation"];
+const FIELDS: &[&str] = &[
+    "source",
+    "destination",
+    "slices",
+    "table",
+    "key",
+    "skip",
+    "max_rejected",
+    "columns",
+    "on_type_change",
+    "provenance",
+    "operation",
+];
 /// Slices at work at the same time, where nothing is said.
 const CONCURRENCY: i64 = 4;
 /// A slice may be long, so it survives more crashes than an item that one page would be.
@@ -39,7 +50,10 @@ pub fn load(
     let source = root.require("source", "source: { rest: { url: … } }", problems);
     let destination = root.require("destination", "destination: { sqlite: { path: data.db } }", problems);
     let slices = root.take("slices");
-    let own = root.split(&["table", "key", "skip", "max_rejected", "provenance", "operation"]);
+    let own =
+        root.split(&["table", "key", "skip", "max_rejected", "columns", "on_type_change", "provenance", "operation"]);
+    let typed = own.field_names().into_iter().find(|name| ["columns", "on_type_change"].contains(name));
+    let typed_at = own.span_of(typed.unwrap_or_default());
     root.finish(&[HEADER_FIELDS, FIELDS].concat(), problems);
 
     let source = source.and_then(|section| {
@@ -58,7 +72,13 @@ pub fn load(
         key: own.key,
         skip: own.skip,
         max_rejected: own.max_rejected,
+        types: own.types,
     };
+    if !rules.types.is_default() && DESTINATIONS.iter().any(|kind| kind.name == destination.kind && !kind.typed) {
+        let message = format!("`columns` and `on_type_change` need tables, and {} has files", destination.kind);
+        problems.add(typed_at, message, "leave them out, or write to a database");
+        return None;
+    }
     let kind = SOURCES.iter().find(|kind| kind.name == source.kind)?;
     let origin = Origin {
         provenance: own.provenance.unwrap_or_else(|| (kind.provenance)(&source.config)),

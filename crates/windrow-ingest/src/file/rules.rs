@@ -1,11 +1,15 @@
 //! The fields that say what becomes of records.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 use windrow_jobfile::diagnostics::Problems;
 use windrow_jobfile::job_file::Section;
+use windrow_model::suggest;
 
 use super::check_skip;
+use crate::column::{Column, Types};
 use crate::spec::Tolerance;
 
 #[derive(Debug, Deserialize)]
@@ -15,6 +19,8 @@ struct Given {
     key: Option<Value>,
     skip: Option<String>,
     max_rejected: Option<Value>,
+    columns: Option<BTreeMap<String, String>>,
+    on_type_change: Option<String>,
     provenance: Option<String>,
     operation: Option<String>,
 }
@@ -24,6 +30,7 @@ pub struct Own {
     pub key: Vec<String>,
     pub skip: Option<String>,
     pub max_rejected: Option<Tolerance>,
+    pub types: Types,
     pub provenance: Option<String>,
     pub operation: Option<String>,
 }
@@ -51,7 +58,30 @@ pub fn read(section: &Section, problems: &mut Problems) -> Option<Own> {
         let message = "`max_rejected` is a number of records or a part of all".to_owned();
         wrong("max_rejected", message, "for example: max_rejected: 100, or max_rejected: 1%");
     }
+    let mut types = Types::default();
+    if let Some(word) = &given.on_type_change {
+        match word.parse() {
+            Ok(policy) => types.on_change = policy,
+            Err(_) => {
+                let message = format!("`on_type_change` is {word:?}, which is unknown");
+                wrong("on_type_change", message, "use widen, reject or stop");
+            }
+        }
+    }
+    for (name, word) in given.columns.iter().flatten() {
+        match word.parse() {
+            Ok(column) => drop(types.columns.insert(name.clone(), column)),
+            Err(_) => {
+                let known: Vec<&str> = Column::ALL.iter().map(|column| column.as_str()).collect();
+                let meant = suggest::nearest(word, known.iter().copied());
+                let meant = meant.map_or(String::new(), |meant| format!("did you mean `{meant}`? "));
+                let message = format!("`columns.{name}` has the type {word:?}, which is unknown");
+                wrong("columns", message, &format!("{meant}The types are: {}", known.join(", ")));
+            }
+        }
+    }
     Some(Own {
+        types,
         table: given.table,
         key: key?,
         skip: given.skip,

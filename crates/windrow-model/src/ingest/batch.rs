@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::slice::Origin;
 use super::stats::Stats;
+use super::type_change::TypeChange;
 use crate::time::Time;
 
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -33,4 +34,9 @@ pub struct BatchRecord {
     pub stats: Stats,
     /// Of all batches of the attempt so far.
     pub total: Stats,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub type_changes: Vec<TypeChange>,
+    /// Of all batches of the attempt so far.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub total_type_changes: Vec<TypeChange>,
 }

@@ -14,6 +14,8 @@ crate::vocabulary! {
         Edit = "edit",
         #[doc = "A person went back to an earlier one."]
         Restore = "restore",
+        #[doc = "Rejected records were written after all."]
+        Replay = "replay",
     }
 }
 

@@ -7,9 +7,11 @@ mod checkpoint;
 mod ledger;
 mod slice;
 mod stats;
+mod type_change;
 
 pub use batch::{BatchIntent, BatchRecord};
 pub use checkpoint::{Checkpoint, Resume, resume};
 pub use ledger::{Cause, Entry};
 pub use slice::{Origin, Slice, Span};
 pub use stats::Stats;
+pub use type_change::{TypeAction, TypeChange};

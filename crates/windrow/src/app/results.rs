@@ -109,7 +109,8 @@ pub async fn result(app: &App, actor: &Actor, run: &str, options: &Options) -> R
         }
     };
     if job.kind == windrow_ingest::KIND {
-        result.ingest = Some(ingest::stats(app, &job, &run).await?);
+        let (stats, type_changes) = ingest::stats(app, &job, &run).await?;
+        (result.ingest, result.type_changes) = (Some(stats), type_changes);
     }
     Ok(result)
 }

@@ -117,6 +117,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "ingest rejected",
+        &["windrow ingest rejected orders", "windrow ingest rejected orders --slice 2026-11-09 --json"],
+    ),
+    ("ingest replay", &["windrow ingest replay orders", "windrow ingest replay orders --id 7 --id 9"]),
+    (
         "secrets set",
         &[
             "windrow secrets set OPENAI_API_KEY",

@@ -116,6 +116,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::checkpoints::restore))
         .routes(routes!(routes::checkpoints::edit))
         .routes(routes!(routes::checkpoints::backfill))
+        .routes(routes!(routes::rejected::list))
+        .routes(routes!(routes::rejected::replay))
         .routes(routes!(routes::results::gates))
         .routes(routes!(routes::results::report))
         .routes(routes!(routes::results::compare))

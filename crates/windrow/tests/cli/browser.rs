@@ -176,6 +176,12 @@ impl Browser {
         panic!("Tab does not lead to {what}");
     }
 
+    /// A window of 1440 by 900.
+    pub fn wide(&mut self) {
+        let size = json!({"width": 1440, "height": 900, "deviceScaleFactor": 1, "mobile": false});
+        self.call("Emulation.setDeviceMetricsOverride", size);
+    }
+
     pub fn prefer_dark(&mut self, dark: bool) {
         let scheme = if dark { "dark" } else { "light" };
         // Colours are compared when nothing fades in any more.

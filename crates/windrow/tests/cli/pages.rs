@@ -182,22 +182,19 @@ fn a_job_is_run_from_the_editor_watched_live_filtered_and_an_item_retried() {
     endpoint.let_through(5);
     browser.wait_for("five results", &format!("/[45] succeeded/.test({COUNTS}) && !{COUNTS}.includes('12 queued')"));
     endpoint.open_gate();
-    browser.wait_for(
-        "all results",
-        &format!("{COUNTS} === ' 11 succeeded 1 failed'.trim() || {COUNTS}?.trim() === '11 succeeded 1 failed'"),
-    );
+    browser.wait_for("all results", &format!("{COUNTS}?.trim() === '11 pass 1 error'"));
     browser.wait_for_text("success");
     assert_eq!(browser.evaluate("window.stays"), true, "without a reload");
 
     browser.click(".progress ul li:nth-child(2) a");
     browser.wait_for("the failed row only", &format!("{ITEMS}.length === 1 && {ITEMS}[0].includes('Row 4')"));
-    assert_eq!(browser.evaluate("new URLSearchParams(location.search).get('q')"), "state = failed");
+    assert_eq!(browser.evaluate("new URLSearchParams(location.search).get('q')"), "outcome = error");
     browser.click("[role=grid][aria-label=Items] .body [role=row]");
     browser.wait_for_text("Retry item");
     browser.wait_for_text("invalid_request");
     endpoint.fail_on([]);
     browser.press("Retry item");
-    browser.wait_for("the second run", &format!("{COUNTS}?.trim() === '1 succeeded'"));
+    browser.wait_for("the second run", &format!("{COUNTS}?.trim() === '12 pass'"));
     browser.wait_for("the item to have succeeded", "document.querySelector('.drawer .status').innerText === 'success'");
     assert_eq!(endpoint.calls_by_question()["3"], 2);
     assert_eq!(endpoint.calls(), 13, "no other item was repeated");
@@ -222,7 +219,7 @@ fn the_same_works_by_keyboard_alone() {
     browser.insert(&job);
     browser.wait_for("Run to be on", &format!("{RUN}?.disabled === false"));
     browser.press_key("Ctrl+Enter");
-    browser.wait_for("the end of the run", &format!("{COUNTS}?.trim() === '5 succeeded 1 failed'"));
+    browser.wait_for("the end of the run", &format!("{COUNTS}?.trim() === '5 pass 1 error'"));
     browser.press_key("/");
     browser.wait_for("the filter", "document.activeElement.getAttribute('aria-label') === 'Filter items'");
     browser.insert("stat = failed");
@@ -243,7 +240,7 @@ fn the_same_works_by_keyboard_alone() {
     );
     browser.tab_to("the button", "document.activeElement.innerText === 'Retry item'");
     browser.press_key("Enter");
-    browser.wait_for("the second run", &format!("{COUNTS}?.trim() === '1 succeeded'"));
+    browser.wait_for("the second run", &format!("{COUNTS}?.trim() === '6 pass'"));
     browser.press_key("Escape");
     browser.wait_for("the drawer to close", "!document.querySelector('.drawer')");
     browser.press_key("?");
@@ -266,8 +263,8 @@ fn runs_are_compared_row_by_row_and_a_regressed_row_is_read_as_a_diff() {
         server.wait_for_state("counted", "completed");
     }
     browser.go(&format!("{}/jobs/counted", server.url()));
-    browser.wait_for_text("against run 1, n 6 rows of both");
-    browser.press("5 regressed");
+    browser.wait_for_text("last run that passed");
+    browser.press("Compare runs");
     browser.wait_for_text("Compare 2 runs");
     browser.wait_for_text("Worse: Run 2 (−0.833 [");
     browser.wait_for_text("0 fixed · 5 regressed");
@@ -327,7 +324,7 @@ fn a_viewer_reads_everything_and_can_start_nothing() {
         browser.wait_for(action, &format!("{off}.includes({})", json!(action)));
     }
     browser.press("counted");
-    browser.wait_for("the run's end", &format!("{COUNTS}?.trim() === '3 succeeded 1 failed'"));
+    browser.wait_for("the run's end", &format!("{COUNTS}?.trim() === '3 pass 1 error'"));
     browser.wait_for("Retry to be off", &format!("{off}.includes('Retry 1…')"));
     browser.click("[role=grid][aria-label=Items] .body [role=row]");
     browser.wait_for("Retry item to be off", &format!("{off}.includes('Retry item')"));
@@ -354,7 +351,7 @@ fn no_page_has_a_serious_accessibility_problem_in_light_or_dark() {
         ("/jobs", "counted"),
         ("/jobs/new?example=capitals", "there is no dataset"),
         ("/jobs/counted", "Row 4"),
-        (&format!("/jobs/counted?item={item}"), "Nothing was scored"),
+        (&format!("/jobs/counted?item={item}&view=scores"), "Nothing was scored"),
         (&format!("/jobs/counted?item={item}&view=attempts"), "Throttled"),
         ("/jobs/counted?tab=runs", "newest first"),
         ("/jobs/counted?tab=log", "run 1 submitted"),

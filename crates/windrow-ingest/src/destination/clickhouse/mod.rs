@@ -22,9 +22,9 @@ use windrow_model::ingest::Entry;
 
 use self::client::Client;
 use self::table::Table;
-use super::{Batch, Committed, Destination, DestinationKind};
+use super::{Batch, Committed, Destination, DestinationKind, Written};
 
-pub const KIND: DestinationKind = DestinationKind { name: "clickhouse", read, build };
+pub const KIND: DestinationKind = DestinationKind { name: "clickhouse", typed: true, read, build };
 
 /// It likes few large blocks.
 const BATCH: usize = 10_000;
@@ -111,14 +111,18 @@ impl Destination for ClickHouse {
 
     async fn commit(&self, batch: Batch) -> Result<Committed, Failure> {
         let version = self.ready().await?;
-        let Batch { scope, entry, tables, mut rejected } = batch;
+        let Batch { scope, entry, tables, rejected, types, .. } = batch;
         if ledger::is_taken(&self.client, &scope, &entry).await? {
             return Ok(Committed::Taken);
         }
         let (given, mut upserted, mut bytes_out) = (rejected.len(), 0, 0);
+        let mut written = Written { rejected, ..Written::default() };
         for part in tables {
             let mut table = self.table(&part.name, &part.key, version >= HAS_BOOL).await?;
-            let records = table.fit(&self.client, part.records, &mut rejected).await?;
+            let records = table.fit(&self.client, part.records, &types, &mut written).await?;
+            if let Some(change) = written.stopped {
+                return Ok(Committed::Stopped(change));
+            }
             if !records.is_empty() {
                 let block = table.block(&records, &entry);
                 bytes_out += block.len() as i64;
@@ -128,9 +132,10 @@ impl Destination for ClickHouse {
             }
             self.tables.lock().unwrap_or_else(PoisonError::into_inner).insert(part.name, table);
         }
+        let Written { rejected, changes, .. } = written;
         ledger::put_aside(&self.client, &scope, &entry, &rejected).await?;
         ledger::append(&self.client, &scope, &entry).await?;
-        Ok(Committed::Done { upserted, bytes_out, rejected: (rejected.len() - given) as i64 })
+        Ok(Committed::Done { upserted, bytes_out, rejected: (rejected.len() - given) as i64, changes })
     }
 
     async fn history(&self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {

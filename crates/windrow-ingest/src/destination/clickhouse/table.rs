@@ -9,7 +9,8 @@ use windrow_model::Failure;
 use windrow_model::ingest::Entry;
 
 use super::client::{Client, literal, quoted};
-use crate::destination::column::Column;
+use crate::column::{Column, Types, plain_moment};
+use crate::destination::Written;
 use crate::destination::shape::{Growth, Limits, Shape};
 use crate::record::{Record, Rejected};
 
@@ -56,12 +57,22 @@ impl Table {
         &mut self,
         client: &Client,
         mut records: Vec<Record>,
-        rejected: &mut Vec<Rejected>,
+        types: &Types,
+        written: &mut Written,
     ) -> Result<Vec<Record>, Failure> {
+        let mut widened = Vec::new();
         for _ in 0..TRIES {
-            let growth = self.shape.fit(&records);
-            let (growth, kept) = self.keep_keys(growth, records, rejected);
+            let fitted = self.shape.adapt(&self.name, records, types);
+            if fitted.stopped.is_some() {
+                written.stopped = fitted.stopped;
+                return Ok(Vec::new());
+            }
+            written.rejected.extend(fitted.rejected);
+            written.changes.extend(fitted.refused);
+            let (growth, kept) = self.keep_keys(fitted.growth, fitted.records, &mut written.rejected);
             records = kept;
+            let is_key = |name: &String| self.key.contains(name);
+            widened.extend(fitted.widened.into_iter().filter(|(name, _, _)| !is_key(name)));
             if growth.is_none() {
                 break;
             }
@@ -71,7 +82,8 @@ impl Table {
                 _ => *self = Self::open(client, &self.name, &self.key, self.has_bool).await?,
             }
         }
-        Ok(self.shape.sift(&self.name, records, rejected))
+        written.changes.extend(self.shape.widened(&self.name, &widened));
+        Ok(self.shape.sift(&self.name, records, &mut written.rejected))
     }
 
     /// The type of a key cannot change any more: records that would need it are taken out.
@@ -151,6 +163,8 @@ impl Table {
             Column::Boolean => "Enum8('false' = 0, 'true' = 1)",
             Column::Integer => "Int64",
             Column::Real => "Float64",
+            Column::Decimal => "Decimal(38, 10)",
+            Column::Timestamp => "DateTime64(6, 'UTC')",
             Column::Text | Column::Json => "String",
         };
         match self.key.contains(name) {
@@ -196,6 +210,7 @@ impl Table {
             (_, Value::Null) => Value::Null,
             (Column::Boolean, Value::Bool(yes)) if !self.has_bool => yes.to_string().into(),
             (Column::Boolean | Column::Integer | Column::Real, value) => value.clone(),
+            (Column::Timestamp, value) => plain_moment(value).map_or(Value::Null, Value::String),
             (column, value) => column.text(value).map_or(Value::Null, |text| text.into_owned().into()),
         }
     }
@@ -209,6 +224,8 @@ fn column_of(declared: &str) -> Column {
         _ if inner.starts_with("Enum8('false' = 0, 'true' = 1") => Column::Boolean,
         "Int64" | "Int32" | "Int16" | "Int8" => Column::Integer,
         "Float64" | "Float32" => Column::Real,
+        _ if inner.starts_with("Decimal(38, 10") => Column::Decimal,
+        _ if inner.starts_with("DateTime64(6, 'UTC'") => Column::Timestamp,
         _ => Column::Text,
     }
 }

@@ -22,10 +22,18 @@ use self::ledger::Ledger;
 use self::write::Shape;
 use super::{Batch, Committed, Destination, DestinationKind};
 
-pub const JSONL: DestinationKind =
-    DestinationKind { name: "jsonl", read, build: |config, _: &Environment| build(config, Shape::JsonLines) };
-pub const PARQUET: DestinationKind =
-    DestinationKind { name: "parquet", read, build: |config, _: &Environment| build(config, Shape::Parquet) };
+pub const JSONL: DestinationKind = DestinationKind {
+    name: "jsonl",
+    typed: false,
+    read,
+    build: |config, _: &Environment| build(config, Shape::JsonLines),
+};
+pub const PARQUET: DestinationKind = DestinationKind {
+    name: "parquet",
+    typed: false,
+    read,
+    build: |config, _: &Environment| build(config, Shape::Parquet),
+};
 
 const BATCH: usize = 10_000;
 const MOST: usize = 200_000;
@@ -118,7 +126,7 @@ impl Destination for Folder {
 
 impl Inner {
     fn commit(&self, batch: Batch) -> std::io::Result<Committed> {
-        let Batch { scope, entry, tables, rejected } = batch;
+        let Batch { scope, entry, tables, rejected, .. } = batch;
         if self.ledger.is_taken(&scope, &entry) {
             return Ok(Committed::Taken);
         }
@@ -140,7 +148,7 @@ impl Inner {
             files.iter().for_each(|file| drop(std::fs::remove_file(file)));
             return Ok(Committed::Taken);
         }
-        Ok(Committed::Done { upserted, bytes_out, rejected: 0 })
+        Ok(Committed::Done { upserted, bytes_out, rejected: 0, changes: Vec::new() })
     }
 }
 

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Transaction};
+use serde_json::Value;
 use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
-use crate::record::Rejected;
+use crate::destination::Wanted;
+use crate::record::{PutAside, Rejected};
 
 const CREATE: [&str; 2] = [
     "CREATE TABLE IF NOT EXISTS _windrow_ledger (
@@ -111,6 +113,32 @@ pub fn put_aside(tx: &mut Transaction<'_>, scope: &str, entry: &Entry, rejected:
         )?;
     }
     Ok(())
+}
+
+type Kept = (i64, String, i64, String, String, String, i64);
+
+pub fn rejected(conn: &mut Conn, wanted: &Wanted) -> Result<Vec<PutAside>, Error> {
+    let scope = if wanted.whole { short(&wanted.scope) } else { Cow::Borrowed(&*wanted.scope) };
+    let is_meant = if wanted.whole { "scope = ?" } else { "left(scope, ?) = ?" };
+    let sql = format!(
+        "SELECT id, scope, version, table_name, record, reason, at FROM _windrow_rejected \
+         WHERE {is_meant} AND id > ? ORDER BY id LIMIT ?"
+    );
+    let put_aside = |(id, scope, version, table, record, reason, at): Kept| {
+        let record = serde_json::from_str(&record).unwrap_or(Value::String(record));
+        PutAside { id, scope, version, table, record, reason, at: Time(at) }
+    };
+    match wanted.whole {
+        true => conn.exec_map(sql, (&*scope, wanted.after, wanted.limit as u64), put_aside),
+        false => {
+            let length = scope.chars().count() as u64;
+            conn.exec_map(sql, (length, &*scope, wanted.after, wanted.limit as u64), put_aside)
+        }
+    }
+}
+
+pub fn take_back(tx: &mut Transaction<'_>, ids: &[i64]) -> Result<(), Error> {
+    ids.iter().try_for_each(|id| tx.exec_drop("DELETE FROM _windrow_rejected WHERE id = ?", (id,)))
 }
 
 #[cfg(test)]

@@ -21,10 +21,11 @@ use windrow_model::ingest::Entry;
 
 use self::table::Table;
 use super::blocking::{Blocking, Database};
-use super::{Batch, Committed, Destination, DestinationKind, Written};
+use super::{Batch, Committed, Destination, DestinationKind, Wanted, Written};
+use crate::record::PutAside;
 use crate::sql::mysql::{connect, failure, is_url};
 
-pub const KIND: DestinationKind = DestinationKind { name: "mysql", read, build };
+pub const KIND: DestinationKind = DestinationKind { name: "mysql", typed: true, read, build };
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -94,6 +95,10 @@ impl Database for MySql {
     fn history(&mut self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
         self.with(|conn, _| ledger::history(conn, scope, below, limit))?.into_iter().collect()
     }
+
+    fn rejected(&mut self, wanted: &Wanted) -> Result<Vec<PutAside>, Failure> {
+        self.with(|conn, _| ledger::rejected(conn, wanted))
+    }
 }
 
 fn write(conn: &mut Conn, tables: &mut BTreeMap<String, Table>, batch: Batch) -> Result<Committed, mysql::Error> {
@@ -103,7 +108,10 @@ fn write(conn: &mut Conn, tables: &mut BTreeMap<String, Table>, batch: Batch) ->
             btree_map::Entry::Occupied(refs) => refs.into_mut(),
             btree_map::Entry::Vacant(new) => new.insert(Table::open(conn, &part.name, &part.key)?),
         };
-        let fitting = table.fit(conn, part.records, &mut total.rejected)?;
+        let fitting = table.fit(conn, part.records, &batch.types, &mut total)?;
+        if let Some(change) = total.stopped {
+            return Ok(Committed::Stopped(change));
+        }
         parts.push((part.name, fitting));
     }
     let mut tx = conn.start_transaction(TxOpts::default())?;
@@ -111,11 +119,13 @@ fn write(conn: &mut Conn, tables: &mut BTreeMap<String, Table>, batch: Batch) ->
         tx.rollback()?;
         return Ok(Committed::Taken);
     }
+    ledger::take_back(&mut tx, &batch.replayed)?;
     for (name, records) in parts {
         tables[&name].write(&mut tx, records, &mut total)?;
     }
     ledger::put_aside(&mut tx, &batch.scope, &batch.entry, &total.rejected)?;
     ledger::put_aside(&mut tx, &batch.scope, &batch.entry, &batch.rejected)?;
     tx.commit()?;
-    Ok(Committed::Done { upserted: total.rows, bytes_out: total.bytes, rejected: total.rejected.len() as i64 })
+    let Written { rows: upserted, bytes: bytes_out, rejected, changes, .. } = total;
+    Ok(Committed::Done { upserted, bytes_out, rejected: rejected.len() as i64, changes })
 }

@@ -4,8 +4,8 @@ use mysql::prelude::Queryable;
 use mysql::{Conn, Error, Params, Transaction, Value as Cell};
 use serde_json::Value;
 
+use crate::column::{Column, Types, plain_moment};
 use crate::destination::Written;
-use crate::destination::column::Column;
 use crate::destination::shape::{Growth, Limits, Shape};
 use crate::record::{Record, Rejected};
 
@@ -45,13 +45,25 @@ impl Table {
         &mut self,
         conn: &mut Conn,
         records: Vec<Record>,
-        rejected: &mut Vec<Rejected>,
+        types: &Types,
+        written: &mut Written,
     ) -> Result<Vec<Record>, Error> {
-        let growth = self.shape.fit(&records);
-        if !growth.is_none() {
-            self.alter(conn, growth)?;
+        let fitted = self.shape.adapt(&self.name, records, types);
+        if fitted.stopped.is_some() {
+            written.stopped = fitted.stopped;
+            return Ok(Vec::new());
         }
-        Ok(self.shape.sift(&self.name, records, rejected))
+        if !fitted.growth.is_none() {
+            self.alter(conn, fitted.growth)?;
+        }
+        let changes = [fitted.refused, self.shape.widened(&self.name, &fitted.widened)].concat();
+        for change in &changes {
+            // The table has changed, whatever becomes of the batch.
+            tracing::warn!(table = %change.table, column = %change.column, "{change}");
+        }
+        written.changes.extend(changes);
+        written.rejected.extend(fitted.rejected);
+        Ok(self.shape.sift(&self.name, fitted.records, &mut written.rejected))
     }
 
     pub fn write(&self, tx: &mut Transaction<'_>, records: Vec<Record>, written: &mut Written) -> Result<(), Error> {
@@ -172,6 +184,8 @@ impl Table {
             Column::Boolean => "BOOLEAN".to_owned(),
             Column::Integer => "BIGINT".to_owned(),
             Column::Real => "DOUBLE".to_owned(),
+            Column::Decimal => "DECIMAL(38,10)".to_owned(),
+            Column::Timestamp => "DATETIME(6)".to_owned(),
             // An index needs to know how long its keys are.
             Column::Text | Column::Json if self.is_key(place) => {
                 format!("VARCHAR(250) CHARACTER SET utf8mb4 COLLATE {collation}")
@@ -217,6 +231,7 @@ fn cell(column: Column, value: &Value) -> Cell {
         (Column::Boolean, Value::Bool(yes)) => Cell::Int(i64::from(*yes)),
         (Column::Integer, Value::Number(number)) => Cell::Int(number.as_i64().unwrap_or_default()),
         (Column::Real, Value::Number(number)) => Cell::Double(number.as_f64().unwrap_or_default()),
+        (Column::Timestamp, value) => plain_moment(value).map_or(Cell::NULL, |text| Cell::Bytes(text.into_bytes())),
         (column, value) => column.text(value).map_or(Cell::NULL, |text| Cell::Bytes(text.into_owned().into_bytes())),
     }
 }
@@ -248,6 +263,8 @@ fn column_of(declared: &str) -> Column {
         }
         () if begins(&["double", "float"]) => Column::Real,
         () if begins(&["json"]) => Column::Json,
+        () if declared == "decimal(38,10)" => Column::Decimal,
+        () if declared == "datetime(6)" => Column::Timestamp,
         () => Column::Text,
     }
 }

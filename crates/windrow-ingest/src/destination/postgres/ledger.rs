@@ -1,12 +1,14 @@
 //! The ledger and the dead letters, in tables of their own beside the data.
 
 use postgres::{Client, Error, Row, Transaction};
+use serde_json::Value;
 use windrow_jobfile::spec::invalid_request;
 use windrow_model::ingest::Entry;
 use windrow_model::{Failure, Time};
 
 use super::table::quoted;
-use crate::record::Rejected;
+use crate::destination::Wanted;
+use crate::record::{PutAside, Rejected};
 use crate::sql::postgres::failure;
 
 /// Two that start at the same time must not both create what neither has found.
@@ -114,4 +116,30 @@ pub fn put_aside(tx: &mut Transaction<'_>, scope: &str, entry: &Entry, rejected:
         )?;
     }
     Ok(())
+}
+
+pub fn rejected(client: &mut Client, wanted: &Wanted) -> Result<Vec<PutAside>, Failure> {
+    let scope = if wanted.whole { "scope = $1" } else { "left(scope, length($1)) = $1" };
+    let sql = format!(
+        "SELECT id, scope, version, table_name, record, reason, at FROM _windrow_rejected \
+         WHERE {scope} AND id > $2 ORDER BY id LIMIT $3"
+    );
+    let rows = client.query(&sql, &[&wanted.scope, &wanted.after, &(wanted.limit as i64)]);
+    let put_aside = |row: &Row| {
+        let record: String = row.get(4);
+        PutAside {
+            id: row.get(0),
+            scope: row.get(1),
+            version: row.get(2),
+            table: row.get(3),
+            record: serde_json::from_str(&record).unwrap_or(Value::String(record)),
+            reason: row.get(5),
+            at: Time(row.get(6)),
+        }
+    };
+    Ok(rows.map_err(|error| failure(&error))?.iter().map(put_aside).collect())
+}
+
+pub fn take_back(tx: &mut Transaction<'_>, ids: &[i64]) -> Result<(), Error> {
+    tx.execute("DELETE FROM _windrow_rejected WHERE id = ANY($1)", &[&ids]).map(|_| ())
 }

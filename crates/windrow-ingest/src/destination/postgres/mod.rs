@@ -21,10 +21,11 @@ use windrow_model::ingest::Entry;
 
 use self::table::Table;
 use super::blocking::{Blocking, Database};
-use super::{Batch, Committed, Destination, DestinationKind};
+use super::{Batch, Committed, Destination, DestinationKind, Wanted};
+use crate::record::PutAside;
 use crate::sql::postgres::{Session, connect, failure, is_url};
 
-pub const KIND: DestinationKind = DestinationKind { name: "postgres", read, build };
+pub const KIND: DestinationKind = DestinationKind { name: "postgres", typed: true, read, build };
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -97,6 +98,11 @@ impl Database for Postgres {
         let found = self.connected().and_then(|(client, _)| ledger::history(client, scope, below, limit));
         found.map_err(|failure| self.secret.redact_failure(failure))
     }
+
+    fn rejected(&mut self, wanted: &Wanted) -> Result<Vec<PutAside>, Failure> {
+        let found = self.connected().and_then(|(client, _)| ledger::rejected(client, wanted));
+        found.map_err(|failure| self.secret.redact_failure(failure))
+    }
 }
 
 fn write(
@@ -109,7 +115,8 @@ fn write(
     if !ledger::append(&mut tx, &batch.scope, &batch.entry)? {
         return Ok(Committed::Taken);
     }
-    let (mut upserted, mut bytes_out, mut refused) = (0, 0, 0);
+    let (mut upserted, mut bytes_out, mut refused, mut changes) = (0, 0, 0, Vec::new());
+    ledger::take_back(&mut tx, &batch.replayed)?;
     for part in batch.tables {
         let table = match tables.entry(part.name) {
             btree_map::Entry::Occupied(refs) => refs.into_mut(),
@@ -118,7 +125,11 @@ fn write(
                 new.insert(table)
             }
         };
-        let written = table.write(&mut tx, part.records)?;
+        let written = table.write(&mut tx, part.records, &batch.types)?;
+        if let Some(change) = written.stopped {
+            return Ok(Committed::Stopped(change));
+        }
+        changes.extend(written.changes);
         upserted += written.rows;
         bytes_out += written.bytes;
         refused += written.rejected.len() as i64;
@@ -126,5 +137,5 @@ fn write(
     }
     ledger::put_aside(&mut tx, &batch.scope, &batch.entry, &batch.rejected)?;
     tx.commit()?;
-    Ok(Committed::Done { upserted, bytes_out, rejected: refused })
+    Ok(Committed::Done { upserted, bytes_out, rejected: refused, changes })
 }

@@ -6,8 +6,8 @@ use postgres::types::ToSql;
 use postgres::{Error, Statement, Transaction};
 use serde_json::Value;
 
+use crate::column::{Column, Types};
 use crate::destination::Written;
-use crate::destination::column::Column;
 use crate::destination::shape::{Growth, Limits, Shape};
 use crate::record::{Record, Rejected};
 
@@ -44,13 +44,17 @@ impl Table {
         Ok(table)
     }
 
-    pub fn write(&mut self, tx: &mut Transaction<'_>, records: Vec<Record>) -> Result<Written, Error> {
-        let mut written = Written::default();
-        let growth = self.shape.fit(&records);
-        if !growth.is_none() {
-            self.alter(tx, growth)?;
+    pub fn write(&mut self, tx: &mut Transaction<'_>, records: Vec<Record>, types: &Types) -> Result<Written, Error> {
+        let fitted = self.shape.adapt(&self.name, records, types);
+        if fitted.stopped.is_some() {
+            return Ok(Written { stopped: fitted.stopped, ..Written::default() });
         }
-        let records = self.shape.sift(&self.name, records, &mut written.rejected);
+        if !fitted.growth.is_none() {
+            self.alter(tx, fitted.growth)?;
+        }
+        let changes = [fitted.refused, self.shape.widened(&self.name, &fitted.widened)].concat();
+        let mut written = Written { rejected: fitted.rejected, changes, ..Written::default() };
+        let records = self.shape.sift(&self.name, fitted.records, &mut written.rejected);
         if self.shape.is_empty() || records.is_empty() {
             return Ok(written);
         }
@@ -209,8 +213,9 @@ impl<'a> Cells<'a> {
             Column::Boolean => Self::Boolean(values.map(Value::as_bool).collect()),
             Column::Integer => Self::Integer(values.map(Value::as_i64).collect()),
             Column::Real => Self::Real(values.map(Value::as_f64).collect()),
-            Column::Text => Self::Text(values.map(|value| column.text(value)).collect()),
-            Column::Json => Self::Text(values.map(|value| column.text(value)).collect()),
+            Column::Text | Column::Decimal | Column::Timestamp | Column::Json => {
+                Self::Text(values.map(|value| column.text(value)).collect())
+            }
         }
     }
 
@@ -249,6 +254,8 @@ fn type_of(column: Column) -> &'static str {
         Column::Boolean => "boolean",
         Column::Integer => "bigint",
         Column::Real => "double precision",
+        Column::Decimal => "numeric",
+        Column::Timestamp => "timestamp with time zone",
         Column::Text => "text",
         Column::Json => "jsonb",
     }
@@ -257,7 +264,7 @@ fn type_of(column: Column) -> &'static str {
 /// What its values travel as.
 fn cell_of(column: Column) -> &'static str {
     match column {
-        Column::Json => "text",
+        Column::Json | Column::Decimal | Column::Timestamp => "text",
         other => type_of(other),
     }
 }
@@ -268,6 +275,8 @@ fn column_of(declared: &str) -> Column {
         "bigint" | "integer" | "smallint" => Column::Integer,
         "double precision" | "real" => Column::Real,
         "jsonb" | "json" => Column::Json,
+        "numeric" => Column::Decimal,
+        "timestamp with time zone" => Column::Timestamp,
         _ => Column::Text,
     }
 }

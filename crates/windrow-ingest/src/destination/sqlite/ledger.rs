@@ -1,10 +1,12 @@
 //! The ledger and the dead letters, in tables of their own beside the data.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::Value;
 use windrow_model::Time;
 use windrow_model::ingest::Entry;
 
-use crate::record::Rejected;
+use crate::destination::Wanted;
+use crate::record::{PutAside, Rejected};
 
 const CREATE: &str = "
 CREATE TABLE IF NOT EXISTS _windrow_ledger (
@@ -105,6 +107,35 @@ pub fn put_aside(tx: &Connection, scope: &str, entry: &Entry, rejected: &[Reject
             letter.reason,
             entry.at.0
         ])?;
+    }
+    Ok(())
+}
+
+pub fn rejected(connection: &Connection, wanted: &Wanted) -> rusqlite::Result<Vec<PutAside>> {
+    let scope = if wanted.whole { "scope = ?1" } else { "substr(scope, 1, length(?1)) = ?1" };
+    let sql = format!(
+        "SELECT id, scope, version, table_name, record, reason, at FROM _windrow_rejected \
+         WHERE {scope} AND id > ?2 ORDER BY id LIMIT ?3"
+    );
+    let mut stmt = connection.prepare_cached(&sql)?;
+    let rows = stmt.query_map(params![wanted.scope, wanted.after, wanted.limit as i64], |row| {
+        let record: String = row.get(4)?;
+        Ok(PutAside {
+            id: row.get(0)?,
+            scope: row.get(1)?,
+            version: row.get(2)?,
+            table: row.get(3)?,
+            record: serde_json::from_str(&record).unwrap_or(Value::String(record)),
+            reason: row.get(5)?,
+            at: Time(row.get(6)?),
+        })
+    })?;
+    rows.collect()
+}
+
+pub fn take_back(tx: &Connection, ids: &[i64]) -> rusqlite::Result<()> {
+    for id in ids {
+        tx.prepare_cached("DELETE FROM _windrow_rejected WHERE id = ?1")?.execute([id])?;
     }
     Ok(())
 }

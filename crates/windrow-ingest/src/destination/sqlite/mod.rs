@@ -19,9 +19,10 @@ use windrow_model::{ErrorClass, Failure};
 
 use self::table::Table;
 use super::blocking::{Blocking, Database};
-use super::{Batch, Committed, Destination, DestinationKind};
+use super::{Batch, Committed, Destination, DestinationKind, Wanted};
+use crate::record::PutAside;
 
-pub const KIND: DestinationKind = DestinationKind { name: "sqlite", read, build };
+pub const KIND: DestinationKind = DestinationKind { name: "sqlite", typed: true, read, build };
 
 const BUSY: std::time::Duration = std::time::Duration::from_secs(30);
 
@@ -91,6 +92,10 @@ impl Database for Sqlite {
     fn history(&mut self, scope: &str, below: Option<i64>, limit: usize) -> Result<Vec<Entry>, Failure> {
         ledger::history(&self.connection, scope, below, limit).map_err(failure)
     }
+
+    fn rejected(&mut self, wanted: &Wanted) -> Result<Vec<PutAside>, Failure> {
+        ledger::rejected(&self.connection, wanted).map_err(failure)
+    }
 }
 
 impl Sqlite {
@@ -100,7 +105,8 @@ impl Sqlite {
         if !ledger::append(&tx, &batch.scope, &batch.entry)? {
             return Ok(Committed::Taken);
         }
-        let (mut upserted, mut bytes_out, mut refused) = (0, 0, 0);
+        let (mut upserted, mut bytes_out, mut refused, mut changes) = (0, 0, 0, Vec::new());
+        ledger::take_back(&tx, &batch.replayed)?;
         for part in batch.tables {
             let table = match tables.entry(part.name) {
                 btree_map::Entry::Occupied(known) => known.into_mut(),
@@ -109,7 +115,11 @@ impl Sqlite {
                     new.insert(table)
                 }
             };
-            let written = table.write(&tx, part.records)?;
+            let written = table.write(&tx, part.records, &batch.types)?;
+            if let Some(change) = written.stopped {
+                return Ok(Committed::Stopped(change));
+            }
+            changes.extend(written.changes);
             upserted += written.rows;
             bytes_out += written.bytes;
             refused += written.rejected.len() as i64;
@@ -117,6 +127,6 @@ impl Sqlite {
         }
         ledger::put_aside(&tx, &batch.scope, &batch.entry, &batch.rejected)?;
         tx.commit()?;
-        Ok(Committed::Done { upserted, bytes_out, rejected: refused })
+        Ok(Committed::Done { upserted, bytes_out, rejected: refused, changes })
     }
 }

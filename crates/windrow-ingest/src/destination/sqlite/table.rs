@@ -4,8 +4,8 @@ use rusqlite::Connection;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use serde_json::Value;
 
+use crate::column::{Column, Types};
 use crate::destination::Written;
-use crate::destination::column::Column;
 use crate::destination::shape::{Growth, Limits, Shape};
 use crate::record::{Record, Rejected};
 
@@ -35,13 +35,17 @@ impl Table {
         Ok(table)
     }
 
-    pub fn write(&mut self, tx: &Connection, records: Vec<Record>) -> rusqlite::Result<Written> {
-        let mut written = Written::default();
-        let growth = self.shape.fit(&records);
-        if !growth.is_none() {
-            self.alter(tx, growth)?;
+    pub fn write(&mut self, tx: &Connection, records: Vec<Record>, types: &Types) -> rusqlite::Result<Written> {
+        let fitted = self.shape.adapt(&self.name, records, types);
+        if fitted.stopped.is_some() {
+            return Ok(Written { stopped: fitted.stopped, ..Written::default() });
         }
-        let records = self.shape.sift(&self.name, records, &mut written.rejected);
+        if !fitted.growth.is_none() {
+            self.alter(tx, fitted.growth)?;
+        }
+        let changes = [fitted.refused, self.shape.widened(&self.name, &fitted.widened)].concat();
+        let mut written = Written { rejected: fitted.rejected, changes, ..Written::default() };
+        let records = self.shape.sift(&self.name, fitted.records, &mut written.rejected);
         if self.shape.is_empty() {
             return Ok(written);
         }
@@ -155,6 +159,10 @@ fn bind(column: Column, value: &Value) -> ToSqlOutput<'_> {
             ToSqlOutput::Borrowed(ValueRef::Real(number.as_f64().unwrap_or_default()))
         }
         (Column::Text, Value::String(text)) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
+        (Column::Decimal | Column::Timestamp, value) => {
+            let text = column.text(value).map_or_else(|| value.to_string(), |text| text.into_owned());
+            ToSqlOutput::Owned(rusqlite::types::Value::Text(text))
+        }
         (_, other) => ToSqlOutput::Owned(rusqlite::types::Value::Text(other.to_string())),
     }
 }
@@ -178,6 +186,9 @@ fn kind_of(column: Column) -> &'static str {
         Column::Boolean => "BOOLEAN",
         Column::Integer => "INTEGER",
         Column::Real => "REAL",
+        // As texts, which keep every digit.
+        Column::Decimal => "DECIMAL TEXT",
+        Column::Timestamp => "TIMESTAMP TEXT",
         Column::Text => "TEXT",
         Column::Json => "JSON TEXT",
     }
@@ -188,6 +199,8 @@ fn column_of(declared: &str) -> Column {
     let has = |words: &[&str]| words.iter().any(|word| declared.contains(word));
     match () {
         () if declared.starts_with("JSON") => Column::Json,
+        () if declared == "DECIMAL TEXT" => Column::Decimal,
+        () if declared == "TIMESTAMP TEXT" => Column::Timestamp,
         () if has(&["BOOL"]) => Column::Boolean,
         () if has(&["INT"]) => Column::Integer,
         () if has(&["REAL", "FLOA", "DOUB"]) => Column::Real,
@@ -218,9 +231,9 @@ mod tests {
         let db = Connection::open_in_memory().unwrap();
         let mut table = Table::open(&db, "t", &["id".to_owned()]).unwrap();
         let first = json!([{ "id": 1, "n": 7, "ok": true }, { "id": 2, "n": 8, "ok": false }]);
-        table.write(&db, records(first)).unwrap();
+        table.write(&db, records(first), &Types::default()).unwrap();
         let second = json!([{ "id": 2, "n": 8.5, "ok": "maybe", "tags": ["a"] }, { "id": "x-3", "n": 9, "ok": null }]);
-        assert_eq!(table.write(&db, records(second)).unwrap().rows, 2);
+        assert_eq!(table.write(&db, records(second), &Types::default()).unwrap().rows, 2);
         let all = "SELECT json_array(id, typeof(id), n, ok, tags) FROM t ORDER BY id";
         assert_eq!(
             rows(&db, all),
@@ -231,7 +244,7 @@ mod tests {
             ]
         );
         let mut again = Table::open(&db, "t", &["id".to_owned()]).unwrap();
-        again.write(&db, records(json!([{ "id": "1", "n": 1 }]))).unwrap();
+        again.write(&db, records(json!([{ "id": "1", "n": 1 }])), &Types::default()).unwrap();
         assert_eq!(rows(&db, "SELECT json_array(n, ok) FROM t WHERE id = '1'"), [r#"[1.0,null]"#]);
     }
 
@@ -239,7 +252,13 @@ mod tests {
     fn a_text_of_digits_stays_what_it_is() {
         let db = Connection::open_in_memory().unwrap();
         let mut table = Table::open(&db, "t", &[]).unwrap();
-        table.write(&db, records(json!([{ "zip": "00420", "raw": { "n": 1 } }, { "zip": 12, "raw": 5 }]))).unwrap();
+        table
+            .write(
+                &db,
+                records(json!([{ "zip": "00420", "raw": { "n": 1 } }, { "zip": 12, "raw": 5 }])),
+                &Types::default(),
+            )
+            .unwrap();
         let all = "SELECT json_array(zip, raw, typeof(raw)) FROM t ORDER BY rowid";
         assert_eq!(rows(&db, all), [r#"["00420","{\"n\":1}","text"]"#, r#"["12","5","text"]"#]);
     }
@@ -248,8 +267,8 @@ mod tests {
     fn whole_numbers_that_a_real_cannot_hold_keep_their_digits() {
         let db = Connection::open_in_memory().unwrap();
         let mut table = Table::open(&db, "t", &[]).unwrap();
-        table.write(&db, records(json!([{ "n": 9_007_199_254_740_993i64 }]))).unwrap();
-        table.write(&db, records(json!([{ "n": 1.5 }]))).unwrap();
+        table.write(&db, records(json!([{ "n": 9_007_199_254_740_993i64 }])), &Types::default()).unwrap();
+        table.write(&db, records(json!([{ "n": 1.5 }])), &Types::default()).unwrap();
         assert_eq!(rows(&db, "SELECT json_array(n) FROM t ORDER BY rowid"), [r#"["9007199254740993"]"#, r#"["1.5"]"#]);
     }
 }

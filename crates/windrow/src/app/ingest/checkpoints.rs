@@ -60,7 +60,7 @@ fn changed(done: std::result::Result<windrow_model::ingest::Entry, Unchanged>) -
 }
 
 /// No slice may be running while a checkpoint is changed.
-fn at_rest(app: &App, job: &Job, run: &Run) -> Result<()> {
+pub(super) fn at_rest(app: &App, job: &Job, run: &Run) -> Result<()> {
     if run.state.is_final() || run.counters.running == 0 {
         return Ok(());
     }

@@ -2,10 +2,11 @@
 
 mod backfill;
 mod checkpoints;
+mod rejected;
 
 use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
-use windrow_model::ingest::{Slice, Stats};
+use windrow_model::ingest::{Slice, Stats, TypeChange};
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
 use windrow_model::view::ingest::SliceStatus;
@@ -17,6 +18,7 @@ use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;
 pub use checkpoints::{checkpoints, edit, restore};
+pub use rejected::{rejected, replay};
 
 /// The slice of a job that has only one.
 pub const ALL: &str = "all";
@@ -98,16 +100,20 @@ async fn items_of(app: &App, job: &Job, run: &Run, after: Option<ItemId>) -> Res
     Ok(app.store.items(filter).await?.iter().map(|item| item.id).collect())
 }
 
-/// I5: over all slices of a run.
-pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<Stats> {
-    let (mut sum, mut after, id) = (Stats::default(), None, run.id.to_string());
+/// I5: over all slices of a run, and which values did not fit the types of their columns.
+pub async fn stats(app: &App, job: &Job, run: &Run) -> Result<(Stats, Vec<TypeChange>)> {
+    let (mut sum, mut changes) = (Stats::default(), Vec::new());
+    let (mut after, id) = (None, run.id.to_string());
     loop {
         let page =
             lineage_of(app, job, run, LineageOptions { after, limit: PAGE, ..LineageOptions::default() }).await?;
-        page.slices.iter().for_each(|slice| sum += slice.stats_of(&id));
+        for slice in &page.slices {
+            sum += slice.stats_of(&id);
+            slice.type_changes_of(&id).for_each(|change| change.clone().add_to(&mut changes));
+        }
         after = page.next;
         if after.is_none() {
-            return Ok(sum);
+            return Ok((sum, changes));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `windrow ingest lineage`
 
+use windrow_model::ingest::TypeChange;
 use windrow_model::state::Mode;
 use windrow_model::view::ingest::SliceStatus;
 use windrow_wire::{BatchNode, Lineage, SliceNode, TaskRunNode};
@@ -127,8 +128,12 @@ fn attempt(node: &TaskRunNode) -> Tree {
         .map_or(String::new(), |error| format!(" · {}: {}", error.class, text::line(&error.message, 100)));
     Tree {
         line: format!("attempt {} · {status} · {batches} · {}{error}", node.attempt_no, parts.join(", ")),
-        below: node.batches.iter().map(batch).collect(),
+        below: node.type_changes.iter().map(type_change).chain(node.batches.iter().map(batch)).collect(),
     }
+}
+
+fn type_change(change: &TypeChange) -> Tree {
+    Tree { line: style::yellow(format!("type change: {change}")), below: Vec::new() }
 }
 
 fn batch(node: &BatchNode) -> Tree {

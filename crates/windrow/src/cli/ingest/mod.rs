@@ -5,6 +5,8 @@ mod checkpoints;
 mod diff;
 mod edit;
 mod lineage;
+mod rejected;
+mod replay;
 mod restore;
 
 use clap::Subcommand;
@@ -20,6 +22,8 @@ pub enum Ingest {
     Restore(restore::Args),
     Edit(edit::Args),
     Backfill(backfill::Args),
+    Rejected(rejected::Args),
+    Replay(replay::Args),
 }
 
 pub async fn perform(context: Context, command: Ingest) -> Result<Exit> {
@@ -31,5 +35,7 @@ pub async fn perform(context: Context, command: Ingest) -> Result<Exit> {
         Ingest::Restore(args) => restore::perform(&api, args).await,
         Ingest::Edit(args) => edit::perform(&api, args).await,
         Ingest::Backfill(args) => backfill::perform(&api, args).await,
+        Ingest::Rejected(args) => rejected::perform(&api, args).await,
+        Ingest::Replay(args) => replay::perform(&api, args).await,
     }
 }

@@ -279,6 +279,7 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
         parts.push(text::plural(stats.pages, "page"));
         facts.push(("records", parts.join(" · ")));
+        facts.extend(result.type_changes.iter().map(|change| ("type change", style::yellow(change.to_string()))));
     }
     if let Some(reason) = &result.run.reason {
         facts.push(("reason", reason.clone()));

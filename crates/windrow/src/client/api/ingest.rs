@@ -1,7 +1,7 @@
 //! Ingest jobs.
 
-use windrow_wire::request::{Backfill, EditCheckpoint, RestoreCheckpoint};
-use windrow_wire::{CheckpointList, CheckpointView, Lineage, Submitted};
+use windrow_wire::request::{Backfill, EditCheckpoint, Replay, RestoreCheckpoint};
+use windrow_wire::{CheckpointList, CheckpointView, Lineage, RejectedList, ReplayResult, Submitted};
 
 use crate::app::ingest::{self, LineageOptions};
 use crate::client::api::Api;
@@ -75,5 +75,31 @@ impl Api {
             Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await?,
         };
         Ok(started.run)
+    }
+
+    pub async fn rejected(
+        &self,
+        job: &str,
+        slice: Option<&str>,
+        after: Option<i64>,
+        limit: usize,
+    ) -> Result<RejectedList> {
+        match self {
+            Api::Local(app, actor) => ingest::rejected(app, actor, job, slice, after, limit).await,
+            Api::Remote(remote) => {
+                let query = (("slice", slice), ("after", after), ("limit", limit));
+                remote.get(&["jobs", job, "rejected"], &query).await
+            }
+        }
+    }
+
+    pub async fn replay(&self, job: &str, wish: Replay) -> Result<ReplayResult> {
+        match self {
+            Api::Local(app, actor) => {
+                let replay = |change| async move { ingest::replay(app, &change, job, wish).await };
+                app.act(actor, "ingest replay", job, replay).await
+            }
+            Api::Remote(remote) => remote.post(&["jobs", job, "rejected", "replay"], &wish).await,
+        }
     }
 }

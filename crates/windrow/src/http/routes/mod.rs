@@ -23,6 +23,7 @@ pub mod metrics;
 pub mod nodes;
 pub mod operations;
 pub mod prune;
+pub mod rejected;
 pub mod results;
 pub mod runs;
 pub mod schedules;

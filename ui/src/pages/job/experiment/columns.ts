@@ -1,0 +1,15 @@
+/** The columns that a table has unless the user chose others. */
+import type { ResultView } from '../../../api/types'
+import { evaluatorsOf, ordered, type PageState } from './page.svelte'
+
+export type Room = 'wide' | 'medium' | 'narrow'
+
+export function usualColumns(state: PageState, view: ResultView | undefined, room: Room): string[] {
+  const metrics = ordered(view?.metrics ?? [], evaluatorsOf(state.job())).map((metric) => `score.${metric.name}`)
+  const paired = view?.vs !== null && view?.vs !== undefined
+  const variants = (view?.variants.length ?? 0) > 0
+  if (room === 'narrow') return ['row', 'outcome', 'expected', 'output', ...metrics.slice(0, 1)]
+  const texts = ['input', 'expected', ...(paired ? ['baseline.output'] : []), 'output']
+  const rest = room === 'wide' ? ['latency_ms', 'cost', 'tries'] : []
+  return ['row', ...(variants ? ['variant'] : []), 'outcome', ...texts, ...metrics.slice(0, room === 'wide' ? 4 : 2), ...rest]
+}
