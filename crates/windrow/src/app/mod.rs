@@ -9,6 +9,7 @@ pub mod alerts;
 pub mod audit;
 mod backups;
 pub mod balance;
+pub mod batches;
 pub mod choose;
 pub mod control;
 pub mod dataset_changes;

@@ -43,7 +43,7 @@ pub fn router(server: Arc<Server>, limit: Arc<RateLimit>) -> Router {
         .route("/readyz", get(routes::health::readyz))
         .route("/metrics", get(routes::metrics::show))
         .nest("/api/eval-tasks", routes::eval_tasks::router())
-        .route("/api/batch", post(routes::submit::submit))
+        .route("/api/batch", post(routes::batch::create))
         .merge(grpc::router(&server.app, &server.running()))
         .route("/", get(routes::ui::app))
         .route("/assets/{file}", get(routes::ui::asset))

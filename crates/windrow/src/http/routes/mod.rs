@@ -1,5 +1,6 @@
 pub mod alerts;
 pub mod audit;
+pub mod batch;
 pub mod browser;
 pub mod check;
 pub mod checkpoints;
