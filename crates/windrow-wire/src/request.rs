@@ -69,6 +69,40 @@ pub struct EvalTaskRequest {
     pub start: bool,
 }
 
+/// A batch to create (B14): one action over many connectors.
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BatchRequest {
+    pub batch_name: String,
+    /// `cdc_job_start`, `cdc_job_stop`, `cdc_job_change_config` …: an action of `kafka-connect`.
+    pub batch_type: String,
+    /// Names of connectors, or objects with `target_name` and further fields.
+    #[schema(value_type = Vec<Object>)]
+    pub targets: Vec<Value>,
+    /// The other fields of the action: `url`, `set`, `gtid`, `to` …
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub params: serde_json::Map<String, Value>,
+    /// Default: the caller.
+    #[serde(default)]
+    pub creator: String,
+    #[serde(default)]
+    pub cmdb_service: String,
+    #[serde(default)]
+    pub env: String,
+    #[serde(default)]
+    pub region: String,
+    #[serde(default)]
+    pub az: String,
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub extra_info: serde_json::Map<String, Value>,
+    /// As `strategy` of a job file: waves, failure cap, approval.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub strategy: serde_json::Map<String, Value>,
+}
+
 fn starts() -> bool {
     true
 }

@@ -46,6 +46,14 @@ pub fn load(
     _library: Option<&Library>,
     problems: &mut Problems,
 ) -> Option<LoadedJob> {
+    let ignored = [
+        ("worker", "slices are read by the server itself", "leave it out"),
+        ("timeout", "a slice takes as long as it takes", "limit one request with `source.rest.timeout`"),
+    ];
+    let given = |name: &&(&str, &str, &str)| root.field_names().contains(&name.0);
+    for (name, why, help) in ignored.iter().filter(given) {
+        problems.add(root.span_of(name), format!("an ingest job has no `{name}`: {why}"), *help);
+    }
     let header = Header::take(&mut root, base.workspace, problems);
     let source = root.require("source", "source: { rest: { url: … } }", problems);
     let destination = root.require("destination", "destination: { sqlite: { path: data.db } }", problems);

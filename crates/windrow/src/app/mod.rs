@@ -9,6 +9,7 @@ pub mod alerts;
 pub mod audit;
 pub mod backups;
 pub mod balance;
+pub mod batches;
 pub mod choose;
 pub mod comparison;
 pub mod control;

@@ -4,7 +4,7 @@ use windrow_engine::{Request, scheduled_request, submit as submit_request};
 use windrow_jobfile::LoadedJob;
 use windrow_jobfile::diagnostics::Excerpt;
 use windrow_jobfile::job_file::{self, Base, Depth};
-use windrow_model::record::{Job, Run, RunLimits};
+use windrow_model::record::{Job, Labels, Run, RunLimits};
 use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::{self, ItemFilter, Selection};
 use windrow_model::{ErrorClass, ItemId, JobId, Json, RunId, Time};
@@ -92,7 +92,7 @@ pub async fn of_file(app: &App, change: &Change, file: &LoadedJob, mode: Mode) -
         workspace: file.workspace.clone(),
         name: file.name.clone(),
         kind: file.kind.to_owned(),
-        labels: file.labels.clone(),
+        labels: labels_of(app, change, file).await?,
         mode,
         spec: file.spec.clone(),
         spec_hash: file.spec_hash.clone(),
@@ -106,6 +106,17 @@ pub async fn of_file(app: &App, change: &Change, file: &LoadedJob, mode: Mode) -
         paused: false,
         actor: change.actor.name.clone(),
     })
+}
+
+/// Who first starts a job is its creator, unless the file names somebody (B10).
+async fn labels_of(app: &App, change: &Change, file: &LoadedJob) -> Result<Labels> {
+    let mut labels = file.labels.clone();
+    if labels.creator.is_empty() {
+        let known = app.store.find_job(&file.workspace, &file.name).await?;
+        let creator = known.map(|job| job.labels.creator).filter(|creator| !creator.is_empty());
+        labels.creator = creator.unwrap_or_else(|| change.actor.name.clone());
+    }
+    Ok(labels)
 }
 
 /// With the definition and the limits of an earlier run.

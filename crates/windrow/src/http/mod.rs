@@ -81,7 +81,7 @@ fn described() -> OpenApiRouter<Arc<Server>> {
     OpenApiRouter::new()
         .nest("/api/v1", api())
         .nest("/api/eval-tasks", routes::eval_tasks::router())
-        .route("/api/batch", post(routes::submit::submit))
+        .route("/api/batch", post(routes::batch::create))
 }
 
 /// Every route with its description; what is not in here is not in the document.

@@ -221,6 +221,14 @@ fn an_invalid_file_names_line_and_error() {
             "more than one way",
         ),
         ("destination: { sqlite: { path: a } }", "`source` is missing"),
+        (
+            "source: { rest: { url: \"http://x\" } }\ndestination: { sqlite: { path: a } }\nworker: mine",
+            "an ingest job has no `worker`",
+        ),
+        (
+            "source: { rest: { url: \"http://x\" } }\ndestination: { sqlite: { path: a } }\ntimeout: 5s",
+            "source.rest.timeout",
+        ),
     ] {
         place.write("plan.yaml", &format!("kind: ingest\nname: orders\n{file}\n"));
         let checked = place.windrow(&["check", "plan.yaml"]);

@@ -13,6 +13,7 @@ mod bulk;
 mod bulk_actions;
 mod bulk_kills;
 mod bulk_server;
+mod bulk_tasks;
 mod caching;
 mod client;
 mod collector;

@@ -1,6 +1,7 @@
 pub mod alerts;
 pub mod audit;
 pub mod backups;
+pub mod batch;
 pub mod browser;
 pub mod check;
 pub mod checkpoints;
