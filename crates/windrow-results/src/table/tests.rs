@@ -127,7 +127,7 @@ fn groups_and_facets_count_every_row_once() {
 /// By hand: 0.01 × 3, 0.03 × 2, 0.04 × 1 raised to what comes before it.
 #[test]
 fn holm_corrects_for_many_metrics() {
-    let adjusted = summary::holm(&[Some(0.04), None, Some(0.01), Some(0.03)]);
+    let adjusted = windrow_model::compare::holm(&[Some(0.04), None, Some(0.01), Some(0.03)]);
     let expected = [Some(0.06), None, Some(0.03), Some(0.06)];
     for (a, b) in adjusted.iter().zip(expected) {
         assert!(a.zip(b).is_none_or(|(a, b)| (a - b).abs() < 1e-12) && a.is_some() == b.is_some(), "{adjusted:?}");
