@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::component::Component;
 use crate::definition::message::MessageTemplate;
-use crate::definition::spec::NamedComponent;
+use crate::definition::named::NamedComponent;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

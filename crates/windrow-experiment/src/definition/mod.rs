@@ -5,6 +5,7 @@ pub mod columns;
 pub mod component;
 pub mod conversation;
 pub mod message;
+mod named;
 pub mod placement;
 pub mod spec;
 pub mod trials;

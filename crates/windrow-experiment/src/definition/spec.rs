@@ -1,7 +1,6 @@
 //! An experiment's frozen definition: everything needed to run it, and nothing that is secret.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use windrow_jobfile::dataset::Dataset;
 use windrow_jobfile::prices::PriceList;
 use windrow_jobfile::spec::Spec;
@@ -12,6 +11,7 @@ use crate::definition::columns::ColumnSpec;
 use crate::definition::component::Component;
 use crate::definition::conversation::ConversationMode;
 use crate::definition::message::MessageTemplate;
+pub use crate::definition::named::{NamedComponent, Over};
 
 pub const KIND: &str = "experiment";
 
@@ -154,51 +154,4 @@ fn once() -> u32 {
 
 fn is_once(trials: &u32) -> bool {
     *trials == 1
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct NamedComponent {
-    pub name: String,
-    pub kind: String,
-    pub config: Value,
-    #[serde(default = "Over::turn", skip_serializing_if = "Over::is_turn")]
-    pub over: Over,
-    /// An expression over the row; where it does not hold the evaluator is skipped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub when: Option<String>,
-    /// The column it judges, where the job has columns.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
-    /// The columns its templates see, beside the one it judges.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reads: Vec<String>,
-}
-
-impl NamedComponent {
-    /// All the columns that must be there before it judges.
-    pub fn needs(&self) -> Vec<String> {
-        let judged = self.of.iter().filter(|of| !self.reads.contains(of));
-        judged.chain(&self.reads).cloned().collect()
-    }
-}
-
-windrow_model::vocabulary! {
-    /// What an evaluator looks at.
-    pub enum Over {
-        #[doc = "Each answer, as soon as it is there."]
-        Turn = "turn",
-        #[doc = "The whole conversation, once it is over: its output is the transcript."]
-        Conversation = "conversation",
-    }
-}
-
-impl Over {
-    fn turn() -> Self {
-        Over::Turn
-    }
-
-    fn is_turn(&self) -> bool {
-        *self == Over::Turn
-    }
 }
