@@ -7,58 +7,13 @@ import subprocess
 
 import fetch
 from processes import Failed, Process, check, chroot, folder, free_port, until
+from torture_nodes import cancel_mysql, cancel_postgres
 
 PASSWORD = "windrow"
 # Runs at every start.
 MYSQL_SETUP = f"""CREATE DATABASE IF NOT EXISTS windrow;
 CREATE USER IF NOT EXISTS windrow@'%' IDENTIFIED BY '{PASSWORD}';
 GRANT ALL ON *.* TO windrow@'%' WITH GRANT OPTION;
-"""
-# Looks for an active query for up to 50 ms, 20 times a second; both loop on the server, because a client takes longer to
-# start than most queries to run.
-CANCEL_MYSQL = """
-CREATE PROCEDURE cancel_queries(seconds INT) BEGIN
-    DECLARE victim BIGINT;
-    DECLARE hit INT DEFAULT 0;
-    DECLARE turn, finish DATETIME(6);
-    -- The connection may have ended.
-    DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-    SET finish = sysdate(6) + INTERVAL seconds SECOND;
-    WHILE sysdate(6) < finish DO
-        SET turn = sysdate(6) + INTERVAL 50000 MICROSECOND;
-        SET victim = NULL;
-        WHILE victim IS NULL AND sysdate(6) < turn DO
-            SET victim = (SELECT id FROM {processes}
-                           WHERE command IN ('Execute', 'Query') AND user = 'windrow' AND id <> connection_id() ORDER BY rand() LIMIT 1);
-            IF victim IS NULL THEN DO sleep(0.002); END IF;
-        END WHILE;
-        IF victim IS NOT NULL THEN
-            KILL QUERY victim;
-            SET hit = hit + 1;
-        END IF;
-        DO sleep(greatest(0, timestampdiff(MICROSECOND, sysdate(6), turn)) / 1000000);
-    END WHILE;
-    SELECT hit;
-END //
-"""
-CANCEL_POSTGRES = """
-SET client_min_messages = error;
-DO $$ DECLARE hit int := 0; victim int; turn timestamptz; finish timestamptz := clock_timestamp() + interval '{seconds} s'; BEGIN
-    WHILE clock_timestamp() < finish LOOP
-        turn := clock_timestamp() + interval '50 ms';
-        victim := NULL;
-        WHILE victim IS NULL AND clock_timestamp() < turn LOOP
-            PERFORM pg_stat_clear_snapshot();
-            SELECT pid INTO victim FROM pg_stat_activity
-             WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1;
-            IF victim IS NULL THEN PERFORM pg_sleep(0.002); END IF;
-        END LOOP;
-        IF victim IS NOT NULL AND pg_cancel_backend(victim) THEN hit := hit + 1; END IF;
-        PERFORM pg_sleep(greatest(0, extract(epoch FROM turn - clock_timestamp())));
-    END LOOP;
-    PERFORM set_config('certify.hit', hit::text, false);
-END $$;
-SELECT current_setting('certify.hit')
 """
 
 
@@ -94,7 +49,7 @@ class MySql:
         return [line.split("\t") for line in check(self.client("windrow", "-e", sql)).splitlines()]
 
     def prepare_cancelling(self, processes="performance_schema.processlist"):
-        check(self.client("windrow", "--delimiter=//"), input=CANCEL_MYSQL.format(processes=processes))
+        check(self.client("windrow", "--delimiter=//"), input=cancel_mysql(processes))
 
     def cancel(self, seconds):
         return int(self.rows(f"CALL cancel_queries({seconds})")[-1][0])
@@ -147,11 +102,40 @@ class MariaDb(MySql):
         return int(self.rows("SHOW GLOBAL STATUS LIKE 'Com_kill'")[0][1])
 
 
+# A method of state transfer for members that start from a copy of the first and share its disk: nothing is transferred.
+TRANSFER = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    case "$1" in
+        --role) role=$2 ;;
+        --address) address=$2 ;;
+        --gtid) gtid=$2 ;;
+    esac
+    shift
+done
+note=/tmp/transfer-$(echo "$address" | tr -c '0-9\n' -)
+if [ "$role" = joiner ]; then
+    rm -f "$note"
+    echo "ready $address"
+    until [ -s "$note" ]; do sleep 0.1; done
+    cat "$note"
+else
+    # The server writes credentials, and gives up if nobody reads them.
+    timeout 5 cat > /dev/null
+    echo "$gtid" > "$note.new"
+    mv "$note.new" "$note"
+    echo "done $gtid"
+fi
+"""
+
+
 class Galera:
     """Three members. The second and third start from copies of the first, so that none needs a state transfer."""
 
     def __init__(self):
         first = MariaDb("galera-0")
+        script = first.root / "usr/bin/wsrep_sst_copy"
+        script.write_text(TRANSFER)
+        script.chmod(0o755)
         groups, transfers = [free_port() for _ in range(3)], [free_port() for _ in range(3)]
         address = "gcomm://" + ",".join(f"127.0.0.1:{port}" for port in groups)
 
@@ -160,7 +144,7 @@ class Galera:
                         f"ist.recv_bind=127.0.0.1:{transfers[n]};gcache.size=32M")
             options = ["--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so", f"--wsrep-cluster-address={address}",
                        f"--wsrep-node-address=127.0.0.1:{groups[n]}", f"--wsrep-node-name=galera-{n}", f"--wsrep-provider-options={provider}",
-                       "--wsrep-sst-method=skip", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", *more]
+                       "--wsrep-sst-method=copy", "--binlog-format=ROW", "--innodb-autoinc-lock-mode=2", *more]
             server.process = Process(f"galera-{n}", [*server.words, *options], server.port)
             return server
 
@@ -226,7 +210,7 @@ class Postgres:
         pass
 
     def cancel(self, seconds):
-        return int(self.rows(CANCEL_POSTGRES.replace("{seconds}", str(seconds)))[-1][0])
+        return int(self.rows(cancel_postgres(seconds))[-1][0])
 
     def interrupted(self):
         return self.process.log.read_text(errors="replace").count("canceling statement due to user request")

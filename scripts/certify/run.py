@@ -12,8 +12,9 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
 import databases  # noqa: E402
 import fetch  # noqa: E402
 from cases import CASES, actions, moving, nodes, passwords, stores  # noqa: E402,F401
@@ -97,6 +98,8 @@ def perform(one, needs, servers):
         found |= {"outcome": "not installed", "said": str(missing)}
     except Failed as failed:
         found |= {"outcome": "FAILED", "said": str(failed)}
+    except Exception:
+        found |= {"outcome": "FAILED", "said": traceback.format_exc()}
     found["seconds"] = round(time.monotonic() - began, 1)
     print(f"{found['outcome']:>13}  {found['seconds']:6.1f} s  {one.__name__}: {found['said']}", flush=True)
     return found

@@ -7,17 +7,15 @@ import pathlib
 import random
 import shutil
 import subprocess
-import sys
 import threading
 import time
 import urllib.error
 import urllib.request
 
 import fetch
+import torture_nodes
 from processes import Failed, Process, free_port, until
 
-sys.path.insert(0, str(fetch.ROOT / "scripts"))
-import torture_nodes  # noqa: E402
 
 PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", fetch.ROOT / "target")).resolve() / "debug" / "windrow"
 LIMIT = torture_nodes.LIMIT

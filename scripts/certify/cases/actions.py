@@ -29,7 +29,7 @@ def states(cluster, names, wanted):
 @case("connect")
 def connectors_pause_start_stop_and_restart(servers):
     """start, stop, pause and restart of four connectors, and the way back."""
-    connect, folder, names = servers.connect, Folder("states"), [f"state-{n}" for n in range(4)]
+    connect, folder, names = servers.connect.ready(), Folder("states"), [f"state-{n}" for n in range(4)]
     sources(connect, *names)
     east = connect.east
 
@@ -60,7 +60,7 @@ def connectors_pause_start_stop_and_restart(servers):
 @case("connect")
 def configurations_change_and_come_back(servers):
     """change_config and switch_az with keys, refusal by Connect's validation, and the way back byte for byte."""
-    connect, folder, names = servers.connect, Folder("config"), ["config-0", "config-1"]
+    connect, folder, names = servers.connect.ready(), Folder("config"), ["config-0", "config-1"]
     sources(connect, *names)
     east = connect.east
     before = {name: east.config(name) for name in names}
@@ -83,7 +83,7 @@ def configurations_change_and_come_back(servers):
 @case("connect")
 def offsets_are_reset(servers):
     """reset_offsets sends the file again from the position, and its way back sends nothing again."""
-    connect, folder, name = servers.connect, Folder("offsets"), "rewound"
+    connect, folder, name = servers.connect.ready(), Folder("offsets"), "rewound"
     sources(connect, name)
     east, partition = connect.east, {"filename": str(connect.place / f"{name}.txt")}
 
@@ -108,7 +108,7 @@ def offsets_are_reset(servers):
 @case("connect")
 def a_legacy_job_is_migrated(servers):
     """migrate creates a connector at an offset; its way back deletes it."""
-    connect, folder, name = servers.connect, Folder("migrate"), "migrated"
+    connect, folder, name = servers.connect.ready(), Folder("migrate"), "migrated"
     config = connect.file_source(name)
     offsets = [{"partition": {"filename": config["file"]}, "offset": {"position": 110}}]
     folder.run("migrate", [name], {"url": connect.east.url, "do": "migrate", "config": config, "offsets": offsets})

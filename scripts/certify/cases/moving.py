@@ -20,14 +20,14 @@ REPEATED_MS = 3 * FLUSH_S * 1000
 @case("connect")
 def connectors_move_there_and_back_under_kills(servers):
     """switch_run_system east → west and back, MySQL under inserts, windrow killed 5 times and each Connect worker once."""
-    connect, folder = servers.connect, Folder("move")
+    connect, folder = servers.connect.ready(), Folder("move")
     connect.prepare_shop()
     sources(connect, *FILES)
     for n, name in enumerate(STREAMS):
-        connect.east.create(name, connect.debezium(name, 201 + n))
+        connect.stream(name, 201 + n)
     names, kills = [*FILES, *STREAMS], []
-    folder.operation("move", {"select": "move-*"}, {"url": connect.east.url, "do": "switch_run_system", "to": connect.west.url},
-                     {"concurrency": 2, "strategy": {"wave": 2}})
+    folder.operation("move", names, {"url": connect.east.url, "do": "switch_run_system", "to": connect.west.url},
+                     {"concurrency": 2, "strategy": {"wave": 2, "max_failed": 0}})
     with Inserts(connect.mysql, 1) as inserts:
         time.sleep(2)
         under_kills(folder, ["run", "move.yaml"], 3, connect.east, kills)
@@ -82,9 +82,9 @@ def check_events(connect, name, ids, kills):
 @case("connect")
 def a_gtid_set_is_reset(servers):
     """reset_gtid sends again from exactly the first transaction after the set."""
-    connect, folder, name = servers.connect, Folder("gtid"), "gtid-cdc"
+    connect, folder, name = servers.connect.ready(), Folder("gtid"), "gtid-cdc"
     connect.prepare_shop()
-    connect.east.create(name, connect.debezium(name, 301))
+    connect.stream(name, 301)
     first = 10_000_000
 
     def insert(n):

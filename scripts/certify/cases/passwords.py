@@ -11,13 +11,13 @@ OLD, NEW = "windrow", "n3w-Pa55-from-the-environment"
 @case("connect")
 def a_password_changes_and_is_seen_nowhere(servers):
     """change_config of database.password: no clear text in output, log or database, and the way back restores it."""
-    connect, name = servers.connect, "secret-cdc"
+    connect, name = servers.connect.ready(), "secret-cdc"
     connect.prepare_shop()
     # Distinct from every other word of this machine, so that finding it proves a leak.
     old = "0ld-Pa55-of-the-connector"
     connect.mysql.rows(f"ALTER USER cdc@'%' IDENTIFIED BY '{old}'")
     connect.mysql.rows(f"ALTER USER cdc@'%' IDENTIFIED BY '{NEW}' RETAIN CURRENT PASSWORD")
-    connect.east.create(name, connect.debezium(name, 401, old))
+    connect.stream(name, 401, old)
     folder = Folder("password", NEW_PASSWORD=NEW)
     folder.operation("secret", [name], {"url": connect.east.url, "do": "change_config", "set": {"database.password": "${env:NEW_PASSWORD}"}})
     folder.windrow("plan", "secret.yaml")
