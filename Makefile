@@ -99,7 +99,7 @@ torture:
 
 certify: nextest
 	cargo build --locked -p windrow
-	cargo nextest run --locked -p windrow-store --test store --no-run
+	cargo nextest run --workspace --locked --test store --no-run
 	scripts/certify/run.py $(CASES)
 
 bench-queues:

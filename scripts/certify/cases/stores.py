@@ -13,7 +13,7 @@ from . import case
 def conformance(pattern, **urls):
     services = fetch.ROOT / "target/services/urls"
     known = dict(line.split("=", 1) for line in services.read_text().splitlines()) if services.exists() else {}
-    command = ["cargo", "nextest", "run", "--locked", "-p", "windrow-store", "--test", "store", "--no-fail-fast",
+    command = ["cargo", "nextest", "run", "--workspace", "--locked", "--test", "store", "--no-fail-fast",
                "--status-level", "fail", "-E", pattern]
     done = subprocess.run(command, cwd=fetch.ROOT, env={**os.environ, **known, **urls}, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True)
