@@ -10,6 +10,7 @@ mod file;
 mod ledger;
 mod meters;
 mod program;
+mod range;
 mod record;
 mod slicing;
 mod source;
@@ -30,6 +31,7 @@ use spec::IngestSpec;
 
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};
+pub use range::{Range, WrongRange, range_of};
 pub use spec::KIND;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };

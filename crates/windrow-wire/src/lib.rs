@@ -44,7 +44,7 @@ pub use dataset::{
 pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
-pub use lineage::{BatchNode, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
+pub use lineage::{BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
 pub use operation::{Plan, PlannedTarget, TargetList, TargetView};

@@ -32,6 +32,8 @@ pub struct ScheduleNode {
     /// For a scheduled start: the job and the scheduled time.
     pub idempotency_key: Option<String>,
     pub created_at: Timestamp,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -59,7 +61,21 @@ pub struct TaskNode {
     pub item: String,
     pub status: TaskStatus,
     pub idempotent_key: String,
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// While it runs.
+    pub lease: Option<LeaseView>,
     pub runs: Vec<TaskRunNode>,
+}
+
+/// Who works on a task, and until when nobody else may (I2).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LeaseView {
+    /// The session of the engine that holds it.
+    pub owner: String,
+    pub until: Timestamp,
+    /// How often the task was taken up, by any attempt.
+    pub count: i64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -67,6 +83,8 @@ pub struct TaskRunNode {
     pub run: String,
     pub attempt_no: u32,
     pub status: RunStatus,
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Start of the next run, from the last committed batch.
     #[schema(value_type = Json)]
     pub checkpoint: Option<serde_json::Value>,
@@ -104,6 +122,7 @@ impl Lineage {
                 mode: run.mode,
                 idempotency_key: run.idempotency_key.clone(),
                 created_at: run.created_at.into(),
+                origin: origin.clone(),
             },
             plan: PlanNode {
                 job: job.id.to_string(),
@@ -124,12 +143,15 @@ impl SliceNode {
         let ItemDetail { item, input, .. } = outline;
         let slice: Slice = input.parse().ok()?;
         let view = ItemView::of(item, run);
+        let lease = outline.attempts.iter().rev().find_map(|attempt| LeaseView::of(attempt, &outline.attempts));
         let begun = runs.iter().any(|attempt| attempt.run == run.id.to_string() && attempt.started_at.is_some());
         Some(Self {
             name: slice.name,
             status: SliceStatus::of(&view, begun),
-            origin: slice.origin,
+            origin: slice.origin.clone(),
             task: TaskNode {
+                origin: slice.origin,
+                lease,
                 item: item.id.to_string(),
                 status: TaskStatus::of(&view, begun),
                 idempotent_key: item.key.to_string(),
@@ -146,18 +168,26 @@ impl SliceNode {
     }
 }
 
+impl LeaseView {
+    fn of(attempt: &Attempt, all: &[Attempt]) -> Option<Self> {
+        let owner = attempt.owner.filter(|_| attempt.outcome.is_none())?.to_string();
+        Some(Self { owner, until: attempt.due_at.into(), count: all.iter().map(|attempt| attempt.fence).sum() })
+    }
+}
+
 impl TaskRunNode {
     /// Of this many newest batches at least one is committed, if any is, because only a few are in flight at once.
     pub const LEAST: usize = 8;
 
     /// `newest` are the newest steps, newest first: at least [`Self::LEAST`], if there are that many.
-    pub fn of(attempt: &Attempt, newest: &[Step], batches: usize) -> Self {
+    pub fn of(attempt: &Attempt, origin: &Origin, newest: &[Step], batches: usize) -> Self {
         let last = newest.iter().find_map(record_of);
         let shown = newest.iter().take(batches).rev().filter_map(BatchNode::of);
         Self {
             run: attempt.run.to_string(),
             attempt_no: attempt.id.no(),
             status: RunStatus::of(attempt.outcome, attempt.started_at.is_some()),
+            origin: origin.clone(),
             checkpoint: last.as_ref().and_then(|record| record.after.clone()),
             stats: last.map(|record| record.total).unwrap_or_default(),
             error: attempt.error.as_ref().map(Into::into),

@@ -19,6 +19,8 @@ use super::spec::{Component, IngestSpec, KIND, Read, Rules, expr_hash};
 mod rules;
 mod slices;
 
+pub use slices::moment;
+
 const FIELDS: &[&str] =
     &["source", "destination", "slices", "table", "key", "skip", "max_rejected", "provenance", "operation"];
 /// Slices at work at the same time, where nothing is said.

@@ -29,6 +29,16 @@ const FLAGS: &[&str] = &[
 /// The innermost visible element with exactly this text.
 const FIND: &str = "text => [...document.querySelectorAll('button, a')].findLast(e => e.innerText === text && \
                     e.checkVisibility() && (document.querySelector('dialog[open]') ?? document).contains(e))";
+const MIDDLE: &str = "e => (({x, y, width, height}) => [x + width / 2, y + height / 2])(e.getBoundingClientRect())";
+/// Whether an element has been in its place for 100 ms, and a click there would reach it. Scrolls to it each time it has
+/// moved: what loads above it can push it out of sight.
+const SETTLED: &str = "e => { if (!e) return false; const r = e.getBoundingClientRect(); \
+                       const at = [r.x, r.y, r.width, r.height].join(); const seen = window.settling; \
+                       if (seen?.e !== e || seen.at !== at) { e.scrollIntoView({block: 'center'}); \
+                         const {x, y, width, height} = e.getBoundingClientRect(); \
+                         window.settling = {e, at: [x, y, width, height].join(), since: performance.now()}; return false } \
+                       const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2); \
+                       return performance.now() - seen.since > 100 && (e.contains(top) || !!top?.contains(e)) }";
 
 pub struct Browser {
     process: Child,
@@ -111,10 +121,12 @@ impl Browser {
         self.press_at(&find);
     }
 
+    /// Clicks the middle of an element that no longer moves and that nothing covers: a page that is still loading would move
+    /// it away from under the click.
+    #[track_caller]
     fn press_at(&mut self, find: &str) {
-        self.evaluate(&format!("{find}.scrollIntoView({{block: 'center'}})"));
-        let middle =
-            format!("(({{x, y, width, height}}) => [x + width / 2, y + height / 2])({find}.getBoundingClientRect())");
+        let (settled, middle) = (format!("({SETTLED})({find})"), format!("({MIDDLE})({find})"));
+        self.wait_for(&format!("{find} to stand still"), &settled);
         let middle = self.evaluate(&middle);
         for kind in ["mousePressed", "mouseReleased"] {
             let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});

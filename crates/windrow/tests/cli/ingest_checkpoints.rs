@@ -31,7 +31,8 @@ fn every_level_of_the_lineage_has_its_origin() {
     assert_eq!(states, json!(["COMPLETED", "SUCCEEDED", "SUCCEEDED", "SUCCEEDED"]));
     let batches = attempt["batches"].as_array().unwrap();
     assert_eq!((batches.len(), &attempt["stats"]["upserted"]), (10, &json!(1000)));
-    for level in [plan, slice].into_iter().chain(batches) {
+    let levels = [&lineage["schedule_instance"], plan, slice, &slice["task"], attempt];
+    for level in levels.into_iter().chain(batches) {
         for field in ["provenance", "operation", "exprHash"] {
             assert_eq!(level[field], plan[field], "{level}");
             assert!(level[field].as_str().is_some_and(|text| !text.is_empty()), "{level}");
@@ -41,7 +42,23 @@ fn every_level_of_the_lineage_has_its_origin() {
     assert_eq!(numbers, (1..=10).collect::<Vec<i64>>());
     assert!(batches.iter().all(|batch| batch["status"] == "SUCCEEDED" && batch["record_count"] == 100));
 
+    assert_eq!(slice["task"]["lease"], Value::Null, "nobody works on it any more");
+    let filtered = |flags: &[&str]| {
+        let said = place.windrow(&[&["ingest", "lineage", "orders", "--json"], flags].concat()).ended_with(0);
+        said.json()["slices"].as_array().unwrap().len()
+    };
+    let of = |name: &str| plan[name].as_str().unwrap();
+    let origin = ["--provenance", of("provenance"), "--operation", of("operation"), "--expr-hash", of("exprHash")];
+    assert_eq!((filtered(&origin), filtered(&["--status", "succeeded"])), (1, 1));
+    let others = [["--provenance", "nowhere"], ["--operation", "x"], ["--expr-hash", "0"], ["--status", "FAILED"]];
+    assert!(others.iter().all(|flags| filtered(flags) == 0));
+    place.windrow(&["ingest", "lineage", "orders", "--status", "gone"]).ended_with(2);
+
     let server = Served::start(&place, &[]);
+    let none = server.get("/api/v1/runs/orders/lineage?status=FAILED").with_status(200).json();
+    assert_eq!(none["slices"], json!([]));
+    let remote = ["ingest", "lineage", "orders", "--json", "--provenance", "nowhere"];
+    assert_eq!(place.windrow_at(&server, &remote).ended_with(0).json()["slices"], json!([]));
     let over_http = server.get("/api/v1/runs/orders/lineage?batches=100").with_status(200).json();
     assert_eq!(over_http, lineage);
     let told = place.windrow_at(&server, &["ingest", "lineage", "orders", "--json", "--batches", "100"]).ended_with(0);
@@ -92,6 +109,19 @@ fn a_backfill_fetches_only_its_range() {
     assert_eq!(place.windrow(&range).ended_with(0).json()["items"]["total"], 2);
     assert_eq!(source.pages() - pages, 20);
     holds_exactly(&place, 5000);
+
+    for (flags, said) in [
+        (["--from", "2026-01-01"], "not a key"),
+        (["--to", "9e9"], "not a key"),
+        (["--slice", "1..1002"], "did you mean \"1..1001\""),
+    ] {
+        let refused = place.windrow(&[&["ingest", "backfill", "orders"], &flags[..]].concat());
+        assert!(refused.code != 0 && refused.stderr.contains(said), "{flags:?}: {}", refused.stderr);
+    }
+    let server = Served::start(&place, &[]);
+    let backfill = |body: Value| server.post_json("/api/v1/jobs/orders/backfill", &body);
+    let refused = backfill(json!({ "from": "3000", "to": "2000" })).with_status(400).json();
+    assert!(refused.to_string().contains("the range is empty"), "{refused}");
 }
 
 #[test]

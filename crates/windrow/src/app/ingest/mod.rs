@@ -5,9 +5,10 @@ mod checkpoints;
 
 use windrow_ingest::{KIND, origin_of};
 use windrow_model::ItemId;
-use windrow_model::ingest::Stats;
+use windrow_model::ingest::{Slice, Stats};
 use windrow_model::record::{ItemDetail, Job, Run};
 use windrow_model::store::ItemFilter;
+use windrow_model::view::ingest::SliceStatus;
 use windrow_wire::{Lineage, SliceNode, TaskRunNode};
 
 use crate::app::actor::Actor;
@@ -26,11 +27,28 @@ const PAGE: usize = 100;
 pub struct LineageOptions {
     /// Only the slice of this name.
     pub slice: Option<String>,
+    /// Only slices with this status.
+    pub status: Option<SliceStatus>,
+    /// Only slices of this origin.
+    pub provenance: Option<String>,
+    pub operation: Option<String>,
+    pub expr_hash: Option<String>,
     /// After this item.
     pub after: Option<i64>,
     pub limit: usize,
     /// Of each attempt.
     pub batches: usize,
+}
+
+impl LineageOptions {
+    fn includes(&self, node: &SliceNode) -> bool {
+        let is = |wish: &Option<String>, found: &str| wish.as_ref().is_none_or(|wish| wish == found);
+        is(&self.slice, &node.name)
+            && self.status.is_none_or(|status| status == node.status)
+            && is(&self.provenance, &node.origin.provenance)
+            && is(&self.operation, &node.origin.operation)
+            && is(&self.expr_hash, &node.origin.expr_hash)
+    }
 }
 
 /// Slices of a run with all their attempts, page by page.
@@ -49,7 +67,7 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
         for outline in app.store.outlines(items).await? {
             let node = slice(app, run, &outline, wish.batches).await?;
             after = Some(outline.item.id);
-            slices.extend(node.filter(|node| wish.slice.as_ref().is_none_or(|name| node.name == *name)));
+            slices.extend(node.filter(|node| wish.includes(node)));
             if slices.len() == wish.limit {
                 return Ok(Lineage::of(job, run, origin, slices, after.map(|id| id.0)));
             }
@@ -62,10 +80,11 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
 
 /// With so many batches of each attempt.
 async fn slice(app: &App, run: &Run, outline: &ItemDetail, batches: usize) -> Result<Option<SliceNode>> {
+    let Ok(Slice { origin, .. }) = outline.input.parse() else { return Ok(None) };
     let mut runs = Vec::with_capacity(outline.attempts.len());
     for attempt in &outline.attempts {
         let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;
-        runs.push(TaskRunNode::of(attempt, &newest, batches));
+        runs.push(TaskRunNode::of(attempt, &origin, &newest, batches));
     }
     Ok(SliceNode::of(outline, run, runs))
 }

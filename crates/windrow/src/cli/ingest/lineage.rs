@@ -1,6 +1,7 @@
 //! `windrow ingest lineage`
 
 use windrow_model::state::Mode;
+use windrow_model::view::ingest::SliceStatus;
 use windrow_wire::{BatchNode, Lineage, SliceNode, TaskRunNode};
 
 use crate::app::ingest::LineageOptions;
@@ -18,6 +19,18 @@ pub struct Args {
     /// Show only this slice
     #[arg(long)]
     slice: Option<String>,
+    /// Show only slices with this status
+    #[arg(long, value_name = "STATUS", value_parser = status)]
+    status: Option<SliceStatus>,
+    /// Show only slices of this source
+    #[arg(long, value_name = "NAME")]
+    provenance: Option<String>,
+    /// Show only slices of this operation
+    #[arg(long, value_name = "NAME")]
+    operation: Option<String>,
+    /// Show only slices of the definition with this hash
+    #[arg(long, value_name = "HASH")]
+    expr_hash: Option<String>,
     /// Cursor printed by the previous page
     #[arg(long, value_name = "CURSOR")]
     after: Option<i64>,
@@ -33,14 +46,27 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let wish =
-        LineageOptions { slice: args.slice, after: args.after, limit: args.limit.into(), batches: args.batches.into() };
+    let wish = LineageOptions {
+        slice: args.slice,
+        status: args.status,
+        provenance: args.provenance,
+        operation: args.operation,
+        expr_hash: args.expr_hash,
+        after: args.after,
+        limit: args.limit.into(),
+        batches: args.batches.into(),
+    };
     let lineage = api.lineage(&args.run, wish).await?;
     output::show(&lineage, args.json);
     if let (false, Some(next)) = (args.json, lineage.next) {
         output::say(&format!("more: {}", api.command(&format!("ingest lineage {} --after {next}", args.run))));
     }
     Ok(Exit::Passed)
+}
+
+fn status(text: &str) -> std::result::Result<SliceStatus, String> {
+    let known = SliceStatus::ALL.iter().map(|status| status.as_str()).collect::<Vec<_>>().join(", ");
+    text.to_uppercase().parse().map_err(|_| format!("must be one of {known}"))
 }
 
 impl Show for Lineage {
@@ -78,8 +104,11 @@ fn branches(nodes: Vec<Tree>) -> String {
 }
 
 fn slice(node: &SliceNode) -> Tree {
+    let lease = node.task.lease.as_ref().map_or(String::new(), |lease| {
+        format!(" · lease of {} until {}, taken {}", lease.owner, lease.until, text::plural(lease.count, "time"))
+    });
     let task = Tree {
-        line: format!("task {} · {}", node.task.item, style::status(&node.task.status.to_string())),
+        line: format!("task {} · {}{lease}", node.task.item, style::status(&node.task.status.to_string())),
         below: node.task.runs.iter().map(attempt).collect(),
     };
     Tree { line: format!("slice {} · {}", node.name, style::status(&node.status.to_string())), below: vec![task] }

@@ -13,8 +13,16 @@ impl Api {
         match self {
             Api::Local(app, actor) => ingest::lineage(app, actor, run, wish).await,
             Api::Remote(remote) => {
-                let query =
-                    (("slice", &wish.slice), ("after", wish.after), ("limit", wish.limit), ("batches", wish.batches));
+                let query = [
+                    ("slice", wish.slice.clone()),
+                    ("status", wish.status.map(|status| status.to_string())),
+                    ("provenance", wish.provenance.clone()),
+                    ("operation", wish.operation.clone()),
+                    ("expr_hash", wish.expr_hash.clone()),
+                    ("after", wish.after.map(|after| after.to_string())),
+                    ("limit", Some(wish.limit.to_string())),
+                    ("batches", Some(wish.batches.to_string())),
+                ];
                 remote.get(&["runs", run, "lineage"], &query).await
             }
         }

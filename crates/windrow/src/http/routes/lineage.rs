@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_model::view::ingest::SliceStatus;
 use windrow_wire::Lineage;
 
 use crate::app::actor::Actor;
@@ -21,6 +22,14 @@ const BATCHES: usize = 10;
 pub struct LineageQuery {
     /// Only the slice of this name
     slice: Option<String>,
+    /// Only slices with this status
+    status: Option<SliceStatus>,
+    /// Only slices of this source
+    provenance: Option<String>,
+    /// Only slices of this operation
+    operation: Option<String>,
+    /// Only slices of the definition with this hash
+    expr_hash: Option<String>,
     /// Slices after this item: `next` of the previous page
     after: Option<i64>,
     /// Maximum number of slices
@@ -43,6 +52,7 @@ pub async fn show(
 ) -> Result<Json<Lineage>, ApiError> {
     let limit = page(query.limit, PAGE)?;
     let batches = query.batches.unwrap_or(BATCHES).min(1000);
-    let options = LineageOptions { slice: query.slice, after: query.after, limit, batches };
+    let LineageQuery { slice, status, provenance, operation, expr_hash, after, .. } = query;
+    let options = LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches };
     Ok(Json(ingest::lineage(&server.app, &actor, &run, options).await?))
 }
