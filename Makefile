@@ -19,7 +19,7 @@ menu:
 	@echo "make screenshots   take the screenshots of docs/ui.md"
 	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
-	@echo "make certify       run against real Kafka Connect with Debezium, MySQL 9.7, MariaDB 11.8 with Galera, PostgreSQL 18, PgBouncer; needs root"
+	@echo "make certify       run against real Kafka Connect with Debezium, MySQL 9.7, MariaDB 11.8 with Galera, PostgreSQL 18; needs root"
 	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
 	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"

@@ -29,7 +29,7 @@ def store_conformance_on_mysql(servers):
     return conformance("test(/mariadb/) and not test(/redis/)", WINDROW_TEST_MARIADB=servers.mysql.url)
 
 
-@case("pgbouncer")
+@case("pgbouncer", only_by_name=True)
 def store_conformance_through_pgbouncer(servers):
     """The store's conformance suite through PgBouncer in transaction mode."""
     return conformance("test(/postgres/)", WINDROW_TEST_POSTGRES=servers.pgbouncer.url)
