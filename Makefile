@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -19,6 +19,7 @@ menu:
 	@echo "make screenshots   take the screenshots of docs/ui.md"
 	@echo "make sim SEEDS=n   simulate the engine with n seeds (default $(SEEDS))"
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
+	@echo "make certify       run against real Kafka Connect with Debezium, MySQL 9.7, MariaDB 11.8 with Galera, PostgreSQL 18; needs root"
 	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
 	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
@@ -96,6 +97,11 @@ torture:
 	scripts/torture_nodes.py --store mariadb
 	scripts/torture_nodes.py --store postgres --only cancel_query --items 5000 --faults 20
 	scripts/torture_nodes.py --store mariadb --only cancel_query --items 5000 --faults 20
+
+certify: nextest
+	cargo build --locked -p windrow
+	cargo nextest run --workspace --locked --test store --no-run
+	scripts/certify/run.py $(CASES)
 
 bench-queues:
 	scripts/services run benches/queues/run.py

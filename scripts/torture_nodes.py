@@ -36,8 +36,8 @@ AWAY_S = (LEASE_S + 0.5, LEASE_S + 2.5)
 PACE_S = 2.5
 # Faults and how often each is chosen.
 KINDS = {"kill": 36, "stop": 18, "cut": 18, "database": 11, "redis": 7, "cancel_query": 10}
-# Queries cancelled by one such fault, within a second.
-CANCELS = 20
+# One such fault tries to cancel 20 queries within a second. Fewer than this on average would show nothing.
+CANCELLED_AT_LEAST = 10
 
 
 def main():
@@ -83,6 +83,8 @@ async def torture(args):
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
             sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
+        if args.only == "cancel_query" and database.cancelled < CANCELLED_AT_LEAST * args.faults:
+            sys.exit(f"torture_nodes: {database.cancelled} queries cancelled, at least {CANCELLED_AT_LEAST * args.faults} are needed")
         await asyncio.wait_for(watch, 600)
         endpoint.server.close()
         check(database, endpoint, args.items, once=args.only == "cancel_query")
@@ -126,36 +128,52 @@ class Place:
         undo.callback(ip, "addr", "del", f"{self.host}/32", "dev", "lo")
 
 
-# Both loop on the server: a client takes longer to start than most queries to run.
-CANCEL_POSTGRES = f"""
+# Both look for an active query for up to 50 ms, 20 times a second. They loop on the server, because a client takes longer
+# to start than most queries to run.
+def cancel_postgres(seconds):
+    return f"""
 SET client_min_messages = error;
-DO $$ DECLARE hit int := 0; victim int; BEGIN
-    FOR n IN 1..{CANCELS} LOOP
-        PERFORM pg_stat_clear_snapshot();
-        SELECT pid INTO victim FROM pg_stat_activity
-         WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1;
+DO $$ DECLARE hit int := 0; victim int; turn timestamptz; finish timestamptz := clock_timestamp() + interval '{seconds} s'; BEGIN
+    WHILE clock_timestamp() < finish LOOP
+        turn := clock_timestamp() + interval '50 ms';
+        victim := NULL;
+        WHILE victim IS NULL AND clock_timestamp() < turn LOOP
+            PERFORM pg_stat_clear_snapshot();
+            SELECT pid INTO victim FROM pg_stat_activity
+             WHERE state = 'active' AND backend_type = 'client backend' AND pid <> pg_backend_pid() ORDER BY random() LIMIT 1;
+            IF victim IS NULL THEN PERFORM pg_sleep(0.002); END IF;
+        END LOOP;
         IF victim IS NOT NULL AND pg_cancel_backend(victim) THEN hit := hit + 1; END IF;
-        PERFORM pg_sleep({1 / CANCELS});
+        PERFORM pg_sleep(greatest(0, extract(epoch FROM turn - clock_timestamp())));
     END LOOP;
     PERFORM set_config('torture.hit', hit::text, false);
 END $$;
 SELECT current_setting('torture.hit')
 """
-CANCEL_MARIADB = f"""
-CREATE PROCEDURE cancel_queries(times INT) BEGIN
+
+
+def cancel_mysql(processes="information_schema.processlist"):
+    return f"""
+CREATE PROCEDURE cancel_queries(seconds INT) BEGIN
     DECLARE victim BIGINT;
     DECLARE hit INT DEFAULT 0;
+    DECLARE turn, finish DATETIME(6);
     -- The connection may have ended.
     DECLARE CONTINUE HANDLER FOR SQLEXCEPTION BEGIN END;
-    WHILE times > 0 DO
-        SET victim = (SELECT id FROM information_schema.processlist
-                       WHERE command IN ('Execute', 'Query') AND user = 'windrow' AND id <> connection_id() ORDER BY rand() LIMIT 1);
+    SET finish = sysdate(6) + INTERVAL seconds SECOND;
+    WHILE sysdate(6) < finish DO
+        SET turn = sysdate(6) + INTERVAL 50000 MICROSECOND;
+        SET victim = NULL;
+        WHILE victim IS NULL AND sysdate(6) < turn DO
+            SET victim = (SELECT id FROM {processes}
+                           WHERE command IN ('Execute', 'Query') AND user = 'windrow' AND id <> connection_id() ORDER BY rand() LIMIT 1);
+            IF victim IS NULL THEN DO sleep(0.002); END IF;
+        END WHILE;
         IF victim IS NOT NULL THEN
             KILL QUERY victim;
             SET hit = hit + 1;
         END IF;
-        DO sleep({1 / CANCELS});
-        SET times = times - 1;
+        DO sleep(greatest(0, timestampdiff(MICROSECOND, sysdate(6), turn)) / 1000000);
     END WHILE;
     SELECT hit;
 END //
@@ -177,7 +195,7 @@ class Database:
         self.redis = urls["WINDROW_TEST_REDIS"].replace("127.0.0.1", place.host)
         self.cancelled = 0
         if store == "mariadb":
-            subprocess.run([*self.client(), "--delimiter=//"], input=CANCEL_MARIADB, check=True, text=True)
+            subprocess.run([*self.client(), "--delimiter=//"], input=cancel_mysql(), check=True, text=True)
 
     def services(self, *words):
         subprocess.run([ROOT / "scripts/services", *words], env=self.environment, check=True)
@@ -200,7 +218,7 @@ class Database:
     def cancel_queries(self):
         """Cancels queries of the nodes for a second."""
         with contextlib.suppress(subprocess.CalledProcessError):
-            sql = CANCEL_POSTGRES if self.store == "postgres" else f"CALL cancel_queries({CANCELS})"
+            sql = cancel_postgres(1) if self.store == "postgres" else "CALL cancel_queries(1)"
             self.cancelled += int(self.rows(sql)[-1][0])
 
     def number(self, sql):

@@ -34,6 +34,8 @@ pub struct Web {
     secret: Secret,
     /// What the references stand for is hidden in good answers too.
     redacts: bool,
+    /// A 404 that is not JSON comes from a server in which the service has not started yet.
+    refuses_in_json: bool,
 }
 
 impl Web {
@@ -44,7 +46,14 @@ impl Web {
             secret: refs.secret(),
             refs,
             redacts: true,
+            refuses_in_json: false,
         })
+    }
+
+    /// The service itself refuses in JSON only. A worker of Kafka Connect answers everything with a page of its web
+    /// server, 404, for the seconds in which it starts.
+    pub fn refusing_in_json(self) -> Self {
+        Self { refuses_in_json: true, ..self }
     }
 
     /// Answers are taken as they are, where whoever takes them seals them.
@@ -85,6 +94,12 @@ impl Web {
             200..300 => Ok(serde_json::from_str(&body).unwrap_or(Value::String(body))),
             // Whoever stands before the service has lost sight of it.
             502..505 => Err(Miss::Lost(away(failure::of_status(status, &headers, &body), &url))),
+            404 if self.refuses_in_json && serde_json::from_str::<Value>(&body).is_err() => {
+                let message = format!(
+                    "{url} is not there (404), and this is not Kafka Connect's own word: it is starting, or the URL is wrong"
+                );
+                Err(Miss::Unsent(away(Failure::new(ErrorClass::Network, message), &url)))
+            }
             500.. => Err(Miss::Lost(failure::naming(&url, failure::of_status(status, &headers, &body)))),
             _ => Err(Miss::Refused {
                 status,

@@ -21,6 +21,8 @@ pub struct Clusters {
     /// Connectors that ran in two clusters at once.
     pub doubled: Vec<String>,
     pub source: Source,
+    /// Until when the worker of a cluster is starting.
+    starting: BTreeMap<String, Instant>,
 }
 
 impl Clusters {
@@ -42,6 +44,15 @@ impl Clusters {
 
     pub fn names(&self, cluster: &str) -> Vec<&str> {
         self.connectors.keys().filter(|(of, _)| of == cluster).map(|(_, name)| name.as_str()).collect()
+    }
+
+    /// The worker starts again. Its connectors go on, as on the other workers of a cluster.
+    pub fn start(&mut self, cluster: &str, lasts: Duration, now: Instant) {
+        self.starting.insert(cluster.to_owned(), now + lasts);
+    }
+
+    pub fn is_starting(&self, cluster: &str, now: Instant) -> bool {
+        self.starting.get(cluster).is_some_and(|until| now < *until)
     }
 
     pub fn count(&mut self, call: &'static str) {

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Bytes;
-use axum::extract::{Path, State as Shared};
+use axum::extract::{Path, Request, State as Shared};
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Json, Response};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse, Json, Response};
 use axum::routing::{get, patch, post, put};
 use axum::serve::ListenerExt;
 use serde_json::{Value, json};
@@ -109,6 +110,7 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour) -> io::Result<()
         .route("/_stats", get(async |mock: Mocked| mock.look(|clusters, now| Ok(clusters.stats(now)))))
         .route("/_sent", get(async |mock: Mocked| mock.look(|clusters, _| Ok(json!(clusters.source.sent)))))
         .route("/_insert/{n}", post(insert))
+        .route("/_start/{cluster}/{ms}", post(start))
         .route("/_calls", get(async |mock: Mocked| mock.look(|clusters, _| Ok(json!(clusters.calls)))))
         .route("/{cluster}/connectors", get(list).post(create))
         .route("/{cluster}/connectors/{name}", get(info).delete(delete))
@@ -121,6 +123,7 @@ pub async fn serve(listener: TcpListener, behaviour: Behaviour) -> io::Result<()
         .route("/{cluster}/connectors/{name}/offsets", get(offsets).merge(patch(alter)).delete(reset))
         .route("/{cluster}/connector-plugins/{class}/config", get(declared))
         .route("/{cluster}/connector-plugins/{class}/config/validate", put(validate))
+        .layer(middleware::from_fn_with_state(mock.clone(), nothing_while_starting))
         .with_state(mock);
     let listener = listener.tap_io(|connection| {
         let _ = connection.set_nodelay(true);
@@ -136,6 +139,23 @@ async fn insert(mock: Mocked, Path(transactions): Path<u64>) -> Response {
         clusters.insert(transactions, now);
         Ok(Value::Null)
     })
+}
+
+async fn start(mock: Mocked, Path((cluster, ms)): Path<(String, u64)>) -> Response {
+    mock.look(|clusters, now| {
+        clusters.start(&cluster, Duration::from_millis(ms), now);
+        Ok(Value::Null)
+    })
+}
+
+/// While a worker of Kafka Connect starts, its web server has nothing to show, and says so in HTML.
+async fn nothing_while_starting(mock: Mocked, request: Request, next: Next) -> Response {
+    let cluster = request.uri().path().split('/').nth(1).unwrap_or_default();
+    if mock.clusters().is_starting(cluster, Instant::now()) {
+        return (StatusCode::NOT_FOUND, Html("<html><head><title>Error 404 Not Found</title></head></html>"))
+            .into_response();
+    }
+    next.run(request).await
 }
 
 async fn list(mock: Mocked, Path(cluster): Path<String>) -> Response {

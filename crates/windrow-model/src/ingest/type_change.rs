@@ -1,4 +1,4 @@
-//! A value that did not fit the type of its column, and what became of it: never silently.
+//! A value that did not fit the type of its column, and what was done with it.
 
 use serde::{Deserialize, Serialize};
 

@@ -36,7 +36,7 @@ struct Connect {
 pub fn build(config: Value, environment: &Environment) -> Result<Arc<dyn Handler>, Failure> {
     let refs = ResolvedRefs::of(&config, environment)?;
     let config: Config = thaw(config)?;
-    let web = Web::new(&config.url, TIMEOUT, refs)?.unredacted();
+    let web = Web::new(&config.url, TIMEOUT, refs)?.unredacted().refusing_in_json();
     Ok(Arc::new(Connect { config, web, passwords: Passwords::default() }))
 }
 

@@ -1,6 +1,7 @@
 //! Every action of `kafka-connect` on the mock, there and back (B9), and the timeout of an operation (B4).
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -100,6 +101,33 @@ fn a_move_rewinds_on_rollback_only_when_asked_to() {
         once.dedup();
         assert_eq!(all.len() > once.len(), repeats, "offsets: {offsets}: {all:?}");
     }
+}
+
+/// A worker that starts answers everything with 404. This does not mean that its connectors are gone: they run, and must
+/// not be let run on the other cluster too.
+#[test]
+fn a_worker_that_starts_is_waited_for() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "2"]);
+    let before = images(&connect);
+    let action = format!("do: switch_run_system\n    to: {}/west", connect.origin());
+    write_job(&place, &connect, &action, "{ max_failed: 0 }");
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    connect.restart_worker("west", Duration::from_secs(1));
+    let rolled_back = place.windrow(&["jobs", "rollback", "change", "--quiet"]);
+    assert_eq!(connect.stats()["doubled"], json!([]), "a connector ran on both clusters");
+    rolled_back.ended_with(0);
+    assert_eq!(images(&connect), before);
+
+    // Nor is it a reason to fail, or to forget which keys are passwords.
+    write_job(&place, &connect, "do: change_config\n    set: { tasks.max: \"2\" }", "{ max_failed: 0 }");
+    place.edit("job.yaml", "name: change", "name: other");
+    place.edit("job.yaml", "{ select: \"orders-*\" }", "[orders-0000, orders-0001]");
+    connect.restart_worker("east", Duration::from_secs(1));
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    assert!(connect.connectors().values().all(|one| one["config"]["tasks.max"] == "2"));
+    let said = place.windrow(&["jobs", "targets", "other", "--format", "json"]).ended_with(0).stdout;
+    assert!(!said.contains("0ld-l0gin"), "{said}");
 }
 
 #[test]

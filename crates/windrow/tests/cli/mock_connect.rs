@@ -58,6 +58,11 @@ impl MockConnect {
         self.exchange("POST", &format!("/_insert/{transactions}"), "");
     }
 
+    /// The worker of a cluster starts again, and for a while has nothing to show.
+    pub fn restart_worker(&self, cluster: &str, lasts: Duration) {
+        self.exchange("POST", &format!("/_start/{cluster}/{}", lasts.as_millis()), "");
+    }
+
     /// `TRANSACTION.ROW`, in the order in which connectors of this name sent them.
     pub fn sent(&self, name: &str) -> Vec<String> {
         self.stats();

@@ -2,9 +2,12 @@
 //! first of them. Tables are not made in a transaction here, so that a migration must bear being run again from its
 //! beginning.
 
+use std::time::Duration;
+
 use windrow_model::store::{Result, StoreError};
 
-use crate::backend::{Connection, failure, schema_version};
+use crate::backend::failure::StoreFailure;
+use crate::backend::{Connection, OptionalExtension, failure, schema_version};
 
 const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_tables.sql"),
@@ -21,6 +24,9 @@ const MIGRATIONS: &[&str] = &[
 const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";
 const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', left(sha2(database(), 256), 40)))";
 
+const CONFLICTS: usize = 40;
+const PAUSE: Duration = Duration::from_millis(250);
+
 pub(super) fn migrate(conn: &Connection) -> Result<()> {
     Ok(under_lock(conn)?)
 }
@@ -31,7 +37,7 @@ fn under_lock(conn: &Connection) -> failure::Result<()> {
     if !taken {
         return Err(StoreError::Unavailable("another node has been migrating it for ten minutes".into()).into());
     }
-    let done = apply(conn, collation);
+    let done = read_what_others_wrote(conn).and_then(|()| apply_again_after_conflicts(conn, collation));
     conn.perform(RELEASE)?;
     done
 }
@@ -50,6 +56,27 @@ fn collation(conn: &Connection) -> failure::Result<&'static str> {
         return Err(StoreError::Unavailable(needed).into());
     }
     Ok(collation)
+}
+
+/// A member of a cluster (Galera) answers before it has applied what another has committed, unless it is asked to wait.
+fn read_what_others_wrote(conn: &Connection) -> failure::Result<()> {
+    let waits: Option<String> =
+        conn.query_row("SHOW VARIABLES LIKE 'wsrep_sync_wait'", (), |row| row.get(0)).optional()?;
+    if waits.is_some() {
+        conn.perform("SET SESSION wsrep_sync_wait = 15")?;
+    }
+    Ok(())
+}
+
+/// The lock is of one server. Nodes at two members of a cluster may migrate at once: whoever is second looks again.
+fn apply_again_after_conflicts(conn: &Connection, collation: &str) -> failure::Result<()> {
+    for _ in 0..CONFLICTS {
+        match apply(conn, collation) {
+            Err(StoreFailure::Database(error)) if error.is_conflict() => std::thread::sleep(PAUSE),
+            done => return done,
+        }
+    }
+    apply(conn, collation)
 }
 
 fn apply(conn: &Connection, collation: &str) -> failure::Result<()> {
