@@ -147,7 +147,7 @@ pub trait Journal: Send + Sync {
     async fn wait_out(&self, endpoint: &str, pause: Duration) -> Result<(), Stopped>;
     /// Stores the intent. The call may be made only after this returns; earlier results are then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
-    /// Shows the text of a step in progress while it arrives, where somebody may look (E30). Nothing of it is stored.
+    /// Where the text of a step in progress is shown while it arrives (E30). Nothing of it is stored.
     fn shown(&self, _no: StepNo, _name: &str, _turn: u32) -> Option<Arc<dyn Shown>> {
         None
     }

@@ -9,10 +9,11 @@ use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_model::{ItemId, RunId, suggest};
 use windrow_results::cells::{self, Cell, CellColumn, CellState, Filled};
+use windrow_results::row::text_of;
 use windrow_wire::{CellList, CellPlace, CellView};
 
 use crate::app::actor::Actor;
-use crate::app::{App, lookup, tasks};
+use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
 /// Items read at once.
@@ -53,7 +54,7 @@ impl CellTable {
         let filled = |judges: bool| if judges { Filled::Evaluator } else { Filled::Column };
         let own = windrow_experiment::columns(&spec).into_iter();
         let own = own.map(|(name, judges)| CellColumn { name, filled: filled(judges) });
-        Ok(Self { pipeline: tasks::pipeline_of(job), columns: target.into_iter().chain(own).collect(), runs })
+        Ok(Self { pipeline: pipeline_of(job), columns: target.into_iter().chain(own).collect(), runs })
     }
 
     fn check(&self, job: &Job, name: &str) -> Result<()> {
@@ -94,6 +95,11 @@ impl CellTable {
         };
         self.cells(detail).into_iter().map(|cell| CellView::of(&place, cell)).collect()
     }
+}
+
+/// What a job is part of: its label `pipeline_id`, or itself.
+fn pipeline_of(job: &Job) -> String {
+    job.labels.extra.get("pipeline_id").map_or_else(|| job.name.clone(), text_of)
 }
 
 /// The cells of a job, by item and column.

@@ -1,5 +1,5 @@
-//! `confirm: N` in a job file: before a failed gate counts, the rows that failed are run again, up to N times. Everything
-//! is called anew; each time the new results replace the old ones, and the gates are judged by the whole job.
+//! `confirm: N` in a job file: before a failed gate counts, the rows that failed are run again, up to N times. Every
+//! call is repeated; each time the new results replace the old ones, and the gates are judged by the whole job.
 
 use windrow_model::ItemId;
 use windrow_model::gate::{Gate, GateVerdict, Judged, Metric, RunMeasure};

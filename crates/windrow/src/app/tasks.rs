@@ -125,11 +125,6 @@ pub async fn items(
     Ok(EvalTaskItemList { items, next })
 }
 
-/// What a job is part of; without the label, itself.
-pub fn pipeline_of(job: &Job) -> String {
-    label(&job.labels, "pipeline_id").unwrap_or_else(|| job.name.clone())
-}
-
 pub async fn create(
     app: &App,
     change: &Change,

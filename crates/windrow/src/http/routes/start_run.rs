@@ -32,7 +32,7 @@ pub async fn retry(
 
 /// Run failing rows again where quality gates failed, as `confirm` in the job file says
 ///
-/// Starts a run of the failing rows of the latest run, which calls everything anew. Without a failed gate, without
+/// Starts a run of the failing rows of the latest run, which repeats every call. Without a failed gate, without
 /// `confirm` or after as many times, nothing is started, and `run` is null.
 #[utoipa::path(post, operation_id = "confirm_gates", path = "/jobs/{job}/confirm", tag = "jobs", params(JobPath),
     request_body(content = Option<ConfirmRequest>),
