@@ -2,7 +2,7 @@
 
 use windrow_model::analytics::{AnalyticsStore, Mark, Sent};
 use windrow_model::label::NewLabel;
-use windrow_model::store::Store;
+use windrow_model::store::Queue;
 use windrow_model::{ItemId, JobId, SessionId, Time};
 use windrow_store::SqlStore;
 
