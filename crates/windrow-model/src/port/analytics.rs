@@ -21,7 +21,7 @@ pub struct Relay {
     pub event_at: Time,
     /// The newest number given to rows. Of two versions of a row, the one with the higher number counts.
     pub revision: i64,
-    /// Who sends, and until when nobody else does.
+    /// Who sends, and until when no other process does.
     pub owner: Option<SessionId>,
     pub owned_until: Time,
     /// Why nothing can be sent, and since when.
@@ -95,7 +95,7 @@ pub trait AnalyticsStore: Send + Sync {
     async fn keep_sent(&self, owner: SessionId, sent: Sent) -> Result<bool>;
     /// What keeps the relay from sending; `None` when it can again.
     async fn note_trouble(&self, owner: SessionId, trouble: Option<String>, now: Time) -> Result<()>;
-    /// Has one job sent again, or all. Returns how many; without a relay so far there is nothing to mark.
+    /// Has one job sent again, or all. Returns how many; before the first relay nothing is marked.
     async fn mark_jobs(&self, job: Option<JobId>) -> Result<i64>;
     /// Lets another relay start at once.
     async fn leave_relay(&self, owner: SessionId) -> Result<()>;

@@ -73,10 +73,11 @@ async fn one_owner_relays_until_its_lease_expires(store: &SqlStore) {
 async fn numbers_of_rows_only_grow(store: &SqlStore) {
     assert!(lead(store, ONE, T0).await);
     let next = async |above| store.next_revision(ONE, above).await.unwrap().unwrap();
-    assert_eq!((next(0).await, next(0).await, next(40).await, next(0).await), (1, 2, 41, 42));
+    let given = [next(0).await, next(0).await, next(40).await, next(0).await];
+    assert!(given.is_sorted_by(|a, b| a < b) && given[2] > 40, "{given:?}");
     store.note_trouble(ONE, Some("away".into()), T0 + 5).await.unwrap();
     let relay = store.relay_status().await.unwrap().unwrap().relay;
-    assert_eq!((relay.revision, relay.trouble), (42, Some(("away".into(), T0 + 5))));
+    assert_eq!((relay.revision, relay.trouble), (given[3], Some(("away".into(), T0 + 5))));
     store.note_trouble(ONE, None, T0 + 6).await.unwrap();
     assert_eq!(store.relay_status().await.unwrap().unwrap().relay.trouble, None);
 }
