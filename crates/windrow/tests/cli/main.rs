@@ -2,7 +2,6 @@
 
 mod access;
 mod admin_pages;
-mod analytics;
 mod appending;
 mod auditing;
 mod backup;
