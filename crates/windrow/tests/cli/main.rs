@@ -90,6 +90,7 @@ mod shared_limits;
 mod sharing;
 mod socket;
 mod steering;
+mod streaming;
 mod torture;
 mod torture_nodes;
 mod tracing;
