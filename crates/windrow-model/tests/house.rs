@@ -202,11 +202,20 @@ const RETIRED: &[&str] = &[
 
 #[test]
 fn retired_words_stay_out_of_comments_and_texts() {
-    let rooms = ["windrow-model/src", "windrow/src/node/observe"].map(|room| crates().join(room));
+    const ROOMS: [&str; 5] = [
+        "windrow-model/src",
+        "windrow-engine/src",
+        "windrow-jobfile/src",
+        "windrow-sql/src",
+        "windrow/src/node/observe",
+    ];
+    let rooms = ROOMS.map(|room| crates().join(room));
     let texts = Regex::new(r#"//[/!]? ?(.*)$|"((?:[^"\\]|\\.)*)""#).unwrap();
     let mut found = Vec::new();
     for file in rooms.iter().flat_map(|room| sources(room)) {
-        for (no, line) in read_to_string(&file).unwrap().lines().enumerate() {
+        for (no, line) in
+            read_to_string(&file).unwrap().lines().enumerate().filter(|(_, line)| !line.contains("SEALED"))
+        {
             for text in texts.find_iter(line).map(|text| text.as_str().to_lowercase()) {
                 let word = RETIRED.iter().find(|word| {
                     text.find(**word).is_some_and(|at| !text[..at].ends_with(|c: char| c.is_alphanumeric() || c == '-'))

@@ -1,4 +1,4 @@
-//! The span of the call under way, known to whoever speaks to a service for it, so that the service can
+//! The span of the call under way, known to the code that calls a service for it, so that the service can
 //! join the trace and the call can be described where it is understood.
 
 use std::future::Future;
