@@ -68,7 +68,7 @@ pub async fn claim(node: &Arc<Node>, active: &Arc<ActiveRun>, want: Want) -> Res
     let (mode, fresh) = (active.run.mode, active.run.fresh);
     for claimed in claimed {
         let (program, first_calls) = (active.program.clone(), Some(active.first_calls.clone()));
-        let assignment = Assignment { claimed, program, mode, fresh, job, first_calls };
+        let assignment = Assignment { claimed, program, mode, fresh, job, first_calls, unproven: false };
         worker_pool::enqueue(&node.workers, assignment).await;
     }
     Ok(n)

@@ -28,7 +28,8 @@ pub async fn close(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> Res
             if follows {
                 node.poll_now();
             }
-            tracing::info!(run = %closed.id, state = %closed.state, "run ended");
+            let (items, failed, ms) = (closed.counters.total, closed.counters.failed, closed.duration_ms());
+            tracing::info!(job = job.name, run = closed.no, id = %closed.id, state = %closed.state, items, failed, ms, "run finished");
             node.workers.meters.run_ended(closed.state);
             node.summaries.request(closed.id);
             Ok(Tick::Over)

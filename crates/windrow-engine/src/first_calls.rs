@@ -1,5 +1,6 @@
 //! Watches the first items of a run on this node. While none has been executed, items that fail for a reason in the
-//! setup (wrong address, refused key, broken code) are released; when enough of them failed, the run pauses.
+//! setup (wrong address, refused key, broken code) are released; when enough of them failed, the run pauses. Items that
+//! remote workers report to this node count like its own.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +14,7 @@ use windrow_model::store::{Queue, StoreError};
 use windrow_model::{Failure, ItemId, RunId, Time};
 
 /// An item that fails again before the run is decided waits this long: others are to be tried first.
-const NEXT_TRY: Duration = Duration::from_millis(500);
+pub const NEXT_TRY: Duration = Duration::from_millis(500);
 
 pub struct FirstCalls {
     run: RunId,
@@ -37,21 +38,20 @@ impl FirstCalls {
         self.proven.store(true, Ordering::Relaxed);
     }
 
-    /// Counts a failure of the setup; pauses the run with the last one that it takes.
-    pub async fn failed(&self, item: ItemId, failure: &Failure, now: Time) {
+    /// Counts a failure of the setup; pauses the run with the last one that it takes. True if the item has failed before:
+    /// it is to be released after [`NEXT_TRY`].
+    pub async fn failed(&self, item: ItemId, failure: &Failure, now: Time) -> bool {
         let (is_new, failed) = {
             let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             (failed.insert(item), failed.len())
         };
         if self.are_proven() {
-            return;
+            return false;
         }
         if let Err(error) = self.pause_after(failed, failure, now).await {
             tracing::warn!(run = %self.run, %error, "failed to pause the run after its first calls failed");
         }
-        if !is_new {
-            tokio::time::sleep(NEXT_TRY).await;
-        }
+        !is_new
     }
 
     async fn pause_after(&self, failed: usize, failure: &Failure, now: Time) -> Result<(), StoreError> {

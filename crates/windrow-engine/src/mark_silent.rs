@@ -11,7 +11,7 @@ use crate::node::Node;
 
 /// A remote worker is silent after this many leases without a heartbeat.
 const LEASES: i64 = 4;
-/// A process with a connection of its own may have been suspended with its machine, and continues when it wakes up.
+/// A process with its own connection may have been suspended with its machine, and continues when it wakes up.
 const SUSPENDED_MS: i64 = DAY_MS;
 
 pub async fn mark_silent(node: Arc<Node>) {

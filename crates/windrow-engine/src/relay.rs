@@ -46,7 +46,7 @@ async fn step(node: &Node, relay: &mut Option<Relay>) -> Result<bool> {
     for event in events {
         relay.note(&event);
         node.relayed.store(event.id, Ordering::Relaxed);
-        // An error means that there is no subscriber.
+        // An error means that nothing subscribes.
         let _ = node.events.send(Arc::new(event));
     }
     node.relayed.store(relay.seen, Ordering::Relaxed);

@@ -14,6 +14,7 @@ use windrow_model::store::{Claimed, Ending, StoreError};
 use windrow_model::workload::{Done, Halt, WorkItem};
 
 use crate::attempt_control::AttemptControl;
+use crate::first_calls::NEXT_TRY;
 use crate::journal::{ItemJournal, Past};
 use crate::spans::ItemTrace;
 use crate::worker_context::{Assignment, Task, WorkerContext};
@@ -79,7 +80,7 @@ async fn run_item(context: &WorkerContext, task: Task) {
     } else {
         match journal(context, &assignment, control, trace.clone()).await {
             Ok(journal) => {
-                let item = work_item(&assignment, unproven.is_none());
+                let item = work_item(&assignment, unproven.is_none() && !assignment.unproven);
                 let timeout = Duration::from_millis(program.timeout_ms().max(1) as u64);
                 let shielded = AssertUnwindSafe(program.execute(&item, &journal)).catch_unwind();
                 tokio::select! {
@@ -118,10 +119,16 @@ async fn run_item(context: &WorkerContext, task: Task) {
         }
         // Every other item would fail the same way: this one is not given up for it.
         Execution::Failed(failure, _) if unproven.is_some() && failure.setting.is_some() => {
-            if let Some(first_calls) = unproven {
-                first_calls.failed(claimed.lease.attempt.item(), &failure, context.now()).await;
+            if let Some(first_calls) = unproven
+                && first_calls.failed(claimed.lease.attempt.item(), &failure, context.now()).await
+            {
+                tokio::time::sleep(NEXT_TRY).await;
             }
             Ending::Release
+        }
+        // The server releases it, or lets it be retried if another item has been executed in the meantime.
+        Execution::Failed(failure, _) if assignment.unproven && failure.setting.is_some() => {
+            Ending::Retry { failure, not_before: context.now() }
         }
         Execution::Failed(failure, kept) => match policy.decide(&failure, tried(claimed), context.chance()) {
             Decision::Retry { delay_ms } => Ending::Retry { failure, not_before: context.now() + delay_ms },

@@ -26,7 +26,7 @@ pub struct Settings {
     pub batch: usize,
     /// A dispatcher without a round for this long is replaced (B11).
     pub stuck_ms: u64,
-    /// A dispatcher whose queue grew in so many checks in a row is replaced (B11).
+    /// A dispatcher whose queue grew in this many checks in a row is replaced (B11).
     pub growing: u32,
     /// Intervals of the watchdog and of retention.
     pub watch_ms: u64,

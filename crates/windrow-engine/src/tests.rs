@@ -24,7 +24,7 @@ use crate::{Engine, Parts, Request, Settings, SystemClock, submit};
 
 type Execute = dyn for<'a> Fn(&'a WorkItem, &'a dyn Journal) -> BoxFuture<'a, Result<Done, Halt>> + Send + Sync;
 
-/// So many rows, each executed by the same function.
+/// This many rows, each executed by the same function.
 #[derive(Clone)]
 struct Script {
     rows: i64,
@@ -218,7 +218,7 @@ async fn a_timeout_is_retried_twice_and_then_fails_the_item() {
     assert_eq!(world.items().await[0].item.error.as_ref().map(|(class, _)| *class), Some(ErrorClass::Timeout));
 }
 
-/// B11: a dispatcher that is stuck is replaced, and the run goes on where it was.
+/// B11: a dispatcher that is stuck is replaced, and the run continues where it was.
 #[tokio::test]
 async fn a_replaced_dispatcher_loses_nothing() {
     let script = Script::new(50, |_, _| Box::pin(async { Ok(finished()) }));
@@ -372,7 +372,7 @@ async fn a_run_that_its_policy_stops_is_terminated_by_the_system() {
     assert_eq!(run.reason.as_deref(), Some("stopped by policy after quota: no credit left"));
 }
 
-/// T17: what failed for a passing reason is tried again by itself after the end of the run, as often as the policy says.
+/// T17: what failed for a passing reason is retried after the end of the run, as often as the policy says.
 #[tokio::test]
 async fn failed_items_are_retried_after_the_end_of_the_run() {
     let calls = Arc::new(AtomicUsize::new(0));

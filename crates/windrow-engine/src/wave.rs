@@ -24,7 +24,7 @@ pub async fn advance(node: &Arc<Node>, owned_run: &Arc<OwnedRun>, run: Run) -> R
         }
         NextWave::Check { wave } => {
             if let Some(checking) = Checking::begin(node, &run) {
-                // In a task of its own: it may be slow, and other runs must not wait for it.
+                // In a separate task: it may be slow, and other runs must not wait for it.
                 tokio::spawn(check(checking, owned_run.clone(), wave));
             }
             Ok(Tick::Idle(Box::new(run)))

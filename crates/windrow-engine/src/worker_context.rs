@@ -30,6 +30,8 @@ pub struct Assignment {
     pub job: Option<JobId>,
     /// Known to the node that owns the run or helps with it.
     pub first_calls: Option<Arc<FirstCalls>>,
+    /// A remote worker: no item of the run had been executed when this one was leased. The server counts failures.
+    pub unproven: bool,
 }
 
 /// An assignment in the queue.

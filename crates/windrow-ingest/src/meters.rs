@@ -1,4 +1,4 @@
-//! What ingest measures (I11): records and bytes by what became of them, and how long batches take.
+//! What ingest measures (I11): records and bytes by outcome, and how long batches take.
 
 use metrics::{Counter, Histogram};
 use windrow_model::ingest::Stats;
@@ -7,7 +7,7 @@ use windrow_model::metric::{CALL_SECONDS, Metric};
 const RECORDS: Metric = Metric::counter(
     "windrow_ingest_records_total",
     &["fate"],
-    "Records of ingest by what became of them (upserted, skipped, failed): throughput, and failed / (upserted + failed).",
+    "Records of ingest by outcome (upserted, skipped, failed): throughput, and failed / (upserted + failed).",
 );
 const BYTES: Metric = Metric::counter(
     "windrow_ingest_bytes_total",

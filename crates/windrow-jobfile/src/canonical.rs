@@ -1,4 +1,4 @@
-//! One text per JSON value: keys sorted, no spaces. Content keys are taken over it, so it must not
+//! One text per JSON value: keys sorted, no spaces. Content keys are computed from it, so it must not
 //! depend on how a map happens to be ordered in memory.
 
 use serde_json::Value;

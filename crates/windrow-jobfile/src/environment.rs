@@ -22,13 +22,13 @@ type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
 /// By workspace and name; an error says why secrets cannot be read.
 type Secrets = dyn Fn(&str, &str) -> Result<Option<String>, String> + Send + Sync;
 
-/// Texts that are sealed begin with this.
+/// Encrypted texts begin with this.
 pub const SEALED: &str = "sealed:";
 
 /// Makes a text unreadable for all who do not have the key. Equal texts look equal.
 pub trait Sealer: Send + Sync {
     fn seal(&self, text: &str) -> String;
-    /// `None` where it was sealed with another key, or changed.
+    /// `None` where it was encrypted with another key, or changed.
     fn open(&self, sealed: &str) -> Option<String>;
 }
 
@@ -74,7 +74,7 @@ impl Resolved {
 impl Environment {
     pub fn new(variables: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         let none = |_: &str, _: &str| Err("there are no secrets here".to_owned());
-        let no_sealer = || Err("there is no master key here; run the job where its data is".to_owned());
+        let no_sealer = || Err("no master key in this data directory; run the job where its data is".to_owned());
         Self {
             variables: Arc::new(variables),
             secrets: Arc::new(none),
@@ -136,8 +136,8 @@ impl Environment {
         }
     }
 
-    /// For text that is sent and never recorded. An empty variable counts as unset: an empty key helps
-    /// nobody.
+    /// For text that is sent and never recorded. An empty variable counts as unset: an empty key is
+    /// useless.
     pub fn resolve_secret(&self, text: &str) -> Result<Resolved, BadReference> {
         let mut resolved = Resolved { text: String::with_capacity(text.len()), values: Vec::new() };
         let mut rest = text;

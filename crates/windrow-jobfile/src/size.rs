@@ -22,7 +22,7 @@ impl std::str::FromStr for Size {
         let text = text.trim();
         let end = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
         let number: u64 = text[..end].parse().map_err(|_| wrong())?;
-        // A memory limit is no place to tell 1000 from 1024.
+        // For a memory limit, 1000 and 1024 are the same.
         let shift = match text[end..].trim().to_ascii_lowercase().as_str() {
             "b" => 0,
             "k" | "kb" | "kib" => 10,

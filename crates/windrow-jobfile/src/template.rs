@@ -63,7 +63,7 @@ impl Template {
     }
 }
 
-/// At most so many characters (255), the `end` that marks a cut included (`...`).
+/// At most this many characters (255), the `end` that marks a cut included (`...`).
 fn truncate(text: String, length: Option<usize>, end: Option<String>) -> String {
     let (length, end) = (length.unwrap_or(255), end.unwrap_or_else(|| "...".to_owned()));
     if text.chars().count() <= length {

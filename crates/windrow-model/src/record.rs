@@ -98,6 +98,11 @@ pub struct Run {
 }
 
 impl Run {
+    /// From the first item to the end; `None` for an unfinished run.
+    pub fn duration_ms(&self) -> Option<i64> {
+        Some(self.ended_at? - self.started_at.unwrap_or(self.created_at))
+    }
+
     /// Such a run may be admitted by any coordinator.
     pub fn awaits_coordinator(&self, now: Time) -> bool {
         !self.state.is_final()

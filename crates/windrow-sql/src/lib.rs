@@ -1,5 +1,5 @@
 //! How to reach PostgreSQL and MySQL or MariaDB, from one dialect of URLs: `sslmode` (`disable`, `prefer`,
-//! `require`, `verify-ca`, `verify-full`) and `sslrootcert`, a file with certificates to trust beside the public ones.
+//! `require`, `verify-ca`, `verify-full`) and `sslrootcert`, a file with certificates to trust in addition to the public ones.
 //! TLS checks the server's certificate, unless it is `sslmode=disable`. Connections block.
 
 pub mod mysql;

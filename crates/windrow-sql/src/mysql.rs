@@ -35,7 +35,7 @@ impl Address {
                 let tls = SslOpts::default().with_danger_skip_domain_validation(mode == "verify-ca");
                 Some(match option(&ours, "sslrootcert") {
                     Some(file) if !Path::new(file).is_file() => {
-                        return Err(format!("sslrootcert={file}: there is no such file"));
+                        return Err(format!("sslrootcert={file}: file not found"));
                     }
                     Some(file) => tls.with_root_cert_path(Some(PathBuf::from(file))),
                     None => tls,

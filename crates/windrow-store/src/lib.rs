@@ -12,7 +12,7 @@ mod sql;
 mod store;
 mod transfer;
 
-/// The embedded database as a file: copied and examined while nobody has it open.
+/// The embedded database as a file: copied and examined while no process has it open.
 pub mod sqlite {
     pub use crate::backend::sqlite::copy;
     pub use crate::sql::admin::examine::{Examination, Orphan, examine};

@@ -13,7 +13,7 @@ use windrow_model::record::{Job, Run};
 use windrow_model::state::{Mode, RunState};
 use windrow_model::step::Usage;
 
-use crate::{BadRow, ItemCounts, ItemRow, run, status};
+use crate::{BadRow, ItemCounts, ItemRow, status};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct RunResult {
@@ -174,7 +174,7 @@ impl RunResult {
             worst: found.worst,
             failed: found.failed,
             judges: found.judges,
-            duration_ms: run::duration_ms(run),
+            duration_ms: run.duration_ms(),
             ingest: None,
             type_changes: Vec::new(),
             resumed,

@@ -142,7 +142,7 @@ impl RunDetail {
             created_at: run.created_at.into(),
             started_at: run.started_at.map(Into::into),
             ended_at: run.ended_at.map(Into::into),
-            duration_ms: duration_ms(run),
+            duration_ms: run.duration_ms(),
             reason: run.reason.clone(),
             aggregates: run.summary.as_ref().and_then(|summary| summary.parse().ok()),
         }
@@ -193,9 +193,4 @@ fn next_retry_at(run: &Run) -> Option<Time> {
     let counters = &run.counters;
     let waits = !run.state.is_final() && counters.running + counters.settled() == 0;
     run.selection.as_ref().filter(|_| waits)?.not_before
-}
-
-/// From the first item to the end of the run; `None` for an unfinished run.
-pub fn duration_ms(run: &Run) -> Option<i64> {
-    Some(run.ended_at? - run.started_at.unwrap_or(run.created_at))
 }

@@ -12,7 +12,7 @@ const BACKOFF: Backoff = Backoff { first_ms: 1_000, max_ms: 60_000 };
 pub struct Breaker {
     /// Since the last success.
     failures: i64,
-    /// The last one, for whoever waits.
+    /// The last one, for the calls that wait.
     error: String,
     /// How often it has opened since the last success.
     opened: u32,

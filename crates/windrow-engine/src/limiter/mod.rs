@@ -97,7 +97,7 @@ impl Limiter {
             if state.closed && !is_shared {
                 state.resources.values_mut().for_each(|resource| resource.queue.clear());
             }
-            // A call that was admitted at once is no longer in the queue.
+            // A call that was admitted at once has left the queue.
             let still = |found: &&Resource<_>| found.queue.newest(run).is_some_and(|waiter| waiter.no == no);
             let held = state.resources.get(&resource).filter(still);
             let reason = held.and_then(|found| found.held(now)).map(|(hold, _)| hold.reason());

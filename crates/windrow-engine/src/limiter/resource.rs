@@ -60,7 +60,7 @@ pub struct Resource<G> {
 
 #[must_use]
 pub enum Next<G> {
-    /// Nobody waits.
+    /// No call waits.
     Idle,
     /// The first in the queue has to wait, until this time if it is known.
     Hold {

@@ -21,7 +21,7 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Calls of a node that died may go on at the provider for a while: for a lease after its lease.
+    /// Calls of a node that died may continue at the provider for a while: for a lease after its lease.
     pub fn new(limits: Arc<dyn SharedLimits>, session: SessionId, lease_ms: i64) -> Self {
         Self { limits, session, lasts_ms: lease_ms.saturating_mul(2) }
     }

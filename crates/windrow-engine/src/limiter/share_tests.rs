@@ -19,7 +19,7 @@ use super::{Limiter, Shared, share};
 const NONE: Limits = Limits { requests_per_minute: None, tokens_per_minute: None, concurrency: None };
 const NODES: i64 = 3;
 
-/// Accounts in this process, some time away; now and then an answer is lost, or the accounts are begun anew.
+/// Accounts in this process, some time away; now and then an answer is lost, or the accounts start from zero.
 struct Accounts {
     kept: Mutex<(i64, Time, BTreeMap<String, Account>)>,
     chance: Mutex<fastrand::Rng>,
@@ -102,7 +102,7 @@ fn cluster(seed: u64, troubled: bool) -> Cluster {
 }
 
 impl Cluster {
-    /// Each node makes so many calls, as fast as it may.
+    /// Each node makes this many calls, as fast as it may.
     async fn work(&mut self, limits: Limits, calls: u64, longest_ms: u64, seed: u64) -> Duration {
         let (mut chance, mut tasks) = (fastrand::Rng::with_seed(seed), JoinSet::new());
         for (limiter, n) in self.nodes.iter().flat_map(|limiter| (0..calls).map(move |n| (limiter, n))) {
@@ -118,7 +118,7 @@ impl Cluster {
             });
         }
         let everything = async { while tasks.join_next().await.is_some() {} };
-        tokio::time::timeout(Duration::from_secs(24 * 3_600), everything).await.expect("nobody waits for ever");
+        tokio::time::timeout(Duration::from_secs(24 * 3_600), everything).await.expect("no call waits for ever");
         self.started.elapsed()
     }
 

@@ -6,7 +6,7 @@ use windrow_model::limit::{Hold, Limits};
 
 /// Calls asked for at once.
 pub const MOST: usize = 256;
-/// Where somebody has to leave a place first, it is asked again after this long.
+/// Where another call has to release a slot first, it is asked again after this long.
 const LOOK_AGAIN_MS: i64 = 100;
 /// Between two questions, so that what happens at the same time is asked together.
 const BREATH_MS: i64 = 5;
@@ -70,7 +70,7 @@ impl Sharing {
         self.held.clone().filter(|(_, until)| until.is_none_or(|until| now < until))
     }
 
-    /// Nothing is known of what became of the last question. What it gave back may have arrived: it is not given
+    /// The outcome of the last question is unknown. What it gave back may have arrived: it is not given
     /// twice. What it owed may not have: it is told again.
     pub fn unanswered(&mut self, ask: &Ask, now: i64) {
         self.unused.requests += ask.unused.requests.min(0);
@@ -91,7 +91,7 @@ impl Sharing {
         let calls = if limits.are_none() { Vec::new() } else { calls };
         let told = Told { limits, under_way };
         let has_news = self.told != Some(told) || self.unused != Unused::default();
-        // Somebody may wait for a place; nobody waits for the rest.
+        // A call may wait for a slot; no call waits for the rest.
         let patience = if limits.concurrency.is_some() { 0 } else { LOOK_AGAIN_MS };
         let calls_at = (!calls.is_empty()).then_some(self.again_at);
         let news_at = has_news.then_some(self.asked_at + patience);

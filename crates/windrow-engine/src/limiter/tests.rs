@@ -1,4 +1,4 @@
-//! The limiter as a whole, on a virtual clock: what reaches the endpoint, and that nobody waits for
+//! The limiter as a whole, on a virtual clock: what reaches the endpoint, and that no call waits for
 //! ever.
 
 use std::collections::BTreeMap;
@@ -104,7 +104,7 @@ async fn limits_hold_and_nobody_waits_for_ever() {
         }
         let everything = async { while tasks.join_next().await.is_some() {} };
         let in_time = tokio::time::timeout(Duration::from_secs(3 * 3_600), everything).await;
-        assert!(in_time.is_ok(), "seed {seed}: somebody waits for ever with {limits:?}");
+        assert!(in_time.is_ok(), "seed {seed}: a call waits for ever with {limits:?}");
         let (calls, tokens) = endpoint.busiest_minute();
         assert!(limits.requests_per_minute.is_none_or(|limit| calls as i64 <= limit), "{seed}: {calls} {limits:?}");
         assert!(limits.tokens_per_minute.is_none_or(|limit| tokens <= limit), "{seed}: {tokens} {limits:?}");
@@ -218,7 +218,7 @@ async fn who_waits_is_sent_away_when_the_run_or_the_node_ends() {
     assert!(one.await.unwrap().is_err());
     limiter.close();
     assert!(two.await.unwrap().is_err());
-    assert!(ask(3).await.unwrap().is_err(), "nobody begins to wait any more");
+    assert!(ask(3).await.unwrap().is_err(), "no call begins to wait any more");
     drop(held);
     assert!(ask(3).await.unwrap().is_ok(), "who need not wait may go");
 }

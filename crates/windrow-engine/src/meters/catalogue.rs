@@ -1,5 +1,5 @@
 //! The metrics of the engine by name. Counters are of this process; what the database knows is read from
-//! there by whoever shows it.
+//! there by the exporter.
 
 use windrow_model::metric::{BATCH_SIZE, CALL_SECONDS, Metric, WORK_SECONDS};
 
@@ -7,8 +7,11 @@ pub const LEASES_CLAIMED: Metric =
     Metric::counter("windrow_leases_claimed_total", &[], "Items claimed by this process, each with a lease.");
 pub const LEASES_RENEWED: Metric =
     Metric::counter("windrow_leases_renewed_total", &[], "Leases of this process that were renewed.");
-pub const LEASES_LOST: Metric =
-    Metric::counter("windrow_leases_lost_total", &[], "Leases of this process found to be somebody else's on renewal.");
+pub const LEASES_LOST: Metric = Metric::counter(
+    "windrow_leases_lost_total",
+    &[],
+    "Leases of this process that had passed to another process at renewal.",
+);
 pub const REPORTS_REFUSED: Metric = Metric::counter(
     "windrow_reports_refused_total",
     &[],
@@ -31,7 +34,7 @@ pub const STEP_ERRORS: Metric =
 pub const STEPS: Metric = Metric::counter(
     "windrow_steps_total",
     &["action", "result"],
-    "Steps by what they do (target, call, evaluator ...) and what came of them (done, failed, reused).",
+    "Steps by kind (target, call, evaluator ...) and result (done, failed, reused).",
 );
 pub const STEP_SECONDS: Metric = Metric::histogram(
     "windrow_step_seconds",

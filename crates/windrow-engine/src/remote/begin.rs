@@ -1,4 +1,4 @@
-//! A step of a worker without a journal of its own: one call decides whether the step must be executed, and stores either
+//! A step of a worker that keeps no journal: one call decides whether the step must be executed, and stores either
 //! its intent or the reuse of an earlier result.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub enum StepDecision {
     Reuse { output: Json, usage: Usage },
     /// It may have been executed before, and must not be repeated unchecked. Nothing is stored.
     Unknown(OnUnknown),
-    /// A rescore calls no target, and there is no earlier result.
+    /// A rescore calls no target, and no earlier result is recorded.
     NotInRescore,
     /// Stale or stopping: nothing is stored.
     Rejected(Receipt),

@@ -25,6 +25,8 @@ pub struct LeasedItem {
     pub timeout_ms: i64,
     /// Number of the worker's first step.
     pub next_step: u32,
+    /// No item of the run has been executed.
+    pub unproven: bool,
 }
 
 impl Engine {
@@ -101,5 +103,6 @@ async fn leased(node: &Node, active: &ActiveRun, claimed: Claimed) -> Result<Lea
         fresh: run.fresh,
         timeout_ms: active.program.timeout_ms(),
         next_step,
+        unproven: !active.first_calls.are_proven(),
     })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use windrow_model::failure::Failure;
 use windrow_model::retry::{Decision, Tried};
-use windrow_model::state::RunEvent;
+use windrow_model::state::{Outcome, RunEvent};
 use windrow_model::step::Score;
 use windrow_model::store::{Ending, Receipt, Report, StepWrite, StoreError};
 use windrow_model::workload::{Done, Program};
@@ -13,6 +13,7 @@ use windrow_model::{Lease, RunId};
 
 use super::begin::attempt;
 use crate::engine::Engine;
+use crate::first_calls::NEXT_TRY;
 use crate::meters::Tally;
 use crate::node::Node;
 use crate::programs::program_of;
@@ -50,12 +51,20 @@ impl Engine {
     pub async fn accept_reports(&self, received: Vec<WorkerReport>) -> Result<Vec<Receipt>, ReportError> {
         let node = &self.node;
         let mut reports = Vec::with_capacity(received.len());
+        let mut failed_again = false;
         for WorkerReport { lease, steps, ending } in received {
-            let ending = match ending {
-                ReportedEnding::Failed(failure) => decide(node, lease, failure).await?,
-                ReportedEnding::Ending(ending) => complete(node, lease.run, ending).await?,
+            let ending = match (prove(node, lease, &ending).await, ending) {
+                (Some(again), _) => {
+                    failed_again |= again;
+                    Ending::Release
+                }
+                (None, ReportedEnding::Failed(failure)) => decide(node, lease, failure).await?,
+                (None, ReportedEnding::Ending(ending)) => complete(node, lease.run, ending).await?,
             };
             reports.push(Report { lease, steps, ending });
+        }
+        if failed_again {
+            tokio::time::sleep(NEXT_TRY).await;
         }
         let reports: Arc<[Report]> = reports.into();
         let receipts = node.store.report(reports.clone(), node.now()).await?;
@@ -78,6 +87,25 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Counts a report for the early stop. While no item of the run has been executed, one that failed in the setup is to be
+/// released: the answer is whether it has failed before.
+async fn prove(node: &Node, lease: Lease, ending: &ReportedEnding) -> Option<bool> {
+    let first_calls = node.active_runs().get(&lease.run)?.first_calls.clone();
+    let failure = match ending {
+        ReportedEnding::Ending(Ending::HandIn { outcome: Outcome::Succeeded | Outcome::Skipped, .. }) => {
+            first_calls.succeeded();
+            return None;
+        }
+        ReportedEnding::Ending(Ending::HandIn { failure: Some(failure), .. } | Ending::Retry { failure, .. })
+        | ReportedEnding::Failed(failure) => failure,
+        ReportedEnding::Ending(_) => return None,
+    };
+    if first_calls.are_proven() || failure.setting.is_none() {
+        return None;
+    }
+    Some(first_calls.failed(lease.attempt.item(), failure, node.now()).await)
 }
 
 async fn decide(node: &Node, lease: Lease, failure: Failure) -> Result<Ending, ReportError> {

@@ -8,7 +8,7 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Labels, RemoteWorker, RunLimits, Session};
 use windrow_model::retry::RetryPolicy;
-use windrow_model::state::{Mode, Outcome};
+use windrow_model::state::{Mode, Outcome, RunState};
 use windrow_model::step::{ContentKey, OnUnknown, Score, StepIntent, StepResult, Usage, Verdict};
 use windrow_model::store::{Ending, NewItem, Queue, Reads, Receipt, StepWrite};
 use windrow_model::workload::{Column, Done, Halt, Journal, Program, RunsOn, SourcePage, WorkItem, Workload};
@@ -203,6 +203,49 @@ async fn items_are_dealt_to_able_workers_within_the_limits_of_the_runs() {
     for offer in &taken {
         assert_eq!(world.report(offer, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
     }
+}
+
+/// As for local workers: the run pauses with the error and its setting, and no item has failed.
+#[tokio::test]
+async fn a_run_whose_first_items_all_fail_at_remote_workers_pauses() {
+    let world = World::new().await;
+    let worker = world.worker(2, "gpu").await;
+    let run = world.submit("job", "gpu", 10).await;
+    let failure = || Failure::new(ErrorClass::Auth, "401 from http://x").at_setting("`target.x.api_key`");
+    let items = world.lease(2, &worker, 10, SOON).await;
+    assert!(items.len() == 10 && items.iter().all(|item| item.unproven));
+    for (no, item) in items.iter().enumerate() {
+        let failed = match no % 3 {
+            0 => ReportedEnding::Failed(failure()),
+            1 => ReportedEnding::Ending(crate::run::hand_in_failed(failure(), Done::default())),
+            _ => ReportedEnding::Ending(Ending::Retry { failure: failure(), not_before: SystemClock.now() }),
+        };
+        assert_eq!(world.report(item, Vec::new(), failed).await.unwrap(), Receipt::Accepted);
+    }
+    let paused = world.store.run(run).await.unwrap();
+    assert_eq!(paused.state, RunState::Paused);
+    let counters = paused.counters;
+    assert_eq!((counters.queued, counters.failed, counters.retries), (10, 0, 0));
+    let reason = paused.reason.unwrap();
+    assert!(reason.contains("The first 10 calls failed") && reason.ends_with("`target.x.api_key`"), "{reason}");
+}
+
+/// Once an item has been executed, a bad setting of one item is the failure of that item.
+#[tokio::test]
+async fn an_item_that_fails_at_a_remote_worker_after_a_success_has_failed() {
+    let world = World::new().await;
+    let worker = world.worker(2, "gpu").await;
+    world.submit("job", "gpu", 2).await;
+    let items = world.lease(2, &worker, 2, SOON).await;
+    let [good, bad] = &items[..] else { panic!("two items") };
+    assert_eq!(world.report(good, Vec::new(), hand_in("exact")).await.unwrap(), Receipt::Accepted);
+    let failure = Failure::new(ErrorClass::Auth, "no").at_setting("`key`");
+    let failed = ReportedEnding::Failed(failure);
+    assert_eq!(world.report(bad, Vec::new(), failed).await.unwrap(), Receipt::Accepted);
+    let attempts = world.store.item(bad.claimed.lease.attempt.item()).await.unwrap().attempts;
+    assert_eq!(attempts[0].outcome, Some(Outcome::Failed));
+    let [next] = &world.lease(2, &worker, 1, SOON).await[..] else { panic!("one item") };
+    assert!(!next.unproven);
 }
 
 #[tokio::test]

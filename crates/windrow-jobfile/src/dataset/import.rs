@@ -18,7 +18,7 @@ const BATCH_ROWS: usize = 2_000;
 const BATCH_BYTES: usize = 4 << 20;
 const SWEPT: usize = 2_000;
 
-/// How far an import is; it may be looked at while it goes on.
+/// How far an import is; it may be read during the import.
 #[derive(Debug, Default)]
 pub struct Progress {
     pub checked: AtomicU64,

@@ -188,7 +188,7 @@ impl JsonList {
                 self.value(true)?;
                 let row = object::parse(line, &self.element, REMEDY);
                 if self.position.offset == begun {
-                    // A stray bracket or comma: there is no next row to be found behind it.
+                    // A stray bracket or comma: no row can be found after it.
                     self.ended = true;
                 } else {
                     self.pass_comma()?;
@@ -221,7 +221,7 @@ impl JsonList {
         Ok(self.file.fill_buf()?.first().copied())
     }
 
-    /// Goes on by so many bytes of the buffer.
+    /// Moves forward by this many bytes of the buffer.
     fn take(&mut self, bytes: usize) -> io::Result<()> {
         let lines = self.file.fill_buf()?[..bytes].iter().filter(|byte| **byte == b'\n').count();
         self.file.consume(bytes);

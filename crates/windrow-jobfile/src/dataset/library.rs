@@ -45,7 +45,7 @@ impl Library {
         Ok(listed.into_iter().map(|listing| listing.dataset.name).filter(|name| job_of_list(name).is_none()).collect())
     }
 
-    /// Newest first; none where there is no such dataset.
+    /// Newest first; none if the dataset does not exist.
     pub fn versions(&self, workspace: &str, name: &str) -> store::Result<Vec<DatasetVersion>> {
         self.runtime.block_on(async {
             match self.store.find_dataset(workspace, name).await? {

@@ -110,7 +110,7 @@ impl Row {
         Self { line, fields, text }
     }
 
-    /// Identity by content: the same row is the same item wherever it stands.
+    /// Identity by content: the same row is the same item at any place.
     pub fn key(fields: Fields) -> ContentKey {
         ContentKey::of(&[b"row", canonical(&serde_json::Value::Object(fields)).as_bytes()])
     }

@@ -1,6 +1,6 @@
 //! Pages of a dataset, for planning. The reader stays open between two pages, because some formats
 //! can be continued in the middle only by reading what is before it. A page asked for at any other
-//! place opens the file anew, so the same cursor always yields the same page.
+//! place opens the file again, so the same cursor always yields the same page.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

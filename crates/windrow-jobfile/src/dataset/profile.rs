@@ -26,7 +26,7 @@ windrow_model::vocabulary! {
         Text = "text",
         #[doc = "A list."]
         List = "list",
-        #[doc = "An object with fields of its own."]
+        #[doc = "An object with fields."]
         Object = "object",
     }
 }

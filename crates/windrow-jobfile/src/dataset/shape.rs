@@ -139,7 +139,7 @@ fn vars(row: &Fields) -> Added {
     Ok(added)
 }
 
-/// An object of one field stands for its value.
+/// An object of one field means its value.
 fn whole_or_only(object: &Fields) -> Value {
     match object.values().next() {
         Some(only) if object.len() == 1 => only.clone(),

@@ -38,7 +38,7 @@ impl Source {
                 Err(io::Error::other(message).into())
             }
             (Source::Stored(version), None) => {
-                let message = format!("there is no store to read {}@{} from", version.name, version.version);
+                let message = format!("no store to read {}@{} from", version.name, version.version);
                 Err(io::Error::other(message).into())
             }
         }

@@ -24,7 +24,7 @@ pub struct RowList {
     pub digest: String,
 }
 
-/// The dataset that keeps the rows of a job's definition. It is no dataset of a person's.
+/// The dataset that keeps the rows of a job's definition. No person made it.
 pub fn list_of_job(job: &str) -> String {
     format!("{PREFIX}{job}")
 }

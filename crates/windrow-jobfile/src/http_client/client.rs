@@ -8,7 +8,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// `timeout` is for one exchange, connection included.
 pub fn client(base_url: &str, timeout: Duration) -> Result<reqwest::Client, Failure> {
-    // An error says that somebody installed one before, which is as good.
+    // An error means that one is installed already, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut client = reqwest::Client::builder()
         .timeout(timeout)

@@ -119,7 +119,7 @@ fn class_of(status: u16, error: &Value) -> ErrorClass {
     if says("content_filter") || says("content_policy_violation") {
         return ErrorClass::ContentFilter;
     }
-    // Inside a stream an error has no status of its own.
+    // Inside a stream an error has no HTTP status.
     if status < 400 {
         return match () {
             () if says("overloaded_error") || says("api_error") || says("server_error") => ErrorClass::Server,

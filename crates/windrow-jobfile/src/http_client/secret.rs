@@ -34,7 +34,7 @@ impl Secret {
             true => text.replace(form.as_str(), REDACTED),
             false => text,
         });
-        // JSON may spell any character as an escape, and a text in it may be JSON that was escaped once more.
+        // JSON may spell any character as an escape, and a text in it may be JSON that was escaped twice.
         match !self.forms.is_empty() && text.contains('\\') {
             true => self.redact_spelled(&text).unwrap_or(text),
             false => text,
@@ -57,7 +57,7 @@ impl Secret {
         clean
     }
 
-    /// `None` where there is nothing to cut out.
+    /// `None` where nothing is to be cut out.
     fn redact_spelled(&self, text: &str) -> Option<String> {
         let mut value: Value = serde_json::from_str(text).ok()?;
         self.redact_value(&mut value).then(|| value.to_string())
@@ -70,7 +70,7 @@ impl Secret {
                 *text = self.redact(std::mem::take(text));
                 true
             }
-            // Every one of them is looked at, also behind one that was found.
+            // Every one of them is checked, also after one that was found.
             Value::Array(list) => list.iter_mut().map(|value| self.redact_value(value)).fold(false, BitOr::bitor),
             Value::Object(fields) => {
                 fields.values_mut().map(|value| self.redact_value(value)).fold(false, BitOr::bitor)

@@ -1,5 +1,5 @@
-//! The span of the call under way, known to whoever speaks to a service for it, so that the service can
-//! join the trace and the call can be described where it is understood. Beside it, where the answer is shown while it
+//! The span of the call under way, known to the code that calls a service for it, so that the service can
+//! join the trace and the call can be described where it is understood. It also says where the answer is shown while it
 //! arrives.
 
 use std::future::Future;

@@ -1,5 +1,5 @@
 //! Where a job file comes from: what its paths are relative to and how far they may lead, the workspace of one
-//! that names none, and how much of its dataset is looked at before it is taken.
+//! that names none, and how much of its dataset is read before it is accepted.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use windrow_model::access::DEFAULT_WORKSPACE;
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'a> {
     pub folder: &'a Path,
-    /// Datasets must lie below the folder: whoever sent the file may not know the machine.
+    /// Datasets must lie below the folder: the sender of the file may not know the machine.
     pub closed: bool,
     /// Of a file that names none.
     pub workspace: &'a str,
@@ -17,12 +17,12 @@ pub struct Base<'a> {
     pub rows: Option<(&'a str, i64)>,
 }
 
-/// How much of a dataset is looked at before a job is taken.
+/// How much of a dataset is read before a job is accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// Every row: whoever waits for the answer would rather know all that is wrong.
+    /// Every row: the caller waits for the answer, and wants all errors.
     Whole,
-    /// The first rows, as many as take no time: the others are looked at while the run goes on.
+    /// The first rows, as many as take no time: the others are read while the run continues.
     First,
 }
 

@@ -67,7 +67,7 @@ pub struct Header {
     given: Vec<String>,
 }
 
-/// A cron pattern, or that with a time zone and what becomes of missed starts.
+/// A cron pattern, or that with a time zone and what to do about missed starts.
 fn schedule<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "a cron pattern, or { cron, time_zone, catch_up }")]

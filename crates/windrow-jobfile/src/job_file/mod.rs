@@ -43,11 +43,11 @@ pub struct LoadedJob {
     pub workspace: String,
     pub labels: Labels,
     pub priority: Priority,
-    /// Items at work at the same time, and what it may cost.
+    /// Concurrency and budget.
     pub limits: RunLimits,
     /// How its items are let go; `None`: all at once.
     pub rollout: Option<Rollout>,
-    /// When the job starts again by itself, as a cron pattern.
+    /// The schedule of the job, as a cron pattern.
     pub schedule: Option<String>,
     /// Only workers elsewhere that have this capability do its items.
     pub worker: Option<String>,
@@ -55,7 +55,7 @@ pub struct LoadedJob {
     pub spec: Json,
     /// Of the definition, not of the data: a dataset that grows keeps it.
     pub spec_hash: String,
-    /// Items the source gives now, as far as it was looked at: its rows, times the trials of each.
+    /// Items the source gives now, as far as it was read: its rows, times the trials of each.
     pub rows: u64,
     /// Rows that are part of the definition, to be stored before it.
     pub staged: Option<StagedRows>,
@@ -95,7 +95,7 @@ pub fn load_text(
     }
 }
 
-/// The workspace that a job file names, before anything else of it is looked at.
+/// The workspace that a job file names, before anything else of it is read.
 pub fn workspace_named_in(text: &str) -> Option<String> {
     let mut root = Section::root(Node::parse(text).ok()?);
     root.take("workspace")?.text().map(str::to_owned)

@@ -13,7 +13,7 @@ use crate::yaml::{Content, Node};
 pub struct Section {
     /// As a person would say it: `target.openai`.
     pub path: String,
-    /// The key the section stands under.
+    /// The key of the section.
     pub span: Range<usize>,
     pub node: Node,
 }
@@ -42,7 +42,7 @@ impl Section {
         }
     }
 
-    /// Where a field's value stands; the section itself if it has no such field.
+    /// Where a field's value is; the section itself if it has no such field.
     pub fn span_of(&self, field: &str) -> Range<usize> {
         if let Content::Map(entries) = &self.node.content
             && let Some((_, node)) = entries.iter().find(|(key, _)| key.name == field)
@@ -60,7 +60,7 @@ impl Section {
         Some(Section { path: self.path_of(&key.name), span: key.span, node })
     }
 
-    /// Takes several fields out as a section of their own, which stands where this one does.
+    /// Takes several fields out as another section at the same place.
     pub fn split(&mut self, fields: &[&str]) -> Section {
         let mut taken = Vec::new();
         if let Content::Map(entries) = &mut self.node.content {

@@ -98,7 +98,10 @@ pub fn explain(s: &RunDiagnosis, job: &str, now: Time) -> Explanation {
                 },
                 Some("run its file with `windrow run FILE`".into()),
             ),
-            (None, n) => say(format!("Queued behind {}.", counted(n, "run")), None),
+            (None, n) => say(
+                format!("No process is executing this run; {} queued before it.", counted(n, "run")),
+                Some("windrow serve".into()),
+            ),
         };
     }
     if let Some(holdup) = s.holdup.filter(|_| s.leased == 0 && !s.state.is_stopping()) {
@@ -173,18 +176,14 @@ fn held_up(holdup: Holdup, job: &str, now: Time, say: impl Fn(String, Option<Str
 
 fn details(s: &RunDiagnosis, alive: bool, now: Time) -> Vec<String> {
     let c = &s.counters;
-    let mut lines = vec![format!(
-        "items: {} of {} settled ({} succeeded, {} failed, {} cancelled, {} skipped), {} queued, {} running",
-        c.settled(),
-        c.total,
-        c.succeeded,
-        c.failed,
-        c.cancelled,
-        c.skipped,
-        c.queued,
-        c.running
-    )];
-    if c.queued > 0 {
+    let mut lines =
+        vec![format!("items: {} of {} done · {} queued · {} running", c.settled(), c.total, c.queued, c.running)];
+    if c.failed + c.cancelled + c.skipped > 0 {
+        let rest = [(c.failed, "failed"), (c.cancelled, "cancelled"), (c.skipped, "skipped")];
+        let rest = rest.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+        lines.push(format!("done: {} succeeded · {}", c.succeeded, rest.collect::<Vec<_>>().join(" · ")));
+    }
+    if s.delayed + s.blocked + s.gated > 0 {
         let later = if s.gated > 0 { format!(", {} in later waves", s.gated) } else { String::new() };
         lines.push(format!(
             "queued: {} ready, {} delayed, {} waiting for a resource{later}",

@@ -44,7 +44,7 @@ impl Dialect {
         self.join(table, alias, "", on)
     }
 
-    /// The same by the primary key. A range of keys is no equality, and MySQL would prefer any index with one.
+    /// The same by the primary key. MySQL prefers an index with an equality to a range of keys.
     pub fn each_by_key(self, table: &str, alias: &str, on: &str) -> String {
         self.join(table, alias, self.by_key(), on)
     }

@@ -8,7 +8,7 @@ use rusqlite::ErrorCode;
 
 use crate::backend::Cell;
 
-/// The last four say that somebody cancelled the statement or that a lock took too long, and that the server has ended
+/// The last four say that the statement was cancelled or that a lock took too long, and that the server has ended
 /// the transaction before.
 const CONFLICTS: [SqlState; 7] = [
     SqlState::T_R_SERIALIZATION_FAILURE,
@@ -22,7 +22,7 @@ const CONFLICTS: [SqlState; 7] = [
 
 #[derive(Debug)]
 pub(crate) enum Error {
-    /// One row was asked for, and there is none.
+    /// A row was expected, and none was found.
     NoRows,
     /// Not what we wrote there.
     Decode {
@@ -71,7 +71,7 @@ impl Error {
         matches!(self, Error::MySql(mysql::Error::MySqlError(told)) if told.code == 1049)
     }
 
-    /// Somebody else was there first, and the transaction was undone: run again, it sees what they did.
+    /// Another transaction was first, and this one was undone: run again, it sees the other's changes.
     pub fn is_conflict(&self) -> bool {
         match self {
             Error::Postgres(error) => error.code().is_some_and(|code| CONFLICTS.contains(code)),
@@ -81,7 +81,7 @@ impl Error {
         }
     }
 
-    /// Somebody killed the statement, or it took too long. Unlike a conflict, this says nothing about a commit.
+    /// The statement was killed, or it took too long. Unlike a conflict, this says nothing about a commit.
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Error::MySql(error) if crate::backend::mysql::is_interrupted(error))
     }

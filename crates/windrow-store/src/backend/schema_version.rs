@@ -7,9 +7,6 @@ use windrow_model::store::StoreError;
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 
-/// The oldest version whose programs can work with the tables as they are now.
-const WORKS_SINCE: i64 = 1;
-
 pub(crate) const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS migrations (version BIGINT NOT NULL PRIMARY KEY, works_since BIGINT NOT NULL)";
 
@@ -28,8 +25,9 @@ pub(crate) fn found(conn: &Connection, known: usize) -> Result<usize> {
     Ok(usize::try_from(version.min(known)).unwrap_or(0))
 }
 
-pub(crate) fn note(conn: &Connection, version: usize) -> Result<()> {
+/// `works_since`: the oldest version whose programs can work with the tables after this migration.
+pub(crate) fn note(conn: &Connection, version: usize, works_since: i64) -> Result<()> {
     let sql = "INSERT INTO migrations (version, works_since) VALUES (?1, ?2)";
-    conn.prepare_cached(sql)?.execute([version as i64, WORKS_SINCE])?;
+    conn.prepare_cached(sql)?.execute([version as i64, works_since.min(version as i64)])?;
     Ok(())
 }

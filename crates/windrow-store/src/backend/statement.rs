@@ -24,7 +24,7 @@ impl Statement<'_> {
         }
     }
 
-    /// The first row; an error if there is none.
+    /// The first row; an error if none is found.
     pub fn query_row<T>(&mut self, params: impl Params, read: impl FnOnce(&Row) -> Result<T>) -> Result<T> {
         let (mut read, mut found) = (Some(read), None);
         self.walk(params, |row| {

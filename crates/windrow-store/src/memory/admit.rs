@@ -48,7 +48,7 @@ impl World {
         Ok(held)
     }
 
-    /// Runs of each workspace that a coordinator has at work now.
+    /// Active runs of each workspace: those with a live coordinator.
     pub fn at_work(&self, now: Time) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let held = |run: &&Run| run.coordinator.is_some() && run.coordinator_until > now;

@@ -59,7 +59,7 @@ impl World {
         run.state = state;
         // A closed intake stays closed, whatever the run's state becomes.
         run.planned |= event == RunEvent::Drain && run.mode == Mode::Online;
-        // Why it was paused is no longer why it stands where it stands.
+        // The reason of the pause no longer applies.
         if reason.is_some() || event == RunEvent::Resume {
             run.reason = reason.map(str::to_owned);
         }

@@ -11,12 +11,12 @@ use super::Link;
 use crate::sql::admin::limit_authority::Authority;
 
 const MARK: &str = "@";
-/// What nobody has touched for so long may go.
+/// Accounts that were not used for this long expire.
 const KEPT_S: i64 = 86_400;
 /// How often others may come first.
 const AGAIN: usize = 100;
 
-/// Returns the resources that somebody else has changed meanwhile; nothing if the mark is gone.
+/// Returns the resources that another node has changed meanwhile; nothing if the mark is gone.
 const SWAP: &str = "
 if redis.call('HEXISTS', KEYS[1], '@') == 0 then return false end
 local changed = {}

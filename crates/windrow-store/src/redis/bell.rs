@@ -24,7 +24,7 @@ pub struct RedisBell {
 }
 
 impl RedisBell {
-    /// Among the nodes of one `installation`; `name` is no other node's. It ends when it is dropped.
+    /// Among the nodes of one `installation`; `name` is unique to the node. It ends when it is dropped.
     pub fn start(redis: Link, installation: &str, name: String) -> Self {
         let (ring, rings) = mpsc::channel(1);
         let (redis, heard) = (Arc::new(redis), Arc::new(Notify::new()));
@@ -66,12 +66,12 @@ async fn hear_rings(redis: Arc<Link>, channel: String, name: String, heard: Weak
 
 async fn listen(redis: &Link, channel: &str, name: &str, heard: &Weak<Notify>) -> redis::RedisResult<()> {
     let mut subscription = redis.subscribe(channel).await?;
-    // What was rung while nobody listened.
+    // Notifications that were sent before the subscription.
     heard.upgrade().inspect(|heard| heard.notify_one());
     let mut messages = subscription.on_message();
     while heard.strong_count() > 0 {
         match tokio::time::timeout(LOOK, messages.next()).await {
-            // Nobody needs to be woken by himself.
+            // A node does not wake itself.
             Ok(Some(message)) if message.get_payload_bytes() == name.as_bytes() => {}
             Ok(Some(_)) => drop(heard.upgrade().inspect(|heard| heard.notify_one())),
             Ok(None) => return Ok(()),

@@ -1,7 +1,7 @@
-//! Shared limits by Redis, and by the database while Redis is away. Who keeps the accounts is written in the
-//! database with the time from which it holds. A node uses Redis only while it has seen that within the last
-//! two seconds; whoever finds Redis gone appoints the database, and nobody goes until all have told it what
-//! they have under way. So no limit is exceeded by a change, it only costs these seconds.
+//! Shared limits by Redis, and by the database while Redis is away. The keeper of the accounts is written in
+//! the database with the time from which it is valid. A node uses Redis only while it has read that within the last two
+//! seconds. The node that finds Redis gone appoints the database, and no call is admitted until all nodes have reported
+//! their calls in flight. So a change exceeds no limit; it only costs these seconds.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -40,7 +40,7 @@ struct Seen {
 }
 
 impl RedisLimits {
-    /// `name` is no other node's. It looks after itself until it is dropped.
+    /// `name` is unique to the node. It runs until it is dropped.
     pub fn start(store: Arc<SqlStore>, redis: Link, name: String, clock: Arc<dyn Clock>) -> Arc<Self> {
         Self::trusting(store, redis, name, clock, TRUSTED_AFTER)
     }
@@ -139,7 +139,7 @@ impl RedisLimits {
     }
 
     fn trouble_of(&self, error: &StoreError) -> String {
-        format!("{} is away, and the work goes on without it, slower ({error})", self.redis.place())
+        format!("{} is unavailable; work continues without it, slower ({error})", self.redis.place())
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {

@@ -1,5 +1,5 @@
-//! One connection to a Redis. It is made when it is needed and given up at the first failure, so that nobody
-//! goes on with a server that may not be the one it was.
+//! One connection to Redis. It is opened when needed and dropped at the first failure, because the server may be another
+//! one afterwards.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub struct Link {
 impl Link {
     /// `redis://[user:password@]host[:port][/number]`, and `rediss://` for TLS. Connects when it is first used.
     pub fn open(url: &str) -> Result<Self> {
-        // Whoever comes first; they all choose this one.
+        // The first caller installs it; all choose the same one.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::open(url)
             .map_err(|error| StoreError::Unavailable(format!("the Redis URL is not understood: {error}")))?;
@@ -38,7 +38,7 @@ impl Link {
         self.ask::<String>(&redis::cmd("PING")).await.map(drop)
     }
 
-    /// On a connection of its own.
+    /// On a separate connection.
     pub(super) async fn subscribe(&self, channel: &str) -> redis::RedisResult<redis::aio::PubSub> {
         let connecting = tokio::time::timeout(TIMEOUT, self.client.get_async_pubsub());
         let mut subscription = connecting.await.map_err(|_| std::io::Error::from(std::io::ErrorKind::TimedOut))??;

@@ -31,7 +31,7 @@ impl<'r> Cells<'r> {
         self.row.get(self.next - 1)
     }
 
-    /// Text that is looked at and not kept.
+    /// Text that is borrowed, not copied.
     pub fn text(&mut self) -> Result<&'r str> {
         self.next += 1;
         match self.row.cell(self.next - 1)? {

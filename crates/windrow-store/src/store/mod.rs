@@ -272,7 +272,7 @@ impl Queue for SqlStore {
     }
 
     async fn expire_session(&self, session: SessionId, now: Time) -> Result<()> {
-        self.write_and_tell("bury", move |tx| sessions::expire_session(tx, session, now)).await
+        self.write_and_tell("expire_session", move |tx| sessions::expire_session(tx, session, now)).await
     }
 
     async fn note_waits(&self, session: SessionId, waits: Vec<Wait>) -> Result<()> {

@@ -258,7 +258,7 @@ async fn a_killed_redis_costs_seconds_and_breaks_no_limit() {
     until("the database", || nodes.iter().all(|node| !node.is_by_redis())).await;
     goes_on("calls by the database").await;
     let trouble = nodes[0].trouble().expect("it says so");
-    assert!(trouble.contains("is away, and the work goes on"), "{trouble}");
+    assert!(trouble.contains("is unavailable; work continues"), "{trouble}");
 
     let redis = redis.restart();
     until("Redis again", || nodes.iter().all(|node| node.is_by_redis() && node.trouble().is_none())).await;

@@ -16,6 +16,7 @@ pub struct Assignment {
     pub definition: String,
     pub mode: Mode,
     pub fresh: bool,
+    pub unproven: bool,
 }
 
 impl TryFrom<v1::Item> for Assignment {
@@ -40,6 +41,7 @@ impl TryFrom<v1::Item> for Assignment {
             definition: item.definition,
             mode,
             fresh: item.fresh,
+            unproven: item.unproven,
         })
     }
 }

@@ -29,9 +29,9 @@ pub fn usage(usage: Option<v1::Usage>) -> Usage {
 
 impl From<Failure> for v1::Failure {
     fn from(failure: Failure) -> Self {
-        let Failure { class, message, retry_after_ms, detail, .. } = failure;
+        let Failure { class, message, retry_after_ms, detail, setting, given_up: _ } = failure;
         let detail_json = detail.map(|detail| detail.as_str().to_owned());
-        Self { class: class.to_string(), message, retry_after_ms, detail_json }
+        Self { class: class.to_string(), message, retry_after_ms, detail_json, setting }
     }
 }
 
@@ -39,9 +39,9 @@ impl TryFrom<v1::Failure> for Failure {
     type Error = Bad;
 
     fn try_from(failure: v1::Failure) -> Result<Self, Bad> {
-        let v1::Failure { class, message, retry_after_ms, detail_json } = failure;
+        let v1::Failure { class, message, retry_after_ms, detail_json, setting } = failure;
         let detail = detail_json.map(|detail| json("failure.detail_json", detail)).transpose()?;
-        Ok(Failure { retry_after_ms, detail, ..Failure::new(parsed("failure.class", &class)?, message) })
+        Ok(Failure { retry_after_ms, detail, setting, ..Failure::new(parsed("failure.class", &class)?, message) })
     }
 }
 

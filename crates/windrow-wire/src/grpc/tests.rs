@@ -23,7 +23,8 @@ fn intent() -> StepIntent {
 }
 
 fn failure() -> Failure {
-    Failure::new(ErrorClass::RateLimited, "slow down").retry_after(Some(7)).with_detail(Json::of(&1))
+    let failure = Failure::new(ErrorClass::RateLimited, "slow down").retry_after(Some(7));
+    failure.with_detail(Json::of(&1)).at_setting("`limits`")
 }
 
 #[test]

@@ -16,7 +16,7 @@ use windrow_wire::{Fed, ItemDetailView, ItemList, ListedItem};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
-use crate::app::{App, lookup};
+use crate::app::{App, lookup, operations};
 use crate::error::{Code, Error, Result};
 
 /// Items scanned for one page in the order of the items; a few hundred milliseconds.
@@ -48,6 +48,14 @@ pub async fn list(app: &App, actor: &Actor, job: &str, listing: Listing<'_>) -> 
     }
     let mut items: Vec<_> =
         page.items.iter().map(|found| ListedItem::of(&job.kind, &runs[&found.item.run], found)).collect();
+    if job.kind == windrow_operation::KIND {
+        let statuses = operations::left_alone(app, page.items.iter().map(|found| &found.item), &runs).await?;
+        for (listed, found) in items.iter_mut().zip(&page.items) {
+            if let Some(status) = statuses.get(&found.item.id) {
+                listed.item.status = status.to_string();
+            }
+        }
+    }
     if let Some(whole) = last_whole_run(app, &job, page.items.iter().map(|found| found.item.run)).await? {
         for (listed, found) in items.iter_mut().zip(&page.items) {
             listed.item.removed = found.item.run < whole;
@@ -76,6 +84,9 @@ pub async fn show(app: &App, actor: &Actor, id: ItemId) -> Result<ItemDetailView
     let (job, detail) = lookup::item(app, actor, id).await?;
     let run = app.store.run(detail.item.run).await?;
     let mut shown = ItemDetailView::of(&job.kind, &run, &detail).with_trace_url(app.trace_url());
+    if job.kind == windrow_operation::KIND {
+        shown.item.status = windrow_operation::target_view(&detail, &run).status.to_string();
+    }
     shown.item.removed = last_whole_run(app, &job, [run.id].into_iter()).await?.is_some_and(|whole| run.id < whole);
     Ok(shown)
 }

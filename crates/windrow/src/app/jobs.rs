@@ -104,7 +104,10 @@ async fn paused(app: &App, job: &Job, run: &Run, explained: Explanation) -> Resu
     let here = if app.is_server() { "" } else { " --here" };
     let resume = |more: String| Some(app.command(&format!("jobs resume {}{here}{more}", job.name)));
     let (actor, since) = match last_pause(app, job, run).await? {
-        Some(entry) => (entry.actor, format!(" since {}", Timestamp::from(entry.at))),
+        Some(entry) => {
+            let ago = text::ago(app.now() - entry.at).map_or(String::new(), |ago| format!(" ({ago})"));
+            (entry.actor, format!(" since {}{ago}", Timestamp::from(entry.at)))
+        }
         None => (String::new(), String::new()),
     };
     let mut details = explained.details;

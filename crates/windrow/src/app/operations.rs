@@ -5,10 +5,12 @@ use std::collections::btree_map::Entry;
 
 use windrow_jobfile::job_file::Depth;
 use windrow_jobfile::{Environment, LoadedJob};
-use windrow_model::ItemId;
+use windrow_model::record::{Item, Run};
 use windrow_model::rollout::Rollout;
+use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
+use windrow_model::{ItemId, RunId};
 use windrow_wire::{Plan, PlannedTarget, TargetList};
 
 use crate::app::actor::Actor;
@@ -51,6 +53,25 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
     }
     let next = items.last().filter(|_| items.len() == wanted.limit).map(|item| item.id.to_string());
     Ok(TargetList { targets, next })
+}
+
+/// The statuses of the items that rollbacks among `runs` left alone, because there was nothing to restore: they read as
+/// before it.
+pub async fn left_alone<'a>(
+    app: &App,
+    items: impl Iterator<Item = &'a Item>,
+    runs: &BTreeMap<RunId, Run>,
+) -> Result<BTreeMap<ItemId, BatchStatus>> {
+    let skipped = |item: &&Item| item.state == ItemState::Skipped && runs[&item.run].mode == Mode::Rollback;
+    let ids: Vec<ItemId> = items.filter(skipped).map(|item| item.id).collect();
+    let mut statuses = BTreeMap::new();
+    for some in ids.chunks(DETAILS) {
+        for detail in app.store.details(some.to_vec()).await? {
+            let status = windrow_operation::target_view(&detail, &runs[&detail.item.run]).status;
+            statuses.insert(detail.item.id, status);
+        }
+    }
+    Ok(statuses)
 }
 
 /// As [`plan`], of a job file sent as text.

@@ -198,7 +198,7 @@ fn session_id(text: &str) -> Result<SessionId, Status> {
 }
 
 fn item(leased: LeasedItem) -> v1::Item {
-    let LeasedItem { claimed, job, spec_hash, mode, fresh, timeout_ms, next_step } = leased;
+    let LeasedItem { claimed, job, spec_hash, mode, fresh, timeout_ms, next_step, unproven } = leased;
     v1::Item {
         workspace: job.workspace.clone(),
         job: job.name.clone(),
@@ -208,6 +208,7 @@ fn item(leased: LeasedItem) -> v1::Item {
         fresh,
         timeout_ms,
         next_step,
+        unproven,
         ..claimed.into()
     }
 }

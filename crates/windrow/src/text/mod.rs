@@ -53,7 +53,7 @@ pub fn moment(at: Timestamp) -> String {
 }
 
 /// `None` in the future, and where the day says more.
-fn ago(ms: i64) -> Option<String> {
+pub fn ago(ms: i64) -> Option<String> {
     match ms.div_euclid(1000) {
         ..0 => None,
         0..10 => Some("now".to_owned()),

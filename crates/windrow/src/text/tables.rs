@@ -146,7 +146,7 @@ fn actual(judged: &Judged) -> String {
 }
 
 /// `passed`, or `inconclusive: …` with what would decide it. A limit that the gate does not name is added.
-fn outcome(judged: &Judged) -> String {
+pub fn outcome(judged: &Judged) -> String {
     let word = match judged.verdict {
         GateVerdict::Passed => "passed",
         GateVerdict::Failed => "failed",

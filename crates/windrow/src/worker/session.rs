@@ -117,7 +117,7 @@ impl WorkerSession {
                     "use the same version of windrow on both sides",
                 )
             })?;
-            let Assignment { claimed, workspace, kind, definition, mode, fresh } = assignment;
+            let Assignment { claimed, workspace, kind, definition, mode, fresh, unproven } = assignment;
             match self.programs.of(&self.link, &workspace, &kind, &definition).await {
                 Ok(program) => {
                     self.pool
@@ -128,6 +128,7 @@ impl WorkerSession {
                             fresh,
                             job: None,
                             first_calls: None,
+                            unproven,
                         })
                         .await
                 }

@@ -192,6 +192,9 @@ fn a_rollback_takes_back_its_own_version_and_nothing_else() {
         let after: Vec<Value> = targets(&place).iter().map(|record| record["status"].clone()).collect();
         assert_eq!(after[..3], ["rollback_success", "rollback_success", "rollback_success"], "{stopped_by}");
         assert_eq!(after[4..], before[4..], "{stopped_by}: what was not touched reads as before");
+        let items = place.windrow(&["jobs", "items", "change", "--json"]).ended_with(0).json();
+        let items = items["items"].as_array().unwrap().iter();
+        assert_eq!(items.map(|item| item["status"].clone()).collect::<Vec<_>>(), after, "{stopped_by}");
         // What the first version changed is there to be taken back, when somebody asks for it.
         place.windrow(&["jobs", "rollback", "change", "--quiet"]).ended_with(0);
         assert_eq!(contents(&place), "111111", "{stopped_by}: nothing is left to take back");

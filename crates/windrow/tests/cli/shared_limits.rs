@@ -77,7 +77,7 @@ fn a_server_without_its_redis_is_ready_works_and_says_so() {
     server.submit(&job).with_status(201);
     server.wait_for_state("limited", "completed");
     let ready = server.get("/readyz").with_status(200).body;
-    let away = "redis://127.0.0.1:1 is away, and the work goes on without it, slower";
+    let away = "redis://127.0.0.1:1 is unavailable; work continues without it, slower";
     assert!(ready.starts_with("ok; ") && ready.contains(away) && !ready.contains("hush"), "{ready}");
     let health = server.get("/api/v1/health").with_status(200).json();
     assert_eq!(health["status"], "attention");

@@ -8,7 +8,7 @@ use crate::template::Fields;
 
 /// `last` is what the last turn should be answered with, where the messages do not say.
 pub fn read(messages: &Value, last: Option<&Value>) -> Result<Fields, String> {
-    let messages = messages.as_array().filter(|list| !list.is_empty()).ok_or("there is no list of messages")?;
+    let messages = messages.as_array().filter(|list| !list.is_empty()).ok_or("a list of messages is missing")?;
     let mut system: Vec<String> = Vec::new();
     let mut turns: Vec<Fields> = Vec::new();
     for (no, message) in messages.iter().enumerate() {

@@ -7,7 +7,7 @@ fn read(reading: &Reading, row: Value) -> Result<Value, String> {
     reading.read(row).map(Value::Object)
 }
 
-/// The fields that a row of that shape has beside its own.
+/// The fields that a row of that shape has in addition to its own.
 #[track_caller]
 fn added(row: Value) -> Value {
     let Value::Object(mut read) = read(&Reading::default(), row.clone()).unwrap() else { unreachable!() };

@@ -39,7 +39,7 @@ fn percent(secret: &str, plain: impl Fn(u8) -> bool, lower: bool) -> String {
     secret.bytes().map(encode).collect()
 }
 
-/// What base64 shows of the secret when so many bytes (modulo three) stand before it: the characters
+/// What base64 shows of the secret when this many bytes (modulo three) precede it: the characters
 /// that depend on the secret alone, whatever is around it.
 fn inside_base64(secret: &[u8], shift: usize) -> Vec<String> {
     let padded = [&b"\0\0"[..shift], secret].concat();

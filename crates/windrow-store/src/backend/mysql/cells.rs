@@ -24,7 +24,7 @@ pub(super) fn value(cell: Cell) -> Result<Value> {
 pub(crate) fn cell(row: &Row, column: usize) -> Result<Cell<'_>> {
     let decode_error = |why: String| Error::Decode { column, why };
     let (Some(value), Some(described)) = (row.as_ref(column), row.columns_ref().get(column)) else {
-        return Err(decode_error("there is no such column".into()));
+        return Err(decode_error("column not found".into()));
     };
     let utf8 = |bytes| std::str::from_utf8(bytes).map_err(|error| decode_error(error.to_string()));
     Ok(match value {

@@ -2,7 +2,7 @@
 
 use mysql::{DriverError, Error};
 
-/// A deadlock, a lock that was waited for in vain, a key that somebody else has just inserted.
+/// A deadlock, a lock that was waited for in vain, a key that another transaction has just inserted.
 const CONFLICTS: [u16; 3] = [1213, 1205, 1062];
 
 /// A server that stops, has no place left, cuts a connection, or has become one that only reads.

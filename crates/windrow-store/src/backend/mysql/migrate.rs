@@ -21,6 +21,9 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_analytics.sql"),
 ];
 
+/// As on PostgreSQL. 6: every writer keeps the counters of a job.
+const WORKS_SINCE: i64 = 6;
+
 /// One installation per database. The name of a lock is short and of the whole server.
 const TAKE: &str = "SELECT coalesce(GET_LOCK(concat('windrow ', left(sha2(database(), 256), 40)), 600), 0)";
 const RELEASE: &str = "DO RELEASE_LOCK(concat('windrow ', left(sha2(database(), 256), 40)))";
@@ -84,7 +87,19 @@ fn apply(conn: &Connection, collation: &str) -> failure::Result<()> {
     conn.perform(&format!("{} ENGINE = InnoDB", schema_version::TABLE))?;
     for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
         conn.perform(&sql.replace("utf8mb4_nopad_bin", collation))?;
-        schema_version::note(conn, no + 1)?;
+        schema_version::note(conn, no + 1, WORKS_SINCE)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that changes items without counting them must not open the database.
+    #[test]
+    fn programs_older_than_the_job_counters_are_rejected() {
+        let counters = MIGRATIONS.iter().position(|sql| sql.contains("rest_succeeded")).unwrap() + 1;
+        assert!(WORKS_SINCE >= counters as i64 && WORKS_SINCE <= MIGRATIONS.len() as i64);
+    }
 }

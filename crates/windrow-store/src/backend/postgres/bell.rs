@@ -34,7 +34,7 @@ impl Listening {
     pub fn start(address: &Address) -> Result<Self> {
         let (ring, rings) = sync_channel(1);
         let heard = Arc::new(Notify::new());
-        // The process of the server that sends our own rings; nobody needs to be woken by himself.
+        // The server process that sends our own notifications; a node does not wake itself.
         let sender = Arc::new(AtomicI32::new(0));
         let (to, us) = (address.clone(), sender.clone());
         spawn("windrow-rings", move || send_rings(&to, &us, &rings))?;
@@ -100,7 +100,7 @@ fn hear_rings(address: &Address, us: &AtomicI32, heard: &Weak<Notify>) {
 fn listen(address: &Address, us: &AtomicI32, heard: &Weak<Notify>) -> backend::Result<()> {
     let mut client = address.client()?;
     client.batch_execute(&format!("LISTEN {}", address.channel()))?;
-    // What was rung while nobody listened.
+    // Notifications that were sent before the subscription.
     heard.upgrade().inspect(|heard| heard.notify_one());
     loop {
         let mut notifications = client.notifications();

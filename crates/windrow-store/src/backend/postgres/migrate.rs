@@ -19,6 +19,10 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0011_analytics.sql"),
 ];
 
+/// The oldest version whose programs keep everything that later ones read. Raise it with a migration that writers must
+/// know about. 8: every writer keeps the counters of a job.
+const WORKS_SINCE: i64 = 8;
+
 /// Any number, the same for all nodes.
 const LOCK: i32 = 7769;
 
@@ -35,7 +39,19 @@ fn apply(conn: &Connection, schema: &str) -> failure::Result<()> {
     conn.perform(&format!("CREATE SCHEMA IF NOT EXISTS {schema}; {}", schema_version::TABLE))?;
     for (no, sql) in MIGRATIONS.iter().enumerate().skip(schema_version::found(conn, MIGRATIONS.len())?) {
         conn.perform(sql)?;
-        schema_version::note(conn, no + 1)?;
+        schema_version::note(conn, no + 1, WORKS_SINCE)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A program that changes items without counting them must not open the database.
+    #[test]
+    fn programs_older_than_the_job_counters_are_rejected() {
+        let counters = MIGRATIONS.iter().position(|sql| sql.contains("rest_succeeded")).unwrap() + 1;
+        assert!(WORKS_SINCE >= counters as i64 && WORKS_SINCE <= MIGRATIONS.len() as i64);
+    }
 }

@@ -68,7 +68,7 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection> {
 }
 
 /// Statements are prepared once. Unless told that a plan must not depend on bound values, SQLite
-/// prepares one with `LIMIT ?` anew each time another value is bound.
+/// prepares one with `LIMIT ?` again each time another value is bound.
 fn keep_plans(conn: &Connection) -> Result<()> {
     conn.set_prepared_statement_cache_capacity(STATEMENTS);
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;

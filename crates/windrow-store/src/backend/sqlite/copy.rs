@@ -1,5 +1,5 @@
 //! A copy of the whole database as it is at one moment, made while others read and write. It is a read:
-//! nobody waits for it.
+//! it blocks no writer.
 
 use std::path::Path;
 

@@ -10,7 +10,7 @@ use crate::meters::{COMMIT_SECONDS, COMMIT_VERBS};
 pub(crate) struct Pulse {
     born: Instant,
     commits: AtomicU64,
-    /// When the group under way began, in microseconds since birth; 0 while there is none.
+    /// When the current group began, in microseconds since birth; 0 between groups.
     began_us: AtomicU64,
     slowest_us: AtomicU64,
     seconds: Histogram,
@@ -79,7 +79,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(3));
         assert!(pulse.slowest_ms() >= 3, "under way");
         pulse.end(beat);
-        assert!(pulse.slowest_ms() >= 3, "and once more when it has ended");
+        assert!(pulse.slowest_ms() >= 3, "and again when it has ended");
         assert_eq!((pulse.slowest_ms(), pulse.commits()), (0, 1));
     }
 }

@@ -3,7 +3,7 @@
 //! A read of any length runs where blocking is allowed, a few at a time. A walk passes every row of a job for
 //! numbers that people look at; it steps back behind all other work. A read_inline is a look-up by key or one
 //! page of an index: some tens of microseconds, less than another thread would take to wake up for it. It
-//! is done on the spot, on connections of its own, and never waits for the long reads.
+//! runs on the calling thread, on separate connections, and never waits for the long reads.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -69,7 +69,7 @@ impl Readers {
         // A thread that has stepped back cannot come forward again, so it ends with the walk.
         let walk = move || {
             step_back();
-            // Nobody may be listening any more.
+            // The receiver may be gone.
             let _ = tell.send(read_once(idle, &path, query));
         };
         std::thread::Builder::new().name("windrow-walk".to_owned()).spawn(walk).map_err(|error| gone(&error))?;

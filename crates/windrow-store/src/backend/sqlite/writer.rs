@@ -1,6 +1,6 @@
 //! The one thread that writes. It takes whatever verbs are waiting, runs them in one transaction
 //! and commits once: a commit costs a flush to disk, and a hundred verbs can share it. What a failed
-//! verb wrote is undone; nobody is answered before the commit.
+//! verb wrote is undone; no caller gets an answer before the commit.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -64,7 +64,7 @@ impl<T: Send, F: Fn(&Connection) -> failure::Result<T> + Send> Request for Pendi
 
     fn answer(self: Box<Self>, committed: Result<()>) {
         let unrun = || Err(StoreError::Unavailable("the verb was not run".into()));
-        // Whoever asked may have gone away meanwhile; then nobody needs the answer.
+        // The caller may be gone; then the answer is dropped.
         let _ = self.reply.send(committed.and(self.result.unwrap_or_else(unrun)));
     }
 }

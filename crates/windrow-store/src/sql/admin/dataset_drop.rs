@@ -27,7 +27,7 @@ pub(crate) fn drop_version(tx: &Connection, version: DatasetVersionId) -> Result
     Ok(())
 }
 
-/// As [`drop_version`], for a dataset that goes on.
+/// As [`drop_version`], for a dataset that has other versions.
 pub(crate) fn mark(tx: &Connection, version: DatasetVersionId) -> Result<()> {
     let sql = "UPDATE dataset_versions SET state = 'dropped' WHERE id = ?1 AND state <> 'dropped'";
     if tx.prepare_cached(sql)?.execute([version.0])? == 0 {

@@ -1,4 +1,4 @@
-//! Deliveries: claimed by a sender, sent again when somebody asks, read, and swept away.
+//! Deliveries: claimed by a sender, redelivered on request, read, and deleted.
 
 use windrow_model::hook::{Delivery, DeliveryFilter, DeliveryState, Hook, HookState, LOGGED};
 use windrow_model::store::StoreError;

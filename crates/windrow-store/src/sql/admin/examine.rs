@@ -31,7 +31,7 @@ pub struct Examination {
     pub damage: Vec<String>,
     pub open_sessions: Vec<Session>,
     pub orphans: Vec<Orphan>,
-    /// Leases that ran out before this moment and that nobody has taken back.
+    /// Leases that expired before this moment and whose items were not requeued.
     pub expired_leases: i64,
     pub outbox: i64,
     /// The latest moment that anything in it speaks of.

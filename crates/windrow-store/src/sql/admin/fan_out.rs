@@ -12,7 +12,7 @@ use crate::sql::cells::Cells;
 use crate::sql::lock;
 use crate::sql::table::journal;
 
-/// An event of a job that is gone is nobody's business any more.
+/// An event of a deleted job is not delivered.
 pub(crate) static EVENTS: Sql = Sql::new(|d| {
     format!(
         "SELECT o.id, o.at, j.workspace, o.job_id, o.run_id, o.kind, o.body, j.name FROM outbox o {} \

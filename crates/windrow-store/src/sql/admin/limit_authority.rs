@@ -13,9 +13,9 @@ pub(crate) struct Authority {
     pub epoch: i64,
     /// Where in Redis the accounts are; `None`: they are in the database.
     pub redis: Option<String>,
-    /// Nobody is let go before.
+    /// No call is admitted before.
     pub since: Time,
-    /// Nobody should turn to Redis before.
+    /// No node uses Redis before.
     pub redis_from: Time,
 }
 

@@ -93,7 +93,7 @@ pub(crate) fn keys(conn: &Connection) -> failure::Result<Vec<(String, i64)>> {
 
 pub(crate) fn reseal<'tx>(tx: &Connection, resealed: &'tx [Resealed]) -> failure::Result<bool> {
     lock::named(tx, lock::SECRETS)?;
-    // Looked at before anything is written, so that a refusal leaves nothing behind.
+    // Checked before anything is written: a rejection leaves nothing behind.
     let name = |of: &'tx Resealed| [Cell::Text(&of.new.workspace), Cell::Text(&of.new.name)];
     let names: Vec<[Cell; 2]> = resealed.iter().map(name).collect();
     let mut unchanged = 0;

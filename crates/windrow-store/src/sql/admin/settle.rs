@@ -1,4 +1,4 @@
-//! Settle: what came of a try. The delivery, its log and the standing of its endpoint change together.
+//! Settle: the result of a delivery attempt. The delivery, its log and the state of its endpoint change together.
 
 use windrow_model::hook::{DOWN, Decision, Delivery, DeliveryState, HookState, Try};
 use windrow_model::{HookId, Json, Time};
@@ -7,7 +7,7 @@ use crate::backend::failure::Result;
 use crate::backend::{Connection, params};
 use crate::sql::admin::{deliveries, hooks};
 
-/// Tries that are kept in the log; more than one sees without somebody who asks again and again.
+/// Attempts that are kept in the log; manual redeliveries would make it grow without a bound.
 const MOST_TRIES: usize = 20;
 const GONE: &str = "its endpoint answered 410: gone";
 

@@ -59,7 +59,7 @@ pub(crate) fn statements(d: Dialect) -> Vec<Hot> {
         hot("archive", &archive::LOGGED, &[run, i64::MIN, 50], "attempts_logged"),
         Hot { may_sort: true, ..hot("reap", &reap::EXPIRED, &[i64::MIN, NOW, 50], "attempts_running") },
         Hot { may_sort: true, ..hot("beat", &sessions::HELD_RUNS, &[SESSION], "runs_") },
-        hot("bury", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
+        hot("expire_session", &sessions::LEASED, &[SESSION, NOW], "attempts_running"),
         hot("cancel", &cancel::QUEUED, &[run, 50], "attempts_queued"),
     ]
 }

@@ -1,8 +1,8 @@
 //! Items by a condition, in an order. First the ids, from the items alone; then what the page shows.
 //!
-//! In the order of the items an index is walked until the page is full, or so many were looked at as the
-//! query allows. In another order every item of the job is looked at once (every one that is not good,
-//! where the condition asks only for such), and the first of them are kept.
+//! In the order of the items an index is walked until the page is full, or as many items were read as
+//! the query allows. In another order every item of the job is read once (only failed, cancelled and skipped ones, where
+//! the condition asks for nothing else), and the first of them are kept.
 
 use windrow_model::ItemId;
 use windrow_model::gate::Comparison;
@@ -58,7 +58,7 @@ pub(crate) fn search_items(conn: &Connection, query: &ItemQuery) -> Result<ItemP
     Ok(ItemPage { items: items.map(|(item, scores)| FoundItem { item, scores }).collect(), next })
 }
 
-/// The last item that may be looked at; `None`: there are not so many.
+/// The last item that may be read; `None`: the job has fewer.
 fn scan_end(conn: &Connection, query: &ItemQuery) -> Result<Option<ItemId>> {
     let spared = if query.spares_good() { format!(" AND {}", not_good(conn.dialect(), "i")) } else { String::new() };
     let sql =

@@ -1,5 +1,5 @@
-//! A transaction that somebody keeps open in the server. What was changed since it began cannot be cleaned away, and the
-//! hot path reads over it again and again.
+//! The oldest open transaction of the server. Row versions that are newer cannot be removed, and the hot path reads over
+//! them again and again.
 
 use crate::backend::failure::Result;
 use crate::backend::{Connection, OptionalExtension};
@@ -21,7 +21,7 @@ const OF_MYSQL: &str = "SELECT CAST(TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS
      concat('thread ', trx_mysql_thread_id, ' (', trx_state, ')'), concat('KILL ', trx_mysql_thread_id) \
      FROM information_schema.innodb_trx WHERE trx_mysql_thread_id <> connection_id() ORDER BY trx_started LIMIT 1";
 
-/// The oldest there is. It takes a right of its own to see those of others.
+/// The oldest one. Seeing those of other users requires a privilege.
 pub(crate) fn oldest(conn: &Connection) -> Result<Option<OldTransaction>> {
     let sql = match conn {
         Connection::Sqlite(_) => return Ok(None),

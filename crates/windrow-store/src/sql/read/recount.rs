@@ -17,7 +17,7 @@ pub(crate) fn tries_of_item() -> String {
     format!("a.id > i.id * {per_item} AND a.id <= i.id * {per_item} + i.tries")
 }
 
-/// A range in which so many items are not the job's is not worth reading as a whole.
+/// With this many items of other jobs per item of the job, a range is not read as a whole.
 const SPARSE: i64 = 4;
 
 fn tallies() -> String {

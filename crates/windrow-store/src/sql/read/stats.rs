@@ -118,7 +118,7 @@ pub(crate) fn statements(d: Dialect, extent: &Extent) -> [String; 5] {
     [jobs, runs, items, errors, attempts]
 }
 
-/// The commonest of a tally; of equals, the first by name.
+/// The most frequent of a tally; of equals, the first by name.
 pub(crate) fn commonest(counts: BTreeMap<String, i64>) -> Option<(String, i64)> {
     counts.into_iter().rev().max_by_key(|(_, n)| *n)
 }

@@ -1,5 +1,5 @@
 //! The numbers of events on a server. A writer leaves its events in `outbox_staged`, in the order of the run's commits,
-//! since it holds the run. Whoever reads events first numbers what is committed, in a short transaction of its own. So
+//! since it holds the run. The first reader of events numbers what is committed, in a separate short transaction. So
 //! readers have one cursor without gaps, no writer waits for another run's commit, and an event that commits late gets a
 //! later number. A file has one writer and numbers events when they are written.
 

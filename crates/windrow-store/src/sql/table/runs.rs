@@ -89,7 +89,7 @@ pub(crate) fn run(conn: &Connection, id: RunId) -> Result<Run> {
     Ok(found.ok_or_else(|| no_such_run(id))?)
 }
 
-/// As it stands, and as it stays until the end of the transaction.
+/// As it is now, locked until the end of the transaction.
 pub(crate) fn locked(tx: &Connection, id: RunId) -> Result<Run> {
     tx.lock("runs", [id.0])?;
     run(tx, id)
@@ -101,7 +101,7 @@ pub(crate) fn runs(conn: &Connection, job: JobId) -> Result<Vec<Run>> {
     Ok(found)
 }
 
-/// The epoch is the fence: a coordinator whose lease ran out goes on until another takes over.
+/// The epoch is the fence: a coordinator whose lease has expired continues until another one adopts the run.
 pub(crate) fn check_ticket(tx: &Connection, ticket: Ticket) -> Result<Run> {
     valid(locked(tx, ticket.run)?, ticket)
 }

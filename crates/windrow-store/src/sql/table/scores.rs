@@ -15,7 +15,7 @@ use crate::sql::table::attempts::AttemptHead;
 pub(crate) enum Part {
     /// What was handed in at the end.
     Whole = 0,
-    /// What was shown while it was still at work.
+    /// What was shown while it was running.
     Partial = 1,
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn row(attempt: AttemptId, part: Part, score: &Score) -> [Cell<'_>; 8
     ]
 }
 
-/// What a run has shown of an item that is still at work in it.
+/// What a run has shown of an item that is still running.
 #[derive(Clone, Default)]
 pub(crate) struct Shown {
     pub scores: Vec<Score>,
@@ -97,7 +97,7 @@ pub(crate) static CARRY_OVER: Sql = Sql::new(|d| {
     )
 });
 
-/// Columns of the snapshot that this attempt did not compute stay beside its own (E9, T15). One that it
+/// Columns of the snapshot that this attempt did not compute are kept (E9, T15). One that it
 /// computed in another version is called by name and version from now on.
 pub(crate) fn carry_over(tx: &Connection, attempt: AttemptId) -> Result<()> {
     tx.prepare_cached(&CARRY_OVER)?.execute(params![attempt.0, attempt.item().0])?;

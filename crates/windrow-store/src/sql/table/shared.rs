@@ -34,7 +34,7 @@ pub(crate) fn shared_step(conn: &Connection, run: RunId, key: ContentKey) -> Res
     Ok(conn.prepare_cached(&FIND)?.query_row(params![run.0, key.0], steps::from_row).optional()?)
 }
 
-/// From now on these steps serve whoever asks for their keys. Of two with the same key the last one does.
+/// From now on these steps are found by their keys. Of two with the same key, the last one.
 pub(crate) fn share(tx: &Connection, steps: &[(RunId, StepId)]) -> Result<()> {
     let asked: Vec<[Cell; 2]> = steps.iter().map(|(run, id)| [run.0, id.0].map(Cell::Int)).collect();
     let mut last: BTreeMap<(String, ContentKey), usize> = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! Admit: a coordinator takes on runs that nobody coordinates, by rank. Stopping runs need no place:
-//! there is nothing to dispatch, only to clear away.
+//! Admit: a coordinator adopts runs that have no coordinator, by rank. Stopping runs need no slot: nothing is dispatched,
+//! only cleaned up.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ struct Waiting {
     workspace: String,
 }
 
-/// Runs of each workspace that a coordinator has at work now.
+/// Active runs of each workspace: those with a live coordinator.
 pub(crate) static AT_WORK: Sql = Sql::new(|_| {
     let stopping = RunState::ALL.iter().filter(|state| state.is_stopping()).map(|state| format!("'{state}'"));
     format!(

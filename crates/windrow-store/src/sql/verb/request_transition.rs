@@ -1,4 +1,4 @@
-//! Intend: what somebody wants of a run is persisted as its state; the coordinator carries it out.
+//! Request a transition: the wanted state of a run is stored; the coordinator carries it out.
 
 use windrow_model::machine::Forbidden;
 use windrow_model::record::{LogLevel, Run};
@@ -33,7 +33,7 @@ pub(crate) fn request_transition(
         let changed = tx.prepare_cached("UPDATE runs SET planned = 1 WHERE id = ?1")?.execute([id.0])?;
         expect_rows(changed, 1, "intake of a run")?;
     }
-    // Why it was paused is no longer why it stands where it stands.
+    // The reason of the pause no longer applies.
     if reason.is_some() || event == RunEvent::Resume {
         let changed = tx.prepare_cached("UPDATE runs SET reason = ?2 WHERE id = ?1")?.execute(params![id.0, reason])?;
         expect_rows(changed, 1, "reason of a run")?;
@@ -53,7 +53,7 @@ pub(crate) fn request_transition(
     runs::run(tx, id)
 }
 
-/// Admitting and closing are done by coordinators with their own verbs, wherever the run stands.
+/// Admitting and closing are done by coordinators with their own verbs, in any state of the run.
 pub(crate) fn no_intent(run: &Run, event: RunEvent) -> Forbidden {
     let (from, event_word) = (run.state.as_str(), event.as_str());
     let nowhere = Forbidden { entity: RUN.entity, from, event: event_word, allowed: Vec::new() };

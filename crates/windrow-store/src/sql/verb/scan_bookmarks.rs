@@ -12,7 +12,7 @@ use windrow_model::RunId;
 /// A scan that takes longer reads over much that is gone; one may only have had to wait for a processor.
 const LONG: Duration = Duration::from_millis(15);
 const LONG_SCANS: u32 = 2;
-/// A bookmark is good for so many times what the scan from the start took, and for a second at least.
+/// A bookmark is valid for this many times the duration of the scan from the start, and for a second at least.
 const WORTH: u32 = 20;
 const AT_LEAST: Duration = Duration::from_secs(1);
 /// How long a queue stays without bookmarks once it may not have any.

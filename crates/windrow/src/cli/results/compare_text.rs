@@ -2,27 +2,26 @@
 
 use std::fmt::Write;
 
-use windrow_model::compare::Difference;
+use windrow_model::compare::{Difference, Flip};
 use windrow_wire::{BaselineHead, ChangedOutput, Compared, ComparisonView, SideChange};
 
-use crate::cli::view::output::{self, Show};
+use crate::cli::view::output;
 use crate::text;
 use crate::text::{style, tables};
 
 /// Characters of an output in a line.
 const OUTPUT: usize = 120;
 
-impl Show for ComparisonView {
-    fn text(&self) -> String {
-        let mut page = String::new();
-        if self.sides.len() > 2 || self.sides.iter().any(|side| side.variant.is_some()) {
-            page += &sides(self);
-        }
-        for change in &self.changes {
-            page += &of_change(self, change);
-        }
-        page
+/// For a person. In full, also with the fixed rows and with the texts of all rows.
+pub fn page(view: &ComparisonView, full: bool) -> String {
+    let mut page = String::new();
+    if view.sides.len() > 2 || view.sides.iter().any(|side| side.variant.is_some()) {
+        page += &sides(view);
     }
+    for change in &view.changes {
+        page += &of_change(view, change, full);
+    }
+    page
 }
 
 fn sides(view: &ComparisonView) -> String {
@@ -41,7 +40,7 @@ fn sides(view: &ComparisonView) -> String {
     output::table(&["RUN", "EVALUATOR", ">N", ">PASS RATE", ">MEAN [95% CI]", ">COST"], rows.collect()) + "\n"
 }
 
-fn of_change(view: &ComparisonView, change: &SideChange) -> String {
+fn of_change(view: &ComparisonView, change: &SideChange, full: bool) -> String {
     let before = &view.sides[0];
     let Some(after) = view.sides.iter().find(|side| side.name == change.name) else { return String::new() };
     let head = |side: &windrow_wire::ComparedSide| {
@@ -49,7 +48,7 @@ fn of_change(view: &ComparisonView, change: &SideChange) -> String {
         BaselineHead { job, run: side.run.clone(), no: side.no }
     };
     let compared = Compared { before: head(before), after: head(after), comparison: change.comparison.clone() };
-    let mut page = compared.text();
+    let mut page = of_both(&compared);
     page += &format!("\n{}", evidence(change));
     if !change.definition.is_empty() {
         page += &format!("\n{}\n", style::bold("Changed in the definition"));
@@ -59,7 +58,13 @@ fn of_change(view: &ComparisonView, change: &SideChange) -> String {
             let _ = writeln!(page, "  {} {}: {before} → {after}", style::dim(&field.part), field.path);
         }
     }
-    for row in &change.rows {
+    for (name, found) in &change.comparison.evaluators {
+        page += &flips(name, "Regressed", found.broken, &found.broken_rows, &change.rows);
+        if full {
+            page += &flips(name, "Fixed", found.fixed, &found.fixed_rows, &change.rows);
+        }
+    }
+    for row in change.rows.iter().filter(|_| full) {
         let _ = writeln!(page, "\n{} {}, row {}", style::bold(&row.change), row.evaluator, row.row);
         for (name, text) in texts(row) {
             let _ = writeln!(page, "  {} {}", style::dim(format!("{name:<8}")), fitted(text));
@@ -88,6 +93,51 @@ fn fitted(text: &str) -> String {
     match line.char_indices().nth(OUTPUT) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+/// The numbers of two runs, without rows.
+fn of_both(compared: &Compared) -> String {
+    let Compared { before, after, comparison } = compared;
+    let runs = format!("{}#{} → {}#{}", before.job, before.no, after.job, after.no);
+    if comparison.evaluators.is_empty() {
+        return format!("{}\n\nNeither run has scores.\n", style::bold(runs));
+    }
+    let rows = comparison.evaluators.values().map(|difference| difference.rows).max().unwrap_or(0);
+    let mut page = format!("{} · {} in both\n\n", style::bold(runs), text::plural(rows, "row"));
+    page += &tables::changes(comparison);
+    for (name, difference) in &comparison.evaluators {
+        page += &alone(name, difference.only_before, before);
+        page += &alone(name, difference.only_after, after);
+    }
+    page
+}
+
+fn alone(name: &str, rows: i64, run: &BaselineHead) -> String {
+    match rows {
+        0 => String::new(),
+        n => format!("\n{name}: {} only in {}#{}\n", text::plural(n, "row"), run.job, run.no),
+    }
+}
+
+/// One line per row: `row 31  1.000 → 0.000  expected "returns", got "refund"`
+fn flips(name: &str, what: &str, total: i64, rows: &[Flip], outputs: &[ChangedOutput]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    let title = style::bold(format!("{what} on {name}"));
+    let mut page = format!("\n{title}: {}\n", text::plural(total, "row"));
+    for flip in rows {
+        let value = |value: Option<f64>| tables::number(value, None);
+        let row = flip.ordinal + 1;
+        let said = outputs.iter().find(|output| output.row == row && output.evaluator == name);
+        let head = format!("  row {row:<6}  {} → {}  ", value(flip.before_value), value(flip.after_value));
+        let reason = said.map_or("", |output| output.reason.as_str());
+        page += &format!("{}\n", format!("{head}{}", output::fitted(reason, head.chars().count())).trim_end());
+    }
+    match total - rows.len() as i64 {
+        more @ 1.. => page + &format!("  … {} more\n", text::count(more)),
+        _ => page,
     }
 }
 

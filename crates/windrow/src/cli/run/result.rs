@@ -3,9 +3,10 @@
 
 use std::path::PathBuf;
 
+use windrow_model::failure::ErrorClass;
 use windrow_model::gate::{GateVerdict, Judged};
 use windrow_model::state::{Mode, RunState};
-use windrow_wire::{ItemCounts, RunDetail, RunResult};
+use windrow_wire::{ItemCounts, ItemRow, RunDetail, RunResult};
 
 use crate::app::results::Options;
 use crate::cli::results::report;
@@ -61,10 +62,11 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
             output::say(&first_calls_failed(reason, report));
         }
         (Exit::ItemsFailed, Some(reason), _) => {
-            let name = api.job(&run.job).await?.job.name;
-            let here = if matches!(api, Api::Local(..)) { " --here" } else { "" };
-            let (mark, name_bold) = (style::red(style::FAILED), style::bold(&name));
-            output::say(&format!("{mark} {name_bold}: paused, {reason} · {done} done · run {}", run.no));
+            let so_far = api.result(&run.id, &Options::default()).await?;
+            let (name, here) = (&so_far.job.name, if matches!(api, Api::Local(..)) { " --here" } else { "" });
+            let (mark, why) = (style::red(style::FAILED), style::red(halted(run, reason, unit(&so_far))));
+            output::say(&format!("{mark} {}: {why} · run {}", style::bold(name), run.no));
+            output::say(&output::facts(&facts(&so_far, None)));
             output::next(&[
                 api.command(&format!("jobs resume {name}{here} --max-failed {}", items.failed + 1)),
                 format!(
@@ -85,6 +87,18 @@ async fn show_unfinished(api: &Api, run: &RunDetail, report: &Report, exit: Exit
         }
     }
     Ok(exit)
+}
+
+/// `failure cap reached in wave 3: 3 of at most 3 targets failed`, or why else a rollout stopped.
+fn halted(run: &RunDetail, reason: &str, unit: &str) -> String {
+    match (run.max_failed.filter(|_| reason.starts_with("failure cap reached")), &run.rollout) {
+        (Some(max), rollout) => {
+            let wave = rollout.as_ref().filter(|rollout| rollout.waves > 1);
+            let wave = wave.map_or(String::new(), |rollout| format!(" in wave {}", rollout.wave));
+            format!("failure cap reached{wave}: {} of at most {} failed", run.items.failed, text::plural(max, unit))
+        }
+        (None, _) => format!("paused, {reason}"),
+    }
 }
 
 /// The error, and the setting to check with its line in the job file.
@@ -204,7 +218,9 @@ fn why(result: &RunResult, exit: Exit) -> Option<String> {
         Exit::Passed => None,
         Exit::GateFailed => first(GateVerdict::Failed).map(|judged| format!("quality gate failed: {}", found(judged))),
         Exit::EvidenceWeak => {
-            first(GateVerdict::Undecided).map(|judged| format!("quality gate inconclusive: {}", found(judged)))
+            let why = |judged| tables::outcome(judged).trim_start_matches("inconclusive").to_owned();
+            first(GateVerdict::Undecided)
+                .map(|judged| format!("quality gate inconclusive: {}{}", found(judged), why(judged)))
         }
         Exit::ItemsFailed | Exit::PartialFail if items.failed > 0 => {
             Some(format!("{} of {} failed", text::count(items.failed), text::plural(items.total, unit(result))))
@@ -249,13 +265,18 @@ fn next(api: &Api, result: &RunResult, exit: Exit, undoable: bool) -> Vec<String
             " --status fail"
         };
         commands.push(format!("jobs targets {name}{filter}"));
-        if rolled_back && items.failed > 0 {
-            commands.push(format!("jobs rollback {name} --force"));
+        let conflicts: Vec<_> = result.failed.iter().filter(|item| is_conflict(item)).collect();
+        if let ([conflict], 1) = (conflicts.as_slice(), items.failed) {
+            let item = conflict.target.as_ref().map_or(String::new(), |target| format!(" --item {target}"));
+            commands.push(format!("jobs rollback {name}{item} --force"));
+        } else if rolled_back && items.failed > 0 {
+            let force = if conflicts.is_empty() { "" } else { " --force" };
+            commands.push(format!("jobs rollback {name}{force}"));
         } else if !rolled_back && undoable && items.succeeded + items.failed > 0 {
             commands.push(format!("jobs rollback {name}"));
         }
     } else if items.failed > 0 {
-        commands.push(format!("jobs retry {name}"));
+        commands.push(format!("jobs retry {name}{}", worth_retrying(result)));
         commands.push(format!("results {name} --status failed"));
     } else if let Some(bad) = result.worst.first().filter(|bad| bad.value.is_some_and(|value| value < 0.5)) {
         commands.push(format!("results {name} --where 'score.{} < 0.5'", bad.evaluator));
@@ -263,6 +284,17 @@ fn next(api: &Api, result: &RunResult, exit: Exit, undoable: bool) -> Vec<String
         commands.push(format!("jobs retry {name}"));
     }
     commands.iter().map(|command| api.command(command)).collect()
+}
+
+/// The option for the most frequent errors that may not occur again, where others would.
+fn worth_retrying(result: &RunResult) -> String {
+    let errors = if result.job.latest { &result.job.aggregates.errors } else { &result.errors };
+    let passing = |class: &str| class.parse().is_ok_and(ErrorClass::is_transient);
+    let most = errors.iter().filter(|(class, _)| passing(class)).max_by_key(|(_, n)| **n);
+    match most {
+        Some((class, _)) if errors.len() > 1 => format!(" --error {class}"),
+        _ => String::new(),
+    }
 }
 
 fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> {
@@ -281,22 +313,26 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         facts.push(("records", parts.join(" · ")));
         facts.extend(result.type_changes.iter().map(|change| ("type change", style::yellow(change.to_string()))));
     }
-    if let Some(reason) = &result.run.reason {
+    if let Some(reason) = result.run.reason.as_ref().filter(|_| result.run.state.is_final()) {
         facts.push(("reason", reason.clone()));
     }
-    let errors = if result.job.latest { &result.job.aggregates.errors } else { &result.errors };
+    let whole = &result.job.aggregates;
+    let (errors, latency, usage) = match result.job.latest {
+        true => (&whole.errors, &whole.latency, &whole.usage),
+        false => (&result.errors, &result.latency, &result.usage),
+    };
     if !errors.is_empty() {
         let classes = errors.iter().map(|(class, n)| format!("{} {}", text::count(*n), style::red(class)));
         facts.push(("errors", classes.collect::<Vec<_>>().join(" · ")));
     }
-    if result.items.retries > 0 {
-        facts.push(("retries", text::count(result.items.retries)));
+    let retries = counted(result).retries;
+    if retries > 0 {
+        facts.push(("retries", text::count(retries)));
     }
-    if let Some(latency) = &result.latency {
+    if let Some(latency) = latency {
         let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(text::duration);
         facts.push(("latency", format!("p50 {p50} · p90 {p90} · p99 {p99}")));
     }
-    let usage = &result.usage;
     if usage.tokens_in + usage.tokens_out > 0 {
         let tokens = format!("{} in · {} out", text::count(usage.tokens_in), text::count(usage.tokens_out));
         facts.push(("tokens", tokens));
@@ -304,7 +340,7 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
     if usage.cost_nanos > 0 {
         facts.push(("cost", text::dollars(usage.cost_nanos)));
     }
-    if let Some(time) = time(result, pace) {
+    if let Some(time) = time(result, pace).filter(|_| !is_part(result)) {
         facts.push(("time", time));
     }
     let this_run = this_run(result, pace);
@@ -330,7 +366,8 @@ fn outcomes(result: &RunResult, items: &ItemCounts, separator: &str) -> String {
     if items.failed > 0 {
         parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
     }
-    let others = [(items.cancelled, cancelled), (items.skipped, skipped)];
+    let queued = if unit(result) == "target" { "to do" } else { "queued" };
+    let others = [(items.cancelled, cancelled), (items.skipped, skipped), (items.queued, queued)];
     parts.extend(others.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
     format!("{} · {}", text::count(items.total), parts.join(separator))
 }
@@ -349,8 +386,8 @@ fn time(result: &RunResult, pace: Option<Pace>) -> Option<String> {
 /// What this run or this process did, where that is not the whole job.
 fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
     let mut parts = Vec::new();
-    let partial = result.job.latest && result.items.total != result.job.items.total;
-    if partial || matches!(result.run.mode, Mode::FailRetry | Mode::Append | Mode::Rollback | Mode::Rescore) {
+    let part = is_part(result);
+    if part {
         let done = match result.run.mode {
             Mode::FailRetry => " retried",
             Mode::Append => " added",
@@ -372,29 +409,55 @@ fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
         let less = spent.tokens_in + spent.tokens_out < usage.tokens_in + usage.tokens_out;
         let cost = text::dollars(spent.cost_nanos);
         parts.push(match (tokens.as_str(), less) {
-            ("0", true) => format!("{cost}, all results reused"),
+            ("0", true) if result.items.failed == 0 => format!("{cost}, all results reused"),
+            ("0", true) => format!("{cost}, finished results reused"),
             (_, true) => format!("{tokens} tokens, {cost} (other results reused)"),
             (_, false) => format!("{tokens} tokens, {cost} (failed attempts included)"),
         });
+    } else if part && spent.cost_nanos > 0 {
+        parts.push(text::dollars(spent.cost_nanos));
     }
+    parts.extend(time(result, pace).filter(|_| part));
     parts
 }
 
+/// Of the whole job, the run executed some items, or all of them in another way.
+fn is_part(result: &RunResult) -> bool {
+    let some = result.job.latest && result.items.total != result.job.items.total;
+    some || matches!(result.run.mode, Mode::FailRetry | Mode::Append | Mode::Rollback | Mode::Rescore)
+}
+
+/// The target changed after the operation, so the rollback left it alone.
+fn is_conflict(item: &ItemRow) -> bool {
+    item.error.as_ref().is_some_and(|error| error.message.starts_with("conflict: "))
+}
+
 fn failures(result: &RunResult) -> String {
-    if result.failed.is_empty() {
+    let (conflicts, failed): (Vec<_>, Vec<_>) = result.failed.iter().partition(|item| is_conflict(item));
+    let more = result.items.failed - result.failed.len() as i64;
+    let title = format!("Failed {}s", unit(result));
+    let (rest, none) = if failed.is_empty() { (0, more) } else { (more, 0) };
+    listed(&title, &failed, rest) + &listed("Conflicts (not overwritten)", &conflicts, none)
+}
+
+fn listed(title: &str, items: &[&ItemRow], more: i64) -> String {
+    if items.is_empty() {
         return String::new();
     }
-    let class = |item: &windrow_wire::ItemRow| item.error.as_ref().map_or(String::new(), |e| e.class.to_string());
-    let width = result.failed.iter().map(|item| class(item).len()).max().unwrap_or(0);
-    let rows = result.failed.iter().map(|item| match &item.target {
+    let class = |item: &ItemRow| item.error.as_ref().map_or(String::new(), |e| e.class.to_string());
+    let width = items.iter().map(|item| class(item).len()).max().unwrap_or(0);
+    let rows = items.iter().map(|item| match &item.target {
         Some(target) => target.clone(),
         None => format!("row {}", item.ordinal + 1),
     });
     let row_width = rows.clone().map(|row| row.len()).max().unwrap_or(0);
-    let mut page = format!("\n{}\n", style::bold(format!("Failed {}s", unit(result))));
-    for (row, item) in rows.zip(&result.failed) {
-        let head = format!("  {row:row_width$}  {:width$}  ", class(item));
-        let message = item.error.as_ref().map_or("", |error| error.message.as_str());
+    let mut page = format!("\n{}\n", style::bold(title));
+    for (row, item) in rows.zip(items) {
+        let head = match is_conflict(item) {
+            true => format!("  {row:row_width$}  "),
+            false => format!("  {row:row_width$}  {:width$}  ", class(item)),
+        };
+        let message = item.error.as_ref().map_or("", |error| error.message.trim_start_matches("conflict: "));
         let attempts = if item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
         let changed = match item.changed {
             Some(true) => " (changed)",
@@ -403,8 +466,8 @@ fn failures(result: &RunResult) -> String {
         };
         page += &format!("{head}{}\n", output::fitted(&format!("{message}{attempts}{changed}"), head.len()));
     }
-    match result.items.failed - result.failed.len() as i64 {
-        more @ 1.. => page + &format!("  … {} more\n", text::count(more)),
+    match more {
+        1.. => page + &format!("  … {} more\n", text::count(more)),
         _ => page,
     }
 }

@@ -56,9 +56,10 @@ pub fn next(commands: &[String]) {
     }
 }
 
-/// As [`next`], where a person is there to read it.
+/// As [`next`], after a page, where a person is there to read it.
 pub fn hint(commands: &[String]) {
-    if std::io::stderr().is_terminal() {
+    if std::io::stderr().is_terminal() && !commands.is_empty() {
+        say("");
         next(commands);
     }
 }

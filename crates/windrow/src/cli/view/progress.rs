@@ -10,7 +10,7 @@ use windrow_model::Time;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::rollout::Holdup;
 use windrow_model::state::RunState;
-use windrow_wire::RunDetail;
+use windrow_wire::{ItemCounts, RolloutDetail, RunDetail};
 
 use crate::cli::view::output;
 use crate::text::{self, style};
@@ -28,8 +28,17 @@ pub struct Progress {
     state: Option<RunState>,
     /// The wave whose approval was asked for last.
     asked: Option<(String, i64)>,
+    /// The current wave, when it began, and what had been done by then.
+    wave: Option<Wave>,
     /// What most items wait for, as it was said last.
     waiting: Option<(std::mem::Discriminant<Hold>, String)>,
+}
+
+struct Wave {
+    run: String,
+    no: i64,
+    began: Instant,
+    before: ItemCounts,
 }
 
 enum Face {
@@ -52,6 +61,7 @@ impl Progress {
             seen: VecDeque::new(),
             state: None,
             asked: None,
+            wave: None,
             waiting: None,
         }
     }
@@ -74,6 +84,7 @@ impl Progress {
         }
         self.tell_of_wait(wait, now);
         self.tell_of_pause(run.state);
+        self.tell_of_wave(run);
         let settled = run.items.settled();
         match &mut self.face {
             Face::Bar(bar) => {
@@ -139,6 +150,19 @@ impl Progress {
         }
     }
 
+    /// One line per wave that ended while it was watched.
+    fn tell_of_wave(&mut self, run: &RunDetail) {
+        let Some(rollout) = run.rollout.as_ref().filter(|rollout| rollout.waves > 1) else { return };
+        if self.wave.as_ref().is_some_and(|wave| wave.run == run.id && wave.no == rollout.wave) {
+            return;
+        }
+        let current = Wave { run: run.id.clone(), no: rollout.wave, began: Instant::now(), before: run.items };
+        if let Some(ended) = self.wave.replace(current).filter(|wave| wave.run == run.id && wave.no + 1 == rollout.wave)
+        {
+            self.say(&ended_wave(&ended, &run.items, rollout));
+        }
+    }
+
     /// Once per wave.
     fn tell_of_approval(&mut self, run: &RunDetail, holdup: Holdup) {
         if let Holdup::Approval { wave } = holdup
@@ -159,6 +183,25 @@ impl Progress {
         let seconds = (now - since).as_secs_f64();
         (seconds > 0.3 && settled > first).then(|| (settled - first) as f64 / seconds)
     }
+}
+
+/// `✓ wave 1 of 9 (canary)  5 done  2.1 s · baked 2 min · health check passed`
+fn ended_wave(wave: &Wave, now: &ItemCounts, rollout: &RolloutDetail) -> String {
+    let (done, failed) = (now.settled() - wave.before.settled(), now.failed - wave.before.failed);
+    let canary = if wave.no == 1 && rollout.plan.waves.len() > 1 { " (canary)" } else { "" };
+    let mark = if failed == 0 { style::green(style::OK) } else { style::yellow(style::WARNING) };
+    let failed = match failed {
+        0 => String::new(),
+        n => format!(" · {}", style::yellow(format!("{} failed", text::count(n)))),
+    };
+    let took = text::duration(wave.began.elapsed().as_millis() as i64);
+    let baked = match rollout.plan.bake_ms {
+        0 => String::new(),
+        ms => format!(" · baked {}", text::duration(ms)),
+    };
+    let checked = if rollout.plan.check { " · health check passed" } else { "" };
+    let (no, waves, done) = (wave.no, rollout.waves, text::count(done));
+    format!("{mark} wave {no} of {waves}{canary}  {done} done{failed}  {took}{baked}{checked}")
 }
 
 fn bar(name: &str) -> ProgressBar {
@@ -193,6 +236,9 @@ fn condition(wait: &Wait, now: Time) -> String {
 fn summary(run: &RunDetail, total: i64, rate: Option<f64>) -> String {
     let counters = &run.items;
     let mut parts = vec![String::new(), format!("{} failed", text::count(counters.failed))];
+    if let Some(max) = run.budget.cost_nanos {
+        parts.push(format!("{} of {}", text::dollars(run.spent.cost_nanos), text::dollars(max)));
+    }
     if let Some(rate) = rate {
         let left_ms = (total - counters.settled()) as f64 / rate * 1000.0;
         parts.push(text::rate(rate));
