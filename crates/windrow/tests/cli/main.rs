@@ -2,6 +2,7 @@
 
 mod access;
 mod admin_pages;
+mod analytics;
 mod appending;
 mod auditing;
 mod backup;

@@ -163,7 +163,7 @@ impl Warehouse {
     }
 }
 
-fn ask_clickhouse(server: &str, database: &str, sql: &str) -> String {
+pub fn ask_clickhouse(server: &str, database: &str, sql: &str) -> String {
     let (credentials, address) = server.strip_prefix("http://").unwrap().split_once('@').unwrap();
     let (user, password) = credentials.split_once(':').unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
