@@ -15,6 +15,9 @@ export interface Hands {
   moveTo: (index: number) => void
   refresh: () => void
   retry: () => void
+  /** Gives a verdict about the selection or the row. */
+  verdict: (said: 'pass' | 'fail' | null) => void
+  note: () => void
 }
 
 const FAR = 2_000
@@ -55,6 +58,10 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 'x': return row && selection.toggle(row, hands.at()), true
     case 'X': return selection.extend(hands.at(), table), true
     case 'R': return hands.retry(), true
+    case '1': return hands.verdict('pass'), true
+    case '2': return hands.verdict('fail'), true
+    case '0': return hands.verdict(null), true
+    case 'c': return hands.note(), true
     case 's': return router.set({ do: 'rescore' }), true
     case 't': return router.set({ show: page.charts ? '' : 'chart' }), true
     case 'b': return document.getElementById('baseline')?.focus(), true
