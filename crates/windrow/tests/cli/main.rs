@@ -28,6 +28,7 @@ mod dry_run;
 mod earlier;
 mod encrypted;
 mod endpoint;
+mod experiment_flow;
 mod experiment_page;
 mod exporting;
 mod first_calls;

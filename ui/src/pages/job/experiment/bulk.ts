@@ -22,9 +22,12 @@ export async function idsOf(table: ResultTable, selection: Selection): Promise<n
 /** Only the page has a baseline, so only it can be asked for what changed. */
 const asksBaseline = (where: string) => /\b(delta|change|baseline)\./.test(where)
 
+/** A label changes what such a filter finds: taking it back needs the ids. */
+const asksPeople = (where: string) => /\b(reviewed|label|corrected)\b/.test(where)
+
 /** The selected rows for a request: by a condition where all that match are selected, else by their ids. */
 export async function whichOf(state: PageState, table: ResultTable, selection: Selection): Promise<{ where: string } | { items: string[] }> {
-  if (selection.all && state.q && !state.run && !asksBaseline(state.q)) return { where: state.q }
+  if (selection.all && state.q && !state.run && !asksBaseline(state.q) && (!asksPeople(state.q) || table.length > MOST_ITEMS)) return { where: state.q }
   return { items: (await idsOf(table, selection)).map(String) }
 }
 

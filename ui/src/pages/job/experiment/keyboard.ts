@@ -22,6 +22,7 @@ export interface Hands {
 
 const FAR = 2_000
 const STEP = 100
+const STEP_PX = 24
 const MODES = ['', 'comfortable', 'diff']
 
 /** Goes to the next row that fits, up to a distance; reads rows that are not here yet. */
@@ -69,9 +70,19 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 'l': return column(1), true
     case 'd':
       if (isDrawer) return false
-      return router.set({ rows: MODES[(MODES.indexOf(page.mode === 'compact' ? '' : page.mode) + 1) % MODES.length] }), true
+      return page.choose('rows', MODES[(MODES.indexOf(page.mode === 'compact' ? '' : page.mode) + 1) % MODES.length]!), true
+    case '[':
+    case ']': return widen(page, event.key === ']' ? STEP_PX : -STEP_PX)
     default: return false
   }
+}
+
+/** Makes the column wider or narrower of which the head has the focus. */
+function widen(page: PageState, by: number): boolean {
+  const head = document.activeElement?.closest<HTMLElement>('[role=columnheader]')
+  if (!head?.dataset.column) return false
+  page.widen(head.dataset.column, head.getBoundingClientRect().width, by)
+  return true
 }
 
 /** Moves along the heads of the columns, where Enter sorts. */

@@ -33,7 +33,7 @@ export class JobFile {
   with(path: Path, value: unknown): string {
     return this.#changed((document) => {
       if (value === undefined || value === '') document.deleteIn([...path])
-      else document.setIn([...path], typeof value === 'object' && value !== null ? document.createNode(value, { flow: isShort(value) }) : value)
+      else document.setIn([...path], typeof value === 'object' && value !== null ? nodeOf(document, value) : value)
     })
   }
 
@@ -78,4 +78,12 @@ export class JobFile {
 }
 
 const keyOf = (pair: Pair): unknown => (isScalar(pair.key) ? pair.key.value : pair.key)
+/** A list line by line, each entry in one line if it is short. */
+function nodeOf(document: Document.Parsed, value: object): Node {
+  if (!Array.isArray(value)) return document.createNode(value, { flow: isShort(value) })
+  const list = document.createNode(value.map((entry: unknown) => (typeof entry === 'object' && entry !== null ? document.createNode(entry, { flow: isShort(entry) }) : entry)))
+  list.flow = false
+  return list
+}
+
 const isShort = (value: object) => JSON.stringify(value).length < 100
