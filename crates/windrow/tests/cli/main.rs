@@ -21,6 +21,7 @@ mod columns;
 mod config;
 mod continuing;
 mod contract;
+mod dataset_page;
 mod datasets;
 mod doctor;
 mod documented;
