@@ -19,7 +19,7 @@ const PAGES = [
   { name: 'experiment', path: '/jobs/sums-prompt', text: 'regressed', fixed: true, settle: 1500 },
   { name: 'experiment-item', path: '/jobs/sums-prompt?q=change.exact+%3D+regressed', text: 'Row 6', press: `document.querySelector('[role=grid] .body [role=row]').click()`, fixed: true, settle: 1500 },
   { name: 'experiment-scores', path: '/jobs/sums-prompt?q=change.exact+%3D+regressed&view=scores', text: 'Row 6', press: `document.querySelector('[role=grid] .body [role=row]').click()`, fixed: true, settle: 1500 },
-  { name: 'experiment-grouped', path: '/jobs/sums-prompt?layout=grouped&group=field.topic', text: 'regressed', fixed: true, settle: 1500 },
+  { name: 'experiment-grouped', path: '/jobs/sums-prompt?layout=grouped&group=outcome', text: 'Outcomes', fixed: true, settle: 1500 },
   { name: 'experiment-diff', path: '/jobs/sums-prompt?rows=diff', text: 'regressed', fixed: true, settle: 1500 },
   { name: 'experiment-charts', path: '/jobs/sums-prompt?show=chart', text: 'row by row', fixed: true, settle: 1500 },
   { name: 'experiment-matrix', path: '/jobs/sums-matrix?layout=matrix', text: 'Metric', fixed: true, settle: 1500 },
