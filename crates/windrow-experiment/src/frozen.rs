@@ -26,6 +26,14 @@ pub fn judges(spec: &Json) -> Vec<String> {
     evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
 }
 
+/// All evaluators, computed columns among them.
+pub fn evaluators(spec: &Json) -> Vec<String> {
+    let spec = spec.value();
+    let columns = spec["columns"].as_array().into_iter().flatten().map(|column| &column["computed"]["evaluator"]);
+    let evaluators = columns.chain(spec["evaluators"].as_array().into_iter().flatten());
+    evaluators.filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
+}
+
 /// Whether the run covers only the first rows.
 pub fn is_trial_run(spec: &Json) -> bool {
     !spec.value()["first"].is_null()

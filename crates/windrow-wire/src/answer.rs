@@ -174,6 +174,9 @@ pub struct Health {
     /// What is slowed down, and why. No work is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed: Option<String>,
+    /// The copy in ClickHouse, if one is configured: `ok`, or how far it is behind and why. No work waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analytics: Option<String>,
     /// Session id of this server, as in the list of workers.
     pub worker: String,
     /// Items that this server is executing.

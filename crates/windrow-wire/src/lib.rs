@@ -6,6 +6,7 @@
 
 pub mod access;
 pub mod alert;
+pub mod analytics;
 pub mod answer;
 mod backup;
 pub mod bad_row;
@@ -40,6 +41,10 @@ pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use alert::{AlertList, AlertView};
+pub use analytics::{
+    AnalyticsCheck, AnalyticsRebuild, AnalyticsStatus, CheckedJob, CheckedTable, DayUsage, RankedRow, RebuildRequest,
+    RowRanking, UsageView,
+};
 pub use answer::{
     Confirming, DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker,
     WorkerList,

@@ -169,6 +169,11 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::nodes::drain))
         .routes(routes!(routes::health::show))
         .routes(routes!(routes::alerts::list))
+        .routes(routes!(routes::analytics::show))
+        .routes(routes!(routes::analytics::check))
+        .routes(routes!(routes::analytics::rebuild))
+        .routes(routes!(routes::usage::by_day))
+        .routes(routes!(routes::usage::rows))
         .routes(routes!(routes::backups::list, routes::backups::make))
         .routes(routes!(routes::backups::verify))
 }

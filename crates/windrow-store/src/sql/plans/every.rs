@@ -30,6 +30,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
     statements! {
         admin::access { ALL, BY_ID, ADD }
         admin::alerts { ACTIVE, RECENT, RAISE }
+        admin::analytics { BEGIN, UNMARK, MOVE, RUNNING }
         admin::clean_up { DOOMED, DOOM, PINS, LABELS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
         admin::dataset_drop { DELETE_UNUSED }
         admin::dataset_import { ROW_BY_KEY, ENTRIES, ROWS }
@@ -46,6 +47,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
+        table::analytics_marks { MARK }
         table::attempts { QUEUE, READ, OF_ITEM }
         table::items { BY_ID, INPUT }
         table::jobs { BY_ID, BY_NAME, PAGE }

@@ -1,4 +1,5 @@
 pub mod alerts;
+pub mod analytics;
 pub mod audit;
 pub mod backups;
 pub mod batch;
@@ -37,6 +38,7 @@ pub mod start_run;
 pub mod stats;
 pub mod submit;
 pub mod ui;
+pub mod usage;
 pub mod views;
 pub mod webhooks;
 pub mod workers;
