@@ -146,6 +146,13 @@ def experiments(server, steady, flaky, slow, denied):
     server.act("nightly-sums", "pause", {"reason": "wait for the new key"})
 
 
+def reviews(server):
+    label = lambda where, labels, reason: server.ask("POST", "/jobs/sums-prompt/labels", {"where": where, "labels": labels, "reason": reason})
+    label("row <= 40 and outcome = pass", {"exact": "pass"}, "")
+    label("row <= 40 and outcome = fail", {"exact": "fail"}, "off by one")
+    label("row = 6", {"exact": "pass", "note": "the question is ambiguous"}, "both readings are right")
+
+
 def operations(server, connect):
     place = {"http://127.0.0.1:8083": connect}
     server.submit(example("bulk-config/bulk-config.yaml", {**place, "bake: 500ms": "bake: 100ms", "  health": "  # health"}))
@@ -195,6 +202,7 @@ def generate():
     datasets(server)
     administration(server)
     experiments(server, steady, flaky, slow, denied)
+    reviews(server)
     operations(server, connect)
     ingests(server, source, slow_source)
     server.ask("POST", "/backups")

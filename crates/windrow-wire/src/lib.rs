@@ -15,6 +15,7 @@ mod checkpoint;
 mod comparison;
 pub mod dataset;
 mod flat;
+pub mod forecast;
 pub mod grpc;
 pub mod health;
 pub mod item;
@@ -60,6 +61,7 @@ pub use dataset::{
     AddRowsRequest, ChangedRow, DatasetDeleted, DatasetDetail, DatasetDiff, DatasetImported, DatasetSummary, DiffRows,
     RowsAdded, VersionView,
 };
+pub use forecast::DryRunView;
 pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};

@@ -46,6 +46,9 @@ export const result = (run: string) => of('/api/v1/runs/{run}/result', { path: {
 
 export const item = (id: string, job: string) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.job === job })
 
+/** How far evaluators agree with people. Labels are no event: whoever labels reads it again. */
+export const agreement = (job: string) => of('/api/v1/jobs/{job}/agreement', { path: { job } })
+
 export const targets = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/targets', { path: { job: name }, query: { limit: 1000 } }, { on: (event) => event.job === id })
 

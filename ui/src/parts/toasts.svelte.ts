@@ -1,11 +1,14 @@
 /** What the user just did, for six seconds. */
 import { expectedError, Rejected } from '../api/errors'
 
+/** What can be done next: a page to open, or an action such as Undo. */
+export type Follow = { title: string } & ({ href: string } | { act: () => void })
+
 export interface Toast {
   id: number
   text: string
   tone: 'pass' | 'fail'
-  link?: { href: string; title: string } | undefined
+  link?: Follow | undefined
 }
 
 const SHOWN_MS = 6_000

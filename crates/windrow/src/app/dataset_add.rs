@@ -19,6 +19,8 @@ use crate::app::{App, lookup, views};
 use crate::error::{Error, Result};
 
 const BATCH: usize = 500;
+/// Characters of a condition that the source of a version names.
+const SHOWN: usize = 200;
 const BYTES: usize = 4 << 20;
 
 /// Nothing is stored unless every row satisfies the schema of the dataset.
@@ -42,10 +44,17 @@ pub async fn add(
         }
     }
     let added = rows.written - kept;
-    let condition = request.r#where.map_or(String::new(), |condition| format!(" where {condition}"));
-    let head = Head { workspace, name, source: format!("job {}{condition}", job.name) };
+    let head = Head { workspace, name, source: source(&job.name, request.r#where.as_deref()) };
     let imported = store(app, change, rows, head).await?;
     Ok(RowsAdded { selected: items.len() as i64, added, imported })
+}
+
+/// `job support where outcome = fail`; a long condition, such as a list of ids, is cut.
+fn source(job: &str, condition: Option<&str>) -> String {
+    let Some(condition) = condition else { return format!("job {job}") };
+    let shown: String = condition.chars().take(SHOWN).collect();
+    let rest = if shown.len() < condition.len() { "…" } else { "" };
+    format!("job {job} where {shown}{rest}")
 }
 
 async fn store(app: &App, change: &Change, rows: Rows, head: Head) -> Result<DatasetImported> {

@@ -1,10 +1,12 @@
-/** Checks the job file while it is typed: the last text wins, and the last valid answer is kept. */
+/** Checks the job file while it is typed, and forecasts its run: the last text wins, and the last valid answers are kept. */
 import { expectedError, Rejected, Unreachable } from '../../api/errors'
 import { request } from '../../api/request'
+import { server } from '../../api/server.svelte'
 import type { components } from '../../api/schema'
 import type { PlacedProblem } from '../../api/types'
 
 type Valid = components['schemas']['InOrder']
+export type Forecast = components['schemas']['DryRunView']
 
 const PAUSE_MS = 250
 
@@ -18,6 +20,9 @@ export class Checker {
   checking = $state(false)
   error = $state.raw<Rejected | Unreachable>()
   checkedAt = $state(0)
+  /** Of the last valid experiment. */
+  forecast = $state.raw<Forecast>()
+  forecasting = $state(false)
   #abort: AbortController | undefined
   #timer = 0
 
@@ -37,11 +42,26 @@ export class Checker {
       this.#set([], undefined)
       this.valid = valid
       this.isValid = true
+      await this.#estimate(text, valid.kind, abort.signal)
     } catch (error) {
       if (abort.signal.aborted) return
       const why = expectedError(error)
       const problems = why instanceof Rejected ? (why.problem.problems ?? []) : []
       this.#set(problems, problems.length > 0 ? undefined : why)
+    }
+  }
+
+  /** What the run would cost. A rejected forecast, e.g. without the permission, only leaves it away. */
+  async #estimate(file: string, kind: string, signal: AbortSignal) {
+    if (kind !== 'experiment' || !server.may('operator')) return void (this.forecast = undefined)
+    this.forecasting = true
+    try {
+      const forecast = await request('post', '/api/v1/dry-run', { json: { file }, signal, timeoutMs: 60_000 })
+      if (!signal.aborted) this.forecast = forecast
+    } catch (error) {
+      if (!signal.aborted && expectedError(error) instanceof Rejected) this.forecast = undefined
+    } finally {
+      if (!signal.aborted) this.forecasting = false
     }
   }
 

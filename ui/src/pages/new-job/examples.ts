@@ -87,9 +87,8 @@ export function experimentOver(dataset: string): string {
 name: ${dataset}-experiment
 dataset: { name: ${dataset} }
 target:
-  openai: { model: mock, base_url: "http://127.0.0.1:8099/v1", api_key: "\${env:OPENAI_API_KEY}" }
-  prompt: "{{  }}"
-evaluators:
-  - exact: { expect: "{{  }}" }
+  openai: { model: gpt-5-mini, api_key: "\${env:OPENAI_API_KEY}" }
+  prompt: ""
+evaluators: []
 `
 }

@@ -55,6 +55,23 @@ const evaluators: Names = [
   ['latency', 'fast enough'],
   ['embedding', 'similar in meaning'],
   ['python', 'a Python function'],
+  ['starts_with', 'starts with a text'],
+  ['refusal', 'refuses the request'],
+  ['numeric', 'gives the expected number'],
+  ['json_path', 'JSON with a value at a path'],
+  ['jaro_winkler', 'close to the expected name'],
+  ['bleu', 'close to a translation, by words'],
+  ['chrf', 'close to a translation, by characters'],
+  ['rouge', 'close to a summary'],
+  ['pairwise', 'at least as good as another answer'],
+  ['label', 'the expected label'],
+  ['tool_calls', 'calls the expected tools'],
+  ['cost', 'costs at most this much'],
+  ['tokens', 'uses at most this many tokens'],
+  ['command', 'a program of yours'],
+  ['worker', 'a worker of yours'],
+  ['not', 'another evaluator fails'],
+  ['weighted', 'mean of several evaluators'],
 ]
 
 export const KEYS = { top, nested, evaluators }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use windrow_model::SyntaxError;
+use windrow_model::label::NOTE;
 use windrow_model::record::Job;
 use windrow_model::suggest;
 use windrow_results::{Baseline, Condition, Kind, Name, Names, Sort, Table};
@@ -79,13 +80,12 @@ fn usual_columns(names: &Names) -> Vec<Name> {
 }
 
 fn usual_facets(names: &Names) -> Vec<Name> {
-    let mut facets = vec![Name::Outcome, Name::Error, Name::Flaky, Name::LatencyMs, Name::Cost];
+    let mut facets =
+        vec![Name::Outcome, Name::Error, Name::Flaky, Name::Tries, Name::Reviewed, Name::LatencyMs, Name::Cost];
     if !names.variants.is_empty() {
         facets.push(Name::Variant);
     }
-    if !names.labels.is_empty() {
-        facets.push(Name::Reviewed);
-    }
+    facets.extend(names.labels.iter().filter(|name| *name != NOTE).cloned().map(Name::Label));
     facets.extend(names.evaluators.iter().cloned().map(Name::Score));
     facets.extend(names.evaluators.iter().cloned().map(Name::Verdict));
     if names.baseline {

@@ -7,8 +7,8 @@ use axum::http::header::LOCATION;
 use axum::response::{IntoResponse, Response};
 use windrow_model::SessionId;
 use windrow_model::record::Run;
-use windrow_wire::Submitted;
 use windrow_wire::request::Submit;
+use windrow_wire::{DryRunView, Submitted};
 
 use crate::app::App;
 use crate::app::actor::Actor;
@@ -49,7 +49,7 @@ pub async fn submit(
 /// The body is that of `POST /jobs`. `budget.verdict` is `fits`, `may_exceed` or `exceeds`. Nothing is called or stored.
 #[utoipa::path(post, operation_id = "dry_run", path = "/dry-run", tag = "jobs",
     request_body(content((String = "text/yaml"), (Submit = "application/json"))),
-    responses((status = 200, description = "The estimate", body = BTreeMap<String, serde_json::Value>)))]
+    responses((status = 200, description = "The estimate", body = DryRunView)))]
 pub async fn dry_run(State(server): Shared, actor: Actor, body: Body) -> Result<Json<DryRun>, ApiError> {
     let wish = wish(&body)?;
     let _permit = server.heavy_request_permit().await?;

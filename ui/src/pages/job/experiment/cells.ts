@@ -49,7 +49,7 @@ export const isNumber = (name: string) => NUMBERS.test(name)
 export const isMono = (name: string) => /^(expected|output|baseline\.output|output\..+|key|trace|id)$/.test(name)
 
 const WIDTHS: Record<string, string> = {
-  row: 'minmax(110px, 1.1fr)', outcome: '92px', input: 'minmax(120px, 2fr)', expected: 'minmax(70px, 1fr)', 'baseline.output': 'minmax(70px, 1fr)', output: 'minmax(80px, 1fr)',
+  row: 'minmax(110px, 1.1fr)', outcome: 'minmax(92px, 128px)', input: 'minmax(120px, 2fr)', expected: 'minmax(70px, 1fr)', 'baseline.output': 'minmax(70px, 1fr)', output: 'minmax(80px, 1fr)',
   latency_ms: '70px', cost: '64px', tries: '48px', trial: '44px', variant: 'minmax(80px, 1fr)', error: 'minmax(90px, 1fr)',
 }
 

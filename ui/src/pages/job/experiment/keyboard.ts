@@ -15,10 +15,14 @@ export interface Hands {
   moveTo: (index: number) => void
   refresh: () => void
   retry: () => void
+  /** Gives a verdict about the selection or the row. */
+  verdict: (said: 'pass' | 'fail' | null) => void
+  note: () => void
 }
 
 const FAR = 2_000
 const STEP = 100
+const STEP_PX = 24
 const MODES = ['', 'comfortable', 'diff']
 
 /** Goes to the next row that fits, up to a distance; reads rows that are not here yet. */
@@ -55,6 +59,10 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 'x': return row && selection.toggle(row, hands.at()), true
     case 'X': return selection.extend(hands.at(), table), true
     case 'R': return hands.retry(), true
+    case '1': return hands.verdict('pass'), true
+    case '2': return hands.verdict('fail'), true
+    case '0': return hands.verdict(null), true
+    case 'c': return hands.note(), true
     case 's': return router.set({ do: 'rescore' }), true
     case 't': return router.set({ show: page.charts ? '' : 'chart' }), true
     case 'b': return document.getElementById('baseline')?.focus(), true
@@ -62,9 +70,19 @@ export function press(event: KeyboardEvent, hands: Hands): boolean {
     case 'l': return column(1), true
     case 'd':
       if (isDrawer) return false
-      return router.set({ rows: MODES[(MODES.indexOf(page.mode === 'compact' ? '' : page.mode) + 1) % MODES.length] }), true
+      return page.choose('rows', MODES[(MODES.indexOf(page.mode === 'compact' ? '' : page.mode) + 1) % MODES.length]!), true
+    case '[':
+    case ']': return widen(page, event.key === ']' ? STEP_PX : -STEP_PX)
     default: return false
   }
+}
+
+/** Makes the column wider or narrower of which the head has the focus. */
+function widen(page: PageState, by: number): boolean {
+  const head = document.activeElement?.closest<HTMLElement>('[role=columnheader]')
+  if (!head?.dataset.column) return false
+  page.widen(head.dataset.column, head.getBoundingClientRect().width, by)
+  return true
 }
 
 /** Moves along the heads of the columns, where Enter sorts. */

@@ -2,6 +2,7 @@
 import type { JobDetail, Metric, ViewRequest } from '../../../api/types'
 import { router } from '../../../router.svelte'
 import { field } from '../../../text/json'
+import { keep, kept } from '../../../text/kept'
 import { readingOf, type Reading } from './cells'
 import { nameText } from './terms'
 
@@ -23,8 +24,39 @@ export function ordered(metrics: readonly Metric[], evaluators: readonly string[
   return [...metrics].sort((a, b) => place(a) - place(b))
 }
 
+const NARROWEST = 40
+
 export class PageState {
-  constructor(readonly job: () => JobDetail, readonly auto: () => Named | undefined) {}
+  /** Widths of columns that the user changed, in pixels. */
+  widths = $state.raw<Readonly<Record<string, number>>>({})
+  #rows = $state('')
+  #cols = $state('')
+
+  constructor(readonly job: () => JobDetail, readonly auto: () => Named | undefined) {
+    const { name } = job()
+    this.widths = kept<Record<string, number>>(`widths.${name}`) ?? {}
+    this.#rows = kept<string>(`rows.${name}`) ?? ''
+    this.#cols = kept<string>(`cols.${name}`) ?? ''
+  }
+
+  /** Columns and height of rows stay as they were chosen for this job. */
+  choose(what: 'rows' | 'cols', value: string) {
+    if (what === 'rows') this.#rows = value
+    else this.#cols = value
+    keep(`${what}.${this.job().name}`, value)
+    router.set({ [what]: value })
+  }
+
+  widen(column: string, from: number, by: number) {
+    this.widths = { ...this.widths, [column]: Math.max(NARROWEST, Math.round(from + by)) }
+    keep(`widths.${this.job().name}`, this.widths)
+  }
+
+  usualColumns() {
+    this.widths = {}
+    keep(`widths.${this.job().name}`, undefined)
+    this.choose('cols', '')
+  }
 
   get reading(): Reading {
     return readingOf(this.job().spec)
@@ -40,7 +72,7 @@ export class PageState {
   }
 
   get mode(): Mode {
-    const wanted = router.param('rows')
+    const wanted = router.param('rows') || this.#rows
     return wanted === 'comfortable' || wanted === 'diff' ? wanted : 'compact'
   }
 
@@ -76,7 +108,7 @@ export class PageState {
   }
 
   get columns(): string[] | undefined {
-    const asked = router.param('cols')
+    const asked = router.param('cols') || this.#cols
     return asked ? asked.split(',') : undefined
   }
 

@@ -5,7 +5,7 @@
  */
 import { expectedError, Rejected, Unreachable } from '../../../api/errors'
 import { request } from '../../../api/request'
-import type { ResultView, TableRow, ViewRequest } from '../../../api/types'
+import type { Label, ResultView, TableRow, ViewRequest } from '../../../api/types'
 
 const PAGE = 100
 /** Pages further away are read again. */
@@ -39,6 +39,18 @@ export class ResultTable {
       if (found >= 0) return page * PAGE + found
     }
     return -1
+  }
+
+  /** What people say about a row now. Its place stays. */
+  relabel(item: string, labels: ReadonlyMap<string, Label>) {
+    const index = this.indexOf(item)
+    const row = this.at(index)
+    if (!row) return
+    const said = Object.fromEntries([...labels].map(([name, label]) => [name, { ...label, label: String(label.verdict ?? label.value ?? label.note ?? ''), corrected: correctedOf(label), outdated: false }]))
+    const reviewed = Object.values(said).some((label) => label.corrected !== null)
+    const page = Math.floor(index / PAGE)
+    const rows = this.#pages.get(page)!.map((other) => (other === row ? { ...row, labels: said, reviewed } : other))
+    this.#pages = new Map(this.#pages).set(page, rows)
   }
 
   /** Asks; `keep` leaves the page that is in sight where it is. */
@@ -117,6 +129,8 @@ export class ResultTable {
     return read.rows
   }
 }
+
+const correctedOf = ({ verdict, value }: Label): number | null => (verdict ? Number(verdict === 'pass') : (value ?? null))
 
 function farthest(pages: Iterable<number>, from: number): number {
   return [...pages].reduce((a, b) => (Math.abs(b - from) > Math.abs(a - from) ? b : a))

@@ -11,7 +11,7 @@ export interface Term {
   values?: string[]
 }
 
-const PREFIX = /^(baseline\.score|score|verdict|reason|delta|change|field|output)\.(.+)$/s
+const PREFIX = /^(baseline\.score|score|verdict|reason|delta|change|field|output|label|corrected)\.(.+)$/s
 const PLAIN = /^[\w-]+$/
 const WORD = /^[\w./:+-]+$/
 const RESERVED = /^(and|or|not|in|is|contains|matches|null)$/i
