@@ -4,11 +4,13 @@
 //! - [`row`]: what a row shows, and where it comes from;
 //! - [`query`]: names, conditions and orders; [`Condition::holds`] is the specification;
 //! - [`cell`]: values for export;
+//! - [`columns`]: the rows of a job as columns, for jobs of any size;
 //! - [`label`], [`people`]: what people said, and corrected values;
-//! - [`table`]: all rows of a job, with the names that can be asked for;
+//! - [`table`]: the same as plain rows: the specification of `columns`;
 //! - [`summary`]: metrics, groups, facets and paired differences of a selection.
 
 pub mod cell;
+pub mod columns;
 pub mod label;
 pub mod people;
 pub mod query;
@@ -16,6 +18,7 @@ pub mod row;
 pub mod summary;
 pub mod table;
 
+pub use columns::{Grid, Pairs};
 pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;
