@@ -6,6 +6,7 @@ use windrow_model::ItemId;
 use windrow_model::state::ItemState;
 use windrow_model::step::{Usage, Verdict};
 
+use crate::columns::scores::ScoreColumn;
 use crate::columns::sheet::{FieldColumn, Sheet, TextName};
 use crate::columns::words::Lexicon;
 use crate::columns::{Grid, Pairs, Reader};
@@ -80,6 +81,29 @@ impl<'a> At<'a> {
     pub fn correction(&self, name: &str) -> Option<&'a RowLabel> {
         let label = self.labels().iter().find(|label| label.name == name);
         label.filter(|label| !label.outdated && label.number().is_some())
+    }
+}
+
+/// The findings of one evaluator in row after row: its array is looked up once per sheet.
+pub(super) struct Findings<'a, 'n> {
+    name: &'n str,
+    sheet: Option<&'a Sheet>,
+    column: Option<&'a ScoreColumn>,
+}
+
+impl<'a, 'n> Findings<'a, 'n> {
+    pub fn of(name: &'n str) -> Self {
+        Self { name, sheet: None, column: None }
+    }
+
+    pub fn each(&mut self, at: At<'a>, finding: impl FnMut(u32, Verdict, Option<f64>)) {
+        let At::Sheet(sheet, place) = at else { return at.findings(self.name, finding) };
+        if !self.sheet.is_some_and(|known| std::ptr::eq(known, sheet)) {
+            (self.sheet, self.column) = (Some(sheet), sheet.scores.get(self.name));
+        }
+        if let Some(column) = self.column {
+            column.each(place, finding);
+        }
     }
 }
 

@@ -60,11 +60,16 @@ pub struct Grid {
     /// Where each item is, unless slots are in the order of the items.
     places: Option<Arc<HashMap<i64, u32>>>,
     len: usize,
-    /// Slots by row and item; of all versions with the same rows.
-    by_key: Arc<OnceLock<Vec<u32>>>,
+    /// Of all versions with the same rows.
+    by_key: Arc<OnceLock<ByKey>>,
     flaky: OnceLock<Option<Bits>>,
-    /// Whether several items are of one row.
-    repeats: OnceLock<bool>,
+}
+
+/// Slots by row and item, and whether several items are of one row.
+#[derive(Debug)]
+struct ByKey {
+    slots: Vec<u32>,
+    repeats: bool,
 }
 
 impl Grid {
@@ -78,7 +83,6 @@ impl Grid {
             len: 0,
             by_key: Arc::default(),
             flaky: OnceLock::new(),
-            repeats: OnceLock::new(),
         }
     }
 
@@ -150,7 +154,6 @@ impl Grid {
             len: self.len,
             by_key: self.by_key.clone(),
             flaky: OnceLock::new(),
-            repeats: OnceLock::new(),
         };
         let mut touched = Vec::new();
         for row in rows {
@@ -262,6 +265,10 @@ impl Grid {
     }
 
     fn slots_by_key(&self) -> &[u32] {
+        &self.by_key().slots
+    }
+
+    fn by_key(&self) -> &ByKey {
         self.by_key.get_or_init(|| {
             let prefix = |key: [u8; 16]| u64::from_be_bytes(std::array::from_fn(|at| key[at]));
             let mut keyed: Vec<(u64, u32)> =
@@ -269,7 +276,9 @@ impl Grid {
             keyed.sort_unstable_by(|a, b| {
                 a.0.cmp(&b.0).then_with(|| self.key_and_item(a.1).cmp(&self.key_and_item(b.1)))
             });
-            keyed.into_iter().map(|(_, slot)| slot).collect()
+            let same = |a: &(u64, u32), b: &(u64, u32)| a.0 == b.0 && self.at(a.1).key() == self.at(b.1).key();
+            let repeats = keyed.windows(2).any(|pair| same(&pair[0], &pair[1]));
+            ByKey { slots: keyed.into_iter().map(|(_, slot)| slot).collect(), repeats }
         })
     }
 
@@ -289,6 +298,9 @@ impl Grid {
 
     fn find_flaky(&self) -> Option<Bits> {
         let mut flaky: Option<Bits> = None;
+        if !self.by_key().repeats {
+            return None;
+        }
         for of_row in self.slots_by_key().chunk_by(|a, b| self.at(*a).key() == self.at(*b).key()) {
             if of_row.len() == 1 {
                 continue;

@@ -8,6 +8,7 @@ use windrow_model::compare::{Finding, Pairing, Side};
 use windrow_model::state::ItemState;
 use windrow_model::step::{ContentKey, Usage, Verdict};
 
+use crate::columns::at::Findings;
 use crate::columns::{Grid, Pairs};
 use crate::row::RowOutcome;
 use crate::summary::{self, Corrected, Header, Metric, Paired};
@@ -51,7 +52,7 @@ impl Grid {
 
     /// By row and item. Where no two items are of one row, no order is better than that of the slots.
     fn in_rows(&self, mut slots: Vec<u32>) -> Vec<u32> {
-        if self.has_repeated_rows() {
+        if self.by_key().repeats {
             slots.sort_unstable_by_key(|slot| self.key_and_item(*slot));
         } else {
             slots.sort_unstable();
@@ -59,15 +60,10 @@ impl Grid {
         slots
     }
 
-    fn has_repeated_rows(&self) -> bool {
-        *self
-            .repeats
-            .get_or_init(|| self.slots_by_key().windows(2).any(|pair| self.at(pair[0]).key() == self.at(pair[1]).key()))
-    }
-
     /// `None` if the evaluator has no finding in these rows.
     fn tally(&self, sorted: &[u32], name: &str, corrected: bool) -> Option<ScoreSummary> {
         let (mut tally, mut key, mut any) = (EvaluatorTally::default(), None, false);
+        let mut findings = Findings::of(name);
         for slot in sorted {
             let at = self.at(*slot);
             if key.replace(at.key()) != Some(at.key()) {
@@ -79,7 +75,7 @@ impl Grid {
                     any = true;
                     tally.add(if passes { Verdict::Pass } else { Verdict::Fail }, value);
                 }
-                None => at.findings(name, |_, verdict, value| {
+                None => findings.each(at, |_, verdict, value| {
                     any = true;
                     tally.add(verdict, value);
                 }),
@@ -123,6 +119,7 @@ impl Grid {
         let mut found = BTreeMap::new();
         for name in names {
             let (mut pairing, mut binary, mut rest) = (Pairing::new(0), true, earlier.as_slice());
+            let mut findings = [Findings::of(name), Findings::of(name)];
             for own in both.chunk_by(|a, b| self.at(a.0).key() == self.at(b.0).key()) {
                 let row = self.at(own[0].0).key();
                 let of_row = rest.iter().take_while(|slot| before.at(**slot).key() == row).count();
@@ -134,7 +131,7 @@ impl Grid {
                 for (side, grid, slots) in sides {
                     for slot in slots {
                         let at = grid.at(slot);
-                        at.findings(name, |_, verdict, value| {
+                        findings[side as usize].each(at, |_, verdict, value| {
                             if matches!(verdict, Verdict::Pass | Verdict::Fail) {
                                 binary &= matches!(value, None | Some(0.0 | 1.0));
                                 let (row, item, ordinal) = (ContentKey(row), at.item(), at.ordinal());

@@ -59,8 +59,7 @@ impl Tables {
     fn make_room(&self, job: JobId, run: Option<i64>, rows: usize) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter_mut().filter(|kept| (kept.job, kept.run) == (job, run)).for_each(|kept| kept.rows = rows);
-        let all = |kept: &Vec<Kept>| kept.iter().map(|kept| kept.rows).sum::<usize>();
-        while kept.len() > TABLES || (kept.len() > 2 && all(&kept) > ROWS) {
+        while kept.len() > TABLES || (kept.len() > 2 && kept.iter().map(|kept| kept.rows).sum::<usize>() > ROWS) {
             kept.remove(0);
         }
     }

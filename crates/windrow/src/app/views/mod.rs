@@ -79,8 +79,8 @@ impl Views {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
-        let rows = |kept: &Vec<View>| kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>();
-        while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept) > MAX_KEPT_ROWS) {
+        let rows = |kept: &[View]| kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>();
+        while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
         }
     }
