@@ -4,12 +4,14 @@
 //! - [`row`]: what a row shows, and where it comes from;
 //! - [`query`]: names, conditions and orders; [`Condition::holds`] is the specification;
 //! - [`cell`]: values for export;
+//! - [`cells`]: the state of every cell of an item;
 //! - [`columns`]: the rows of a job as columns, for jobs of any size;
 //! - [`label`], [`people`]: what people said, and corrected values;
 //! - [`table`]: the same as plain rows: the specification of `columns`;
 //! - [`summary`]: metrics, groups, facets and paired differences of a selection.
 
 pub mod cell;
+pub mod cells;
 pub mod columns;
 pub mod label;
 pub mod people;

@@ -86,6 +86,11 @@ impl Survey {
         }
     }
 
+    /// A row without other trials, which cannot be flaky.
+    pub fn add_alone(&mut self, row: &ResultRow) {
+        self.found.add(row);
+    }
+
     /// Trials of its row and variant have different outcomes.
     pub fn is_flaky(&self, row: &ResultRow) -> bool {
         self.outcomes.get(&hash(row)).is_some_and(|(_, differs)| *differs)

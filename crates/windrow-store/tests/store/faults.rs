@@ -8,7 +8,7 @@ use windrow_store::SqlStore;
 
 use crate::databases::{self, Database};
 use crate::fault_proxy::{self, Faults};
-use crate::{access, alerts, conformance, datasets, hooks, rollout, searching, secrets, steering, vitals};
+use crate::{access, alerts, analytics, conformance, datasets, hooks, rollout, searching, secrets, steering, vitals};
 
 /// The store of this database, behind a proxy.
 async fn behind_proxy(database: &Database, mysql: bool, faults: &Arc<Faults>) -> SqlStore {
@@ -43,6 +43,7 @@ async fn every_case_holds(database: Database, mysql: bool) {
         datasets::all(&store, &before_each).await;
         access::all(&store, &before_each).await;
         alerts::all(&store, &before_each).await;
+        analytics::all(&store, &before_each).await;
         secrets::all(&store, &before_each).await;
     }
     assert!(faults.struck() > 500, "{} faults", faults.struck());

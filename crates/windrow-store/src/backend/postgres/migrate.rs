@@ -16,7 +16,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0008_job_counters.sql"),
     include_str!("migrations/0009_variants.sql"),
     include_str!("migrations/0010_labels.sql"),
-    include_str!("migrations/0011_result_changes.sql"),
+    include_str!("migrations/0011_analytics.sql"),
+    include_str!("migrations/0012_result_changes.sql"),
 ];
 
 /// Any number, the same for all nodes.

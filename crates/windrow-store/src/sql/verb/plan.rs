@@ -14,7 +14,7 @@ use windrow_model::{ItemId, RunId, Time};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
 use crate::sql::lock;
-use crate::sql::table::{journal, runs};
+use crate::sql::table::{analytics_marks, journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
 use crate::sql::verb::requeue::Requeued;
 
@@ -52,9 +52,13 @@ pub(crate) fn feed_items(tx: &Connection, run: RunId, items: &[NewItem], now: Ti
         return Err(StoreError::IntakeClosed.into());
     }
     let mut intake = Intake::open(tx, &run, items, now)?;
+    let before = intake.last_item;
     for item in items {
         intake.take(item, true)?;
     }
+    // No event tells of them.
+    let created = (before + 1..=intake.last_item).map(|item| (run.job, Some(ItemId(item))));
+    analytics_marks::mark(tx, created)?;
     intake.write()?.count()
 }
 
