@@ -110,11 +110,18 @@ impl Ints {
 }
 
 /// Numbers with fractions; one code each where few are different.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub enum Floats {
+    #[default]
     Nothing,
-    Codes { values: Box<[f64]>, codes: Box<[u8]> },
-    Plain { values: Box<[f64]>, there: Option<Bits> },
+    Codes {
+        values: Box<[f64]>,
+        codes: Box<[u8]>,
+    },
+    Plain {
+        values: Box<[f64]>,
+        there: Option<Bits>,
+    },
 }
 
 const NO_CODE: u8 = u8::MAX;

@@ -26,12 +26,6 @@ struct Several {
     values: Floats,
 }
 
-impl Default for Floats {
-    fn default() -> Self {
-        Floats::Nothing
-    }
-}
-
 impl ScoreColumn {
     pub fn of(name: &str, rows: &[Arc<ResultRow>]) -> Self {
         let (mut verdicts, mut values) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));

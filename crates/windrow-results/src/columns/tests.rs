@@ -119,7 +119,7 @@ fn test(names: &[Name], rows: &[ResultRow], bits: u64) -> Condition {
         Comparison::Unequal,
     ];
     let test = match (bits >> 24) % 10 {
-        n @ 0..6 => Test::Compare(comparisons[n as usize].clone(), operand(30)),
+        n @ 0..6 => Test::Compare(comparisons[n as usize], operand(30)),
         6 => Test::In(vec![operand(30), operand(31)]),
         7 => Test::IsNull,
         8 => Test::Contains(value.text().to_lowercase().chars().skip((bits >> 33 & 1) as usize).take(3).collect()),
