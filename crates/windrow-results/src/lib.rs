@@ -5,12 +5,14 @@
 //! - [`query`]: names, conditions and orders; [`Condition::holds`] is the specification;
 //! - [`cell`]: values for export;
 //! - [`cells`]: the state of every cell of an item;
+//! - [`columns`]: the rows of a job as columns, for jobs of any size;
 //! - [`label`], [`people`]: what people said, and corrected values;
-//! - [`table`]: all rows of a job, with the names that can be asked for;
+//! - [`table`]: the same as plain rows: the specification of `columns`;
 //! - [`summary`]: metrics, groups, facets and paired differences of a selection.
 
 pub mod cell;
 pub mod cells;
+pub mod columns;
 pub mod label;
 pub mod people;
 pub mod query;
@@ -18,6 +20,7 @@ pub mod row;
 pub mod summary;
 pub mod table;
 
+pub use columns::{Grid, Pairs};
 pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;

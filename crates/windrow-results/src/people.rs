@@ -7,6 +7,18 @@ use windrow_model::step::Verdict;
 use crate::label::RowLabel;
 use crate::row::{ResultRow, RowOutcome};
 
+pub(crate) fn is_reviewed(labels: &[RowLabel]) -> bool {
+    labels.iter().any(|label| label.name != NOTE && !label.outdated && label.number().is_some())
+}
+
+pub(crate) fn computed(name: &str, score: Option<f64>, outcome: RowOutcome) -> Option<f64> {
+    match (score, outcome) {
+        (None, RowOutcome::Pass) if name == OUTCOME => Some(1.0),
+        (None, RowOutcome::Fail) if name == OUTCOME => Some(0.0),
+        (score, _) => score,
+    }
+}
+
 /// A row as people see it: each evaluator that they corrected has one score, theirs.
 pub struct Judgement<'a> {
     pub turn: u32,
@@ -27,11 +39,7 @@ impl ResultRow {
 
     /// What an evaluator found; under `outcome`, whether the row passed.
     pub fn computed(&self, name: &str) -> Option<f64> {
-        match (self.score(name), self.outcome) {
-            (None, RowOutcome::Pass) if name == OUTCOME => Some(1.0),
-            (None, RowOutcome::Fail) if name == OUTCOME => Some(0.0),
-            (score, _) => score,
-        }
+        computed(name, self.score(name), self.outcome)
     }
 
     /// Whether an evaluator passed the row in every turn; `None` where it could not tell.
@@ -54,7 +62,7 @@ impl ResultRow {
 
     /// Somebody gave a verdict or a value on this output.
     pub fn is_reviewed(&self) -> bool {
-        self.labels.iter().any(|label| label.name != NOTE && !label.outdated && label.number().is_some())
+        is_reviewed(&self.labels)
     }
 
     pub fn judgements(&self, corrected: bool) -> impl Iterator<Item = Judgement<'_>> {

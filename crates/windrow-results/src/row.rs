@@ -16,7 +16,7 @@ pub const PREVIEW: usize = 200;
 /// Fields of an item's input that do not come from the dataset.
 const RESERVED: [&str; 2] = ["trial", "variant"];
 /// Dataset fields that hold the expected answer, the first that is there.
-const EXPECTED: [&str; 2] = ["expected", "answer"];
+pub(crate) const EXPECTED: [&str; 2] = ["expected", "answer"];
 
 windrow_model::vocabulary! {
     /// What a reader would call the row.
@@ -181,11 +181,26 @@ impl ResultRow {
     }
 
     pub fn target(&self) -> Option<&str> {
-        self.variant.as_deref().map(|name| name.split_once('.').map_or(name, |(target, _)| target))
+        self.variant.as_deref().map(target_of)
     }
 
     pub fn prompt(&self) -> Option<&str> {
-        self.variant.as_deref().and_then(|name| name.split_once('.')).map(|(_, prompt)| prompt)
+        self.variant.as_deref().and_then(prompt_of)
+    }
+}
+
+pub(crate) fn target_of(variant: &str) -> &str {
+    variant.split_once('.').map_or(variant, |(target, _)| target)
+}
+
+pub(crate) fn prompt_of(variant: &str) -> Option<&str> {
+    variant.split_once('.').map(|(_, prompt)| prompt)
+}
+
+impl RowOutcome {
+    /// Trials of a row that differ in such an outcome are flaky.
+    pub(crate) fn tells_of_output(self) -> bool {
+        matches!(self, RowOutcome::Pass | RowOutcome::Fail | RowOutcome::Error)
     }
 }
 

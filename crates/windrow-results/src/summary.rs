@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use windrow_model::aggregate::{Aggregates, BINS, Interval, Percentiles, ScoreSummary, Tally};
-use windrow_model::compare::{Finding, Pairing, Side, holm};
+use windrow_model::compare::{Difference, Finding, Pairing, Side, holm};
 use windrow_model::step::Verdict;
 
 use crate::query::{Kind, Name, Seen, Value};
@@ -15,7 +15,7 @@ use crate::row::ResultRow;
 /// Values that a facet lists, most frequent first.
 const FACET_VALUES: usize = 50;
 /// More distinct numbers than this are grouped into ranges.
-const EXACT_NUMBERS: usize = 20;
+pub(crate) const EXACT_NUMBERS: usize = 20;
 /// Normal quantiles of a two-sided test at 5% with a power of 80%.
 const DETECTABLE: f64 = 1.959_964 + 0.841_621;
 
@@ -178,7 +178,20 @@ pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
     let paired_with_any = rows.iter().any(|seen| seen.baseline.is_some());
     let mut differences = if paired_with_any { paired(rows) } else { BTreeMap::new() };
     let mut by_people = corrected(rows);
-    let metric = |(name, summary): (String, ScoreSummary)| Metric {
+    let metric = |(name, numbers): (String, ScoreSummary)| {
+        let (corrected, paired) = (by_people.remove(&name), differences.remove(&name));
+        metric(name, numbers, corrected, paired)
+    };
+    tally(rows, false, false).evaluators.into_iter().map(metric).collect()
+}
+
+pub(crate) fn metric(
+    name: String,
+    summary: ScoreSummary,
+    corrected: Option<Corrected>,
+    paired: Option<Paired>,
+) -> Metric {
+    Metric {
         n: summary.pass + summary.fail,
         pass: summary.pass,
         fail: summary.fail,
@@ -192,11 +205,10 @@ pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
         max: summary.max,
         histogram: histogram(&summary),
         basis: "computed".to_owned(),
-        corrected: by_people.remove(&name),
-        paired: differences.remove(&name),
+        corrected,
+        paired,
         name,
-    };
-    tally(rows, false, false).evaluators.into_iter().map(metric).collect()
+    }
 }
 
 /// By evaluator, where people corrected at least one row.
@@ -213,17 +225,22 @@ fn corrected(rows: &[Seen<'_>]) -> BTreeMap<String, Corrected> {
     let mut found = tally(rows, false, true).evaluators;
     let numbers = |(name, labelled): (String, i64)| {
         let summary = found.remove(&name)?;
-        let corrected = Corrected {
+        Some((name, Corrected::of(&summary, labelled)))
+    };
+    labelled.into_iter().filter_map(numbers).collect()
+}
+
+impl Corrected {
+    pub(crate) fn of(summary: &ScoreSummary, labelled: i64) -> Self {
+        Self {
             labelled,
             n: summary.pass + summary.fail,
             mean: summary.mean,
             interval: summary.mean_interval,
             pass_rate: summary.pass_rate,
             pass_interval: summary.pass_rate_interval,
-        };
-        Some((name, corrected))
-    };
-    labelled.into_iter().filter_map(numbers).collect()
+        }
+    }
 }
 
 fn histogram(summary: &ScoreSummary) -> Histogram {
@@ -255,37 +272,51 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
     let baseline = tally(rows, true, false).evaluators;
     let mut found = BTreeMap::new();
     for (name, difference) in pairing.finish().evaluators {
-        let (Some(change), Some(summary)) = (difference.mean, baseline.get(&name)) else { continue };
+        let Some(summary) = baseline.get(&name) else { continue };
         let mut own = findings.iter().filter(|(finding, _)| finding.evaluator == name);
         let binary = own.all(|(finding, _)| matches!(finding.value, None | Some(0.0 | 1.0)));
         let count = |word| rows.iter().filter(|seen| seen.change(&name) == Some(word)).count() as i64;
-        let verdict = match change.interval {
-            Some(interval) if interval.low > 0.0 => "improved",
-            Some(interval) if interval.high < 0.0 => "regressed",
-            _ => "unclear",
-        };
-        found.insert(
-            name.clone(),
-            Paired {
-                n: difference.rows,
-                diff: change.difference,
-                interval: change.interval,
-                p: if binary { difference.flips_p.or(change.p) } else { change.p },
-                p_adjusted: None,
-                improved: count("improved"),
-                same: count("same"),
-                regressed: count("regressed"),
-                mde: change.std_error.map(|error| error * DETECTABLE),
-                verdict: verdict.to_owned(),
-                baseline: BaselineMetric { mean: change.before, histogram: histogram(summary) },
-            },
-        );
+        let changes = ["improved", "same", "regressed"].map(count);
+        found.extend(paired_metric(&difference, summary, binary, changes).map(|paired| (name, paired)));
     }
+    adjust(&mut found);
+    found
+}
+
+/// `binary`: every value is 0 or 1. `changes`: rows that improved, stayed the same and regressed.
+pub(crate) fn paired_metric(
+    difference: &Difference,
+    baseline: &ScoreSummary,
+    binary: bool,
+    [improved, same, regressed]: [i64; 3],
+) -> Option<Paired> {
+    let change = difference.mean?;
+    let verdict = match change.interval {
+        Some(interval) if interval.low > 0.0 => "improved",
+        Some(interval) if interval.high < 0.0 => "regressed",
+        _ => "unclear",
+    };
+    Some(Paired {
+        n: difference.rows,
+        diff: change.difference,
+        interval: change.interval,
+        p: if binary { difference.flips_p.or(change.p) } else { change.p },
+        p_adjusted: None,
+        improved,
+        same,
+        regressed,
+        mde: change.std_error.map(|error| error * DETECTABLE),
+        verdict: verdict.to_owned(),
+        baseline: BaselineMetric { mean: change.before, histogram: histogram(baseline) },
+    })
+}
+
+/// Corrects for the number of metrics.
+pub(crate) fn adjust(found: &mut BTreeMap<String, Paired>) {
     let adjusted = holm(&found.values().map(|paired| paired.p).collect::<Vec<_>>());
     for (paired, adjusted) in found.values_mut().zip(adjusted) {
         paired.p_adjusted = adjusted;
     }
-    found
 }
 
 /// Largest first; numbers with many values in ranges.
@@ -306,16 +337,20 @@ pub fn groups(rows: &[Seen<'_>], name: &Name) -> Vec<Group> {
     groups
 }
 
-type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
+pub(crate) type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
 
 /// What a value is called as a group.
 fn labels(rows: &[Seen<'_>], name: &Name) -> Label {
     let numbers: BTreeSet<u64> = rows.iter().filter_map(|seen| number(&seen.value(name))).map(f64::to_bits).collect();
     let many = matches!(name.kind(), Kind::Number | Kind::Time) && numbers.len() > EXACT_NUMBERS;
-    if !many {
+    label(many.then(|| bounds(numbers.into_iter().map(f64::from_bits))))
+}
+
+/// `range`: of numbers that are grouped into ranges.
+pub(crate) fn label(range: Option<(f64, f64)>) -> Label {
+    let Some((from, to)) = range else {
         return Box::new(|value| (!value.is_null()).then(|| value.text().into_owned()));
-    }
-    let (from, to) = bounds(numbers.into_iter().map(f64::from_bits));
+    };
     let width = (to - from) / BINS as f64;
     Box::new(move |value| {
         let at = bin(number(value)?, from, to);
@@ -344,14 +379,21 @@ pub fn facet(rows: &[Seen<'_>], name: &Name) -> Facet {
     let values: Vec<Value<'_>> = rows.iter().map(|seen| seen.value(name)).collect();
     let null = values.iter().filter(|value| value.is_null()).count() as i64;
     if matches!(name.kind(), Kind::Number | Kind::Time) {
-        let numbers: Vec<f64> = values.iter().filter_map(number).collect();
-        let (from, to) = if numbers.is_empty() { (0.0, 0.0) } else { bounds(numbers.iter().copied()) };
-        let mut bins = vec![0; BINS];
-        numbers.iter().for_each(|value| bins[bin(*value, from, to)] += 1);
-        return Facet::Range { field, from, to, bins, null };
+        return range(field, &values.iter().filter_map(number).collect::<Vec<_>>(), null);
     }
     let mut counts: BTreeMap<String, i64> = BTreeMap::new();
     values.iter().filter(|value| !value.is_null()).for_each(|v| *counts.entry(v.text().into_owned()).or_default() += 1);
+    self::values(field, counts, null)
+}
+
+pub(crate) fn range(field: String, numbers: &[f64], null: i64) -> Facet {
+    let (from, to) = if numbers.is_empty() { (0.0, 0.0) } else { bounds(numbers.iter().copied()) };
+    let mut bins = vec![0; BINS];
+    numbers.iter().for_each(|value| bins[bin(*value, from, to)] += 1);
+    Facet::Range { field, from, to, bins, null }
+}
+
+pub(crate) fn values(field: String, counts: BTreeMap<String, i64>, null: i64) -> Facet {
     let mut values: Vec<FacetValue> = counts.into_iter().map(|(value, count)| FacetValue { value, count }).collect();
     values.sort_by_key(|value| -value.count);
     let other = values.iter().skip(FACET_VALUES).map(|value| value.count).sum();

@@ -138,7 +138,7 @@ fn run(
 
 fn tables(source: &Connection) -> failure::Result<Vec<Table>> {
     let mut stmt = source.prepare_cached(
-        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid",
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'result~_%' ESCAPE '~' ORDER BY rowid",
     )?;
     let names: Vec<String> = stmt.query_map((), |row| row.get(0))?.collect::<backend::Result<_>>()?;
     let table = |name: String| {

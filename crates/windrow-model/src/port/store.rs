@@ -400,6 +400,17 @@ impl Retention {
     }
 }
 
+/// Items whose rows in the result table changed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ResultChanges {
+    /// Ascending, each once.
+    pub items: Vec<ItemId>,
+    /// The number of the last change among them.
+    pub newest: i64,
+    /// Further ones may follow.
+    pub more: bool,
+}
+
 /// Every change of jobs, runs and items, and the reads that an engine bases its decisions on.
 #[async_trait]
 pub trait Queue: Send + Sync {
@@ -486,6 +497,8 @@ pub trait Queue: Send + Sync {
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping
+    /// Forgets up to this number which rows of a job's result table changed.
+    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()>;
     /// Deletes at most `limit` items and jobs whose latest run ended longer ago than the retention period; pinned and
     /// scheduled jobs stay. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;
@@ -538,6 +551,11 @@ pub trait Reads: Send + Sync {
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
     /// The run's own results by item, even where a later run has replaced them.
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>>;
+    /// Which rows of a job's result table changed behind this number, of the oldest `limit` pages of changes. Whatever was
+    /// committed before is among them or behind `newest`. `None` if some of them are forgotten: read all rows again.
+    async fn result_changes(&self, job: JobId, after: i64, limit: usize) -> Result<Option<ResultChanges>>;
+    /// The number of the newest change: rows that are read later have all changes up to it.
+    async fn newest_result_change(&self, job: JobId) -> Result<i64>;
     /// The run's scores that did not pass: fails by value, then errors, each in the order of the items.
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>>;
     /// Compares two runs row by row, also of different jobs; lists at most `limit` regressed and fixed rows each.

@@ -14,6 +14,7 @@ use windrow_model::gate::Comparison;
 
 pub use name::{Kind, Name, Names};
 pub use value::{Seen, Value};
+pub(crate) use value::{change_of, of_json, verdicts};
 
 #[derive(Debug, Clone)]
 pub enum Condition {
@@ -75,7 +76,7 @@ impl Condition {
 }
 
 impl Test {
-    fn holds(&self, value: &Value<'_>) -> bool {
+    pub(crate) fn holds(&self, value: &Value<'_>) -> bool {
         match (self, value) {
             (Test::IsNull, value) => value.is_null(),
             (_, Value::Null) => false,

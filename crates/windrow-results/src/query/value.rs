@@ -53,11 +53,7 @@ impl<'a> Seen<'a> {
     }
 
     pub fn change(&self, evaluator: &str) -> Option<&'static str> {
-        self.delta(evaluator).map(|delta| match delta {
-            delta if delta > 0.0 => "improved",
-            delta if delta < 0.0 => "regressed",
-            _ => "same",
-        })
+        self.delta(evaluator).map(change_of)
     }
 
     pub fn value(&self, name: &Name) -> Value<'a> {
@@ -93,7 +89,9 @@ impl<'a> Seen<'a> {
             Name::OutputOf(column) => Value::of_text(row.outputs.get(column).map(String::as_str)),
             Name::Field(field, kind) => of_field(row, field, *kind),
             Name::Score(evaluator) => Value::number(row.score(evaluator)),
-            Name::Verdict(evaluator) => verdicts(row, evaluator),
+            Name::Verdict(evaluator) => {
+                verdicts(|verdict| row.of_evaluator(evaluator).any(|score| score.verdict == *verdict))
+            }
             Name::Reason(evaluator) => row.reason(evaluator).map_or(Value::Null, |text| Value::Text(text.into())),
             Name::Delta(evaluator) => Value::number(self.delta(evaluator)),
             Name::Change(evaluator) => Value::of_text(self.change(evaluator)),
@@ -116,16 +114,28 @@ fn any_text(row: &ResultRow) -> String {
 }
 
 fn of_field<'a>(row: &'a ResultRow, field: &str, kind: Kind) -> Value<'a> {
-    let Some(value) = row.fields.get(field).filter(|value| !value.is_null()) else { return Value::Null };
+    row.fields.get(field).map_or(Value::Null, |value| of_json(value, kind))
+}
+
+pub(crate) fn change_of(delta: f64) -> &'static str {
+    match delta {
+        delta if delta > 0.0 => "improved",
+        delta if delta < 0.0 => "regressed",
+        _ => "same",
+    }
+}
+
+/// A field of this kind.
+pub(crate) fn of_json(value: &serde_json::Value, kind: Kind) -> Value<'_> {
     match (kind, value) {
+        (_, serde_json::Value::Null) => Value::Null,
         (Kind::Number, value) => Value::number(value.as_f64()),
         (_, serde_json::Value::String(text)) => Value::Text(text.as_str().into()),
         (_, value) => Value::Text(text_of(value).into()),
     }
 }
 
-fn verdicts<'a>(row: &ResultRow, evaluator: &str) -> Value<'a> {
-    let found = |verdict: &Verdict| row.of_evaluator(evaluator).any(|score| score.verdict == *verdict);
+pub(crate) fn verdicts<'a>(found: impl Fn(&Verdict) -> bool) -> Value<'a> {
     // What is worse comes first, for orders and groups.
     let worst_first = [Verdict::Fail, Verdict::Error, Verdict::Pass, Verdict::Skipped];
     let words: Vec<&str> =

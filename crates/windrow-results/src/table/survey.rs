@@ -8,51 +8,52 @@ use serde_json::Value;
 use crate::query::{Kind, Names};
 use crate::row::{ResultRow, RowOutcome};
 
-#[derive(Debug, Default)]
-pub struct Survey {
-    evaluators: BTreeSet<String>,
-    outputs: BTreeSet<String>,
-    variants: BTreeSet<String>,
-    labels: BTreeSet<String>,
+/// The names that rows have.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Found {
+    pub evaluators: BTreeSet<String>,
+    pub outputs: BTreeSet<String>,
+    pub variants: BTreeSet<String>,
+    pub labels: BTreeSet<String>,
     /// `None` while all values are null.
     fields: BTreeMap<String, Option<Kind>>,
-    /// The first outcome of a row and variant, and whether another trial has a different one. By hash, because a job has
-    /// millions of rows.
-    outcomes: HashMap<u64, (RowOutcome, bool)>,
 }
 
-impl Survey {
+impl Found {
     pub fn add(&mut self, row: &ResultRow) {
-        self.add_alone(row);
-        if matches!(row.outcome, RowOutcome::Pass | RowOutcome::Fail | RowOutcome::Error) {
-            let (first, differs) = self.outcomes.entry(hash(row)).or_insert((row.outcome, false));
-            *differs |= *first != row.outcome;
-        }
-    }
-
-    /// A row without other trials, which cannot be flaky.
-    pub fn add_alone(&mut self, row: &ResultRow) {
         row.scores.iter().for_each(|score| note(&mut self.evaluators, &score.name));
         row.outputs.keys().for_each(|name| note(&mut self.outputs, name));
         row.labels.iter().for_each(|label| note(&mut self.labels, &label.name));
         row.variant.iter().for_each(|name| note(&mut self.variants, name));
-        for (name, value) in &row.fields {
-            let kind = kind_of(value);
-            match self.fields.get_mut(name) {
-                None => drop(self.fields.insert(name.clone(), kind)),
-                Some(known) => {
-                    *known = match (*known, kind) {
-                        (Some(a), Some(b)) if a != b => Some(Kind::Text),
-                        (a, b) => a.or(b),
-                    }
+        row.fields.iter().for_each(|(name, value)| self.field(name, value));
+    }
+
+    pub fn field(&mut self, name: &str, value: &Value) {
+        self.field_of(name, kind_of(value));
+    }
+
+    fn field_of(&mut self, name: &str, kind: Option<Kind>) {
+        match self.fields.get_mut(name) {
+            None => drop(self.fields.insert(name.to_owned(), kind)),
+            Some(known) => {
+                *known = match (*known, kind) {
+                    (Some(a), Some(b)) if a != b => Some(Kind::Text),
+                    (a, b) => a.or(b),
                 }
             }
         }
     }
 
-    /// Trials of its row and variant have different outcomes.
-    pub fn is_flaky(&self, row: &ResultRow) -> bool {
-        self.outcomes.get(&hash(row)).is_some_and(|(_, differs)| *differs)
+    pub fn merge(&mut self, other: &Found) {
+        for (own, others) in [
+            (&mut self.evaluators, &other.evaluators),
+            (&mut self.outputs, &other.outputs),
+            (&mut self.variants, &other.variants),
+            (&mut self.labels, &other.labels),
+        ] {
+            others.iter().for_each(|name| note(own, name));
+        }
+        other.fields.iter().for_each(|(name, kind)| self.field_of(name, *kind));
     }
 
     pub fn names(&self) -> Names {
@@ -65,6 +66,38 @@ impl Survey {
             fields: self.fields.iter().map(|(name, kind)| (name.clone(), kind.unwrap_or(Kind::Text))).collect(),
             baseline: false,
         }
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Survey {
+    found: Found,
+    /// The first outcome of a row and variant, and whether another trial has a different one. By hash, because a job has
+    /// millions of rows.
+    outcomes: HashMap<u64, (RowOutcome, bool)>,
+}
+
+impl Survey {
+    pub fn add(&mut self, row: &ResultRow) {
+        self.found.add(row);
+        if row.outcome.tells_of_output() {
+            let (first, differs) = self.outcomes.entry(hash(row)).or_insert((row.outcome, false));
+            *differs |= *first != row.outcome;
+        }
+    }
+
+    /// A row without other trials, which cannot be flaky.
+    pub fn add_alone(&mut self, row: &ResultRow) {
+        self.found.add(row);
+    }
+
+    /// Trials of its row and variant have different outcomes.
+    pub fn is_flaky(&self, row: &ResultRow) -> bool {
+        self.outcomes.get(&hash(row)).is_some_and(|(_, differs)| *differs)
+    }
+
+    pub fn names(&self) -> Names {
+        self.found.names()
     }
 }
 

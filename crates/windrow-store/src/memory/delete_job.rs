@@ -29,6 +29,7 @@ impl World {
         events.iter().for_each(|event| drop(self.outbox.remove(event)));
         swept += events.len();
         if swept < limit {
+            self.drop_changes(job);
             self.doomed.remove(&job);
             swept += 1;
         }

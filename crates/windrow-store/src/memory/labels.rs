@@ -19,6 +19,7 @@ impl World {
         let added = new.len() as i64;
         for what in new {
             self.label_seq += 1;
+            self.note_change(what.item);
             let label = Label { id: self.label_seq, job, what, author: author.to_owned(), at: now };
             self.labels.insert(label.id, label);
         }

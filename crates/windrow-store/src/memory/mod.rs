@@ -15,6 +15,7 @@ mod read;
 mod reap;
 mod report;
 mod request_transition;
+mod result_changes;
 mod results;
 mod rollout;
 mod schedule;
@@ -193,6 +194,10 @@ impl Queue for MemoryStore {
         self.world().forget_outbox(up_to);
         Ok(())
     }
+    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
+        self.world().forget_result_changes(job, up_to);
+        Ok(())
+    }
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         self.world().pin(job, pinned, actor, now)
     }
@@ -283,6 +288,12 @@ impl Reads for MemoryStore {
     }
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.world().results(run, after, limit)
+    }
+    async fn result_changes(&self, job: JobId, after: i64, limit: usize) -> Result<Option<ResultChanges>> {
+        Ok(self.world().result_changes_after(job, after, limit))
+    }
+    async fn newest_result_change(&self, job: JobId) -> Result<i64> {
+        Ok(self.world().newest_result_change(job))
     }
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {
         self.world().worst(run, limit)

@@ -44,6 +44,7 @@ impl World {
                 Placing::Skip => {
                     let known = self.keys[&(job, item.key)];
                     self.items.get_mut(&known).expect("item exists").ordinal = ordinal;
+                    self.note_change(known);
                     planned.skipped += 1;
                 }
                 Placing::Create(key) => {

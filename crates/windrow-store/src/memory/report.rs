@@ -89,6 +89,7 @@ impl World {
 
     fn write_step(&mut self, lease: Lease, write: StepWrite, now: Time) {
         let (attempt, run) = (lease.attempt, lease.run);
+        self.note_change(attempt.item());
         match write {
             StepWrite::Begin { no, intent } => {
                 let id = StepId::new(attempt, no);

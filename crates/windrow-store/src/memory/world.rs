@@ -77,6 +77,10 @@ pub(super) struct World {
     pub log_seq: i64,
     pub labels: BTreeMap<i64, Label>,
     pub label_seq: i64,
+    /// Items whose rows in the result table changed.
+    pub changes: BTreeMap<i64, (JobId, ItemId)>,
+    pub change_seq: i64,
+    pub changes_forgotten: BTreeMap<JobId, i64>,
 }
 
 impl World {
@@ -99,6 +103,7 @@ impl World {
 
     pub fn insert_attempt(&mut self, attempt: Attempt) {
         self.index(&attempt);
+        self.note_change(attempt.id.item());
         let row = AttemptRow { attempt, latency_ms: 0, usage: Usage::default(), scores: Vec::new() };
         self.attempts.insert(row.attempt.id, row);
     }
@@ -107,6 +112,7 @@ impl World {
     pub fn change_attempt(&mut self, id: AttemptId, event: AttemptEvent, change: impl FnOnce(&mut AttemptRow)) {
         let mut row = self.attempts.remove(&id).expect("attempt exists");
         self.unindex(&row.attempt);
+        self.note_change(id.item());
         row.attempt.state = ATTEMPT.next(row.attempt.state, event).expect("caller checked the state");
         change(&mut row);
         self.index(&row.attempt);

@@ -40,7 +40,7 @@ use crate::meters::Meters;
 use crate::sql::admin::{clean_up, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
-use crate::sql::table::{event_numbers, items, jobs, journal, labels, runs, shared, steps};
+use crate::sql::table::{event_numbers, items, jobs, journal, labels, result_changes, runs, shared, steps};
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
 use crate::sql::verb::{
     admit, amend, archive, cancel, claim, close, plan, reap, renew, report, request_transition, requeue, rollout,
@@ -236,6 +236,22 @@ impl SqlStore {
         self.read_inline(name, query).await
     }
 
+    /// For reads of the changes of result tables, as `read_events`.
+    async fn read_changes<T: Send + 'static>(
+        &self,
+        name: &'static str,
+        job: JobId,
+        query: impl Fn(&Connection) -> failure::Result<T> + Copy + Send + 'static,
+    ) -> Result<T> {
+        let read = move |conn: &Connection| Ok((result_changes::is_due(conn, job)?, query(conn)?));
+        let (due, found) = self.read_inline(name, read).await?;
+        if !due {
+            return Ok(found);
+        }
+        while self.write("number_changes", move |tx| result_changes::number(tx, job)).await? {}
+        self.read_inline(name, query).await
+    }
+
     /// Before a write that goes by the number of the newest event.
     async fn number_events(&self) -> Result<()> {
         self.read_events("number_events", |_| Ok(())).await
@@ -420,6 +436,10 @@ impl Queue for SqlStore {
         self.write("label_items", move |tx| labels::label_items(tx, job, &new, &author, now)).await
     }
 
+    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
+        self.write("forget_result_changes", move |tx| result_changes::forget(tx, job, up_to)).await
+    }
+
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         let actor = actor.to_owned();
         self.write("pin", move |tx| schedules::pin(tx, job, pinned, actor.clone(), now)).await
@@ -549,6 +569,14 @@ impl Reads for SqlStore {
 
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.read("results", move |conn| results::results(conn, run, after, limit)).await
+    }
+
+    async fn result_changes(&self, job: JobId, after: i64, limit: usize) -> Result<Option<ResultChanges>> {
+        self.read_changes("result_changes", job, move |conn| result_changes::after(conn, job, after, limit)).await
+    }
+
+    async fn newest_result_change(&self, job: JobId) -> Result<i64> {
+        self.read_changes("newest_result_change", job, move |conn| result_changes::newest(conn, job)).await
     }
 
     async fn worst(&self, run: RunId, limit: usize) -> Result<Vec<BadScore>> {

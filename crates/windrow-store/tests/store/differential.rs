@@ -7,6 +7,7 @@ use windrow_model::counters::JobCounters;
 use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::item_query::{Condition, ItemQuery, Sort};
+use windrow_model::label::NewLabel;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::Priority;
 use windrow_model::record::{Run, RunLimits, Schedule, Step};
@@ -19,6 +20,7 @@ use windrow_store::MemoryStore;
 
 use crate::databases;
 use crate::fixture::*;
+use crate::replica::Replica;
 
 /// One store call with small numbers, which are mapped to existing ids during the replay.
 #[derive(Debug, Clone)]
@@ -48,6 +50,7 @@ enum Op {
     Delete { job: u8, limit: u8 },
     Search { job: u8, condition: usize, sort: usize, limit: u8, scan: u8 },
     Forget { up_to: i64 },
+    Label { job: u8, item: usize, word: u8 },
     Note { session: usize, runs: Vec<usize> },
     OpenWave { ticket: usize, skip: bool },
     Halt { ticket: usize },
@@ -89,6 +92,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0u8..4, 0usize..64, 0usize..64, 1u8..5, 1u8..6)
             .prop_map(|(job, condition, sort, limit, scan)| Op::Search { job, condition, sort, limit, scan }),
         1 => (0i64..20).prop_map(|up_to| Op::Forget { up_to }),
+        2 => (0u8..4, n.clone(), 0u8..4).prop_map(|(job, item, word)| Op::Label { job, item, word }),
         1 => (n.clone(), prop::collection::vec(n.clone(), 0..3)).prop_map(|(session, runs)| Op::Note { session, runs }),
         5 => (n.clone(), any::<bool>()).prop_map(|(ticket, skip)| Op::OpenWave { ticket, skip }),
         1 => n.clone().prop_map(|ticket| Op::Halt { ticket }),
@@ -463,6 +467,17 @@ async fn play(store: &dyn Store, op: &Op, seen: &mut Seen) -> String {
             answers.join("\n")
         }
         Op::Forget { up_to } => format!("{:?}", store.forget_outbox(up_to).await),
+        Op::Label { job, item, word } => {
+            let job = JobId(1000 + i64::from(job));
+            let filter = ItemFilter { job, run: None, state: None, after: None, limit: 1000 };
+            let items = store.items(filter).await.unwrap();
+            let ids: Vec<ItemId> = items.iter().map(|item| item.id).collect();
+            let Some(item) = pick(&ids, item) else { return "nothing there".into() };
+            let verdict = [Some(Verdict::Pass), Some(Verdict::Fail), None, None][usize::from(word)];
+            let (name, note) = ("exact".to_owned(), (word == 3).then(|| "hm".to_owned()));
+            let label = NewLabel { item, name, verdict, value: None, note, reason: String::new(), output: None };
+            format!("{:?}", store.label_items(job, vec![label], "bob", now).await)
+        }
     }
 }
 
@@ -520,12 +535,22 @@ async fn job_counters(store: &dyn Store) -> Vec<(JobId, JobCounters)> {
 async fn compare(history: Vec<Op>, sql: &dyn Store) {
     let spec = MemoryStore::new();
     let (mut left, mut right) = (Seen::default(), Seen::default());
+    let (mut of_spec, mut of_sql) = (Replica::default(), Replica::default());
     for (n, op) in history.iter().enumerate() {
         let expected = play(&spec, op, &mut left).await;
         let actual = play(sql, op, &mut right).await;
         assert_eq!(expected, actual, "verb {n}: {op:?}\nmemory on the left, the database on the right");
         let (expected, actual) = (job_counters(&spec).await, job_counters(sql).await);
         assert_eq!(expected, actual, "counters of jobs after verb {n}: {op:?}\na recount on the left");
+        for (store, replica) in [(&spec as &dyn Store, &mut of_spec), (sql, &mut of_sql)] {
+            replica.catch_up(store).await;
+            if n % 8 == 7 || n + 1 == history.len() {
+                replica.check(store, &format!("after verb {n}: {op:?}")).await;
+            }
+            if matches!(op, Op::Forget { .. }) {
+                replica.forget(store).await;
+            }
+        }
     }
     let (expected, actual) = (dump(&spec, &left).await, dump(sql, &right).await);
     for (expected, actual) in expected.iter().zip(&actual) {

@@ -44,6 +44,7 @@ mod faults;
 mod fixture;
 mod hooks;
 mod mariadb;
+mod replica;
 mod rollout;
 mod searching;
 mod secrets;

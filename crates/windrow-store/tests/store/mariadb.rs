@@ -4,7 +4,7 @@ use mysql::Conn;
 use mysql::prelude::Queryable;
 
 /// Tables with AUTO_INCREMENT.
-const NUMBERED: [&str; 5] = ["log", "outbox_staged", "dataset_rows", "deliveries", "audit"];
+const NUMBERED: [&str; 7] = ["labels", "result_changes", "log", "outbox_staged", "dataset_rows", "deliveries", "audit"];
 
 pub struct Tables {
     /// URL without a database.

@@ -8,6 +8,9 @@ mod operation;
 mod raw;
 mod report;
 mod restart;
+mod results;
+#[path = "../../src/app/views/shelf.rs"]
+mod shelf;
 mod submit;
 mod verbs;
 mod walk;
@@ -31,7 +34,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 12] = [
+const PIECES: [&str; 13] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -44,6 +47,7 @@ const PIECES: [&str; 12] = [
     "experiment_3x",
     "experiment_3x_retry",
     "operation_http",
+    "results",
 ];
 
 /// Only on request, because they need a server.
@@ -85,12 +89,13 @@ fn piece(name: &str) -> Figures {
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
         "operation_http" => operation::targets(10_000),
+        "results" => results::questions(size("RESULTS", 1_000_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

@@ -77,6 +77,17 @@ fn meaning(name: &str) -> &'static str {
         "server.first_item_ms_file" | "server.first_item_ms_imported" => {
             "after that submission: time to the first item in the list, ms"
         }
+        "results.build_s" => "result table, 1M rows, 2 evaluators, 8 fields: from rows to columns, s",
+        "results.peak_mb" => "peak memory of that with one table, MB",
+        "results.header_ms" => "header and aggregates of all rows, ms; at most 100",
+        "results.first_page_ms" => "50 rows in the order of the dataset, ms; at most 200",
+        "results.sort_ms" => "rows in the order of a latency, with a filter, and the first 50, ms; at most 600",
+        "results.text_ms" => "search in input, output and reasons, ms; at most 1,500",
+        "results.offset_ms" => "50 rows at offset 900,000 of a sorted view, ms; at most 150",
+        "results.facets_ms" => "facets of 8 fields, filtered, ms; at most 600",
+        "results.group_ms" => "groups of a field with 40 values, 2 metrics each, ms; at most 600",
+        "results.catch_up_ms" => "1,000 scattered rows changed, ms",
+        "results.compare_ms" => "paired with another run of 1M rows: pairs, order, metrics, ms; at most 3,000",
         _ => "",
     }
 }

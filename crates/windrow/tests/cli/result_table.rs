@@ -61,6 +61,39 @@ fn an_unknown_name_is_an_error_with_a_suggestion() {
     assert!(said.contains("did you mean `score.exact`?"), "{said}");
 }
 
+/// Whatever is committed before a question is in its answer, without reading the job again; a page of an older view stays.
+#[test]
+fn a_table_has_every_change_at_once() {
+    let endpoint = Endpoint::open();
+    let place = finished(&endpoint);
+    let server = Served::start(&place, &[]);
+    let views = "/api/v1/jobs/counted/views";
+    let ask = |request: &Value| server.post_json(views, request).with_status(200).json();
+    let reviewed = json!({"where": "reviewed = true", "group": "label.exact"});
+    assert_eq!(ask(&reviewed)["total"], 0);
+    let (first, again) = (ask(&json!({})), ask(&json!({})));
+    assert_ne!(first["view"], again["view"]);
+    assert_eq!((&first["header"], &first["metrics"]), (&again["header"], &again["metrics"]));
+    let label = json!({"where": "outcome = fail", "labels": {"exact": "pass"}, "reason": "seen"});
+    server.post_json("/api/v1/jobs/counted/labels", &label).with_status(200);
+    let found = ask(&reviewed);
+    assert_eq!((&found["total"], &found["groups"][0]["value"]), (&3.into(), &"pass".into()));
+    assert_eq!(found["metrics"][0]["corrected"]["labelled"], 3);
+    let of_run = ask(&json!({"run": 1, "where": "corrected.exact = 1"}));
+    assert_eq!(of_run["total"], 12);
+    let page =
+        server.get(&format!("{views}/{}/rows?limit=12", first["view"].as_str().unwrap())).with_status(200).json();
+    assert!(page["rows"].as_array().unwrap().iter().all(|row| row["reviewed"] == false), "{page}");
+    // Another process changes the same store, and new rows come at the end.
+    for n in 12..15 {
+        place.append("rows.jsonl", &json!({"n": n, "lang": "fr", "answer": format!("answer {n}")}).to_string());
+    }
+    place.windrow(&["run", "job.yaml", "--append"]).ended_with(0);
+    let grown = ask(&json!({"sort": "-row", "facets": ["field.lang"]}));
+    assert_eq!((&grown["total"], &grown["header"]["outcomes"]["pass"]), (&15.into(), &12.into()));
+    assert_eq!(grown["facets"][0]["values"].as_array().unwrap().len(), 3);
+}
+
 #[test]
 fn a_server_gives_the_same_view_in_pages() {
     let endpoint = Endpoint::open();

@@ -28,8 +28,9 @@ pub struct Tally {
     variant: Option<String>,
 }
 
+/// The findings of one evaluator, in the same order.
 #[derive(Debug, Default)]
-struct EvaluatorTally {
+pub struct EvaluatorTally {
     summary: ScoreSummary,
     values: Clustered,
     passes: Clustered,
@@ -153,7 +154,7 @@ impl Tally {
 }
 
 impl EvaluatorTally {
-    fn add(&mut self, verdict: Verdict, value: Option<f64>) {
+    pub fn add(&mut self, verdict: Verdict, value: Option<f64>) {
         self.summary.count(verdict, 1);
         match verdict {
             Verdict::Pass => self.trial.passed = true,
@@ -175,20 +176,22 @@ impl EvaluatorTally {
         summary.max = Some(summary.max.map_or(value, |max| max.max(value)));
     }
 
-    fn close_item(&mut self, repeated: bool) {
+    /// `repeated`: the item may be one of several trials of its row.
+    pub fn close_item(&mut self, repeated: bool) {
         let trial = std::mem::take(&mut self.trial);
         if repeated {
             self.trials.add(trial.verdict(), (trial.n > 0).then(|| trial.sum / trial.n as f64));
         }
     }
 
-    fn close_row(&mut self) {
+    /// The next item is of another row.
+    pub fn close_row(&mut self) {
         self.values.close();
         self.passes.close();
         self.trials.close();
     }
 
-    fn finish(self) -> ScoreSummary {
+    pub fn finish(self) -> ScoreSummary {
         let mut summary = self.summary;
         if let Some(passes) = self.passes.spread() {
             summary.rows = passes.clusters;

@@ -19,6 +19,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_variants.sql"),
     include_str!("migrations/0008_labels.sql"),
     include_str!("migrations/0009_analytics.sql"),
+    include_str!("migrations/0010_result_changes.sql"),
 ];
 
 /// As on PostgreSQL. 6: every writer keeps the counters of a job.

@@ -28,6 +28,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0019_variants.sql"),
     include_str!("migrations/0020_labels.sql"),
     include_str!("migrations/0021_analytics.sql"),
+    include_str!("migrations/0022_result_changes.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

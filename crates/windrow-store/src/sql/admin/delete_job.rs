@@ -7,7 +7,7 @@ use windrow_model::store::StoreError;
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 use crate::sql::admin::clean_up::{self, ids};
-use crate::sql::table::{event_numbers, jobs};
+use crate::sql::table::{event_numbers, jobs, result_changes};
 
 pub(crate) const LOG: &str = "SELECT id FROM log WHERE job_id = ?1 ORDER BY id LIMIT ?2";
 pub(crate) const OUTBOX: &str = "SELECT id FROM outbox WHERE job_id = ?1 ORDER BY id LIMIT ?2";
@@ -46,6 +46,7 @@ pub(crate) fn sweep_jobs(tx: &Connection, limit: usize) -> Result<Option<i64>> {
         swept += page.len() as i64;
     }
     if swept < limit as i64 {
+        result_changes::drop_all(tx, JobId(job))?;
         tx.prepare_cached("DELETE FROM doomed_jobs WHERE job_id = ?1")?.execute([job])?;
         swept += 1;
     }

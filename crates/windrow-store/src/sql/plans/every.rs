@@ -53,6 +53,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         table::jobs { BY_ID, BY_NAME, PAGE }
         table::journal { OUTBOX, EVENTS, ENTRIES }
         table::labels { NEW, OF_ITEM, JOB_OF }
+        table::result_changes { NOTE, NUMBER, FORGET }
         table::runs { BY_ID, BY_JOB, COORDINATOR, MODE, STATE }
         table::scores { KEEP, NOTES, CARRY_OVER, OF_ATTEMPT, OF_ITEM, SHOWN }
         table::shared { FIND, SHARE, KEY_OF }

@@ -75,6 +75,8 @@ pub(crate) struct AttemptHead {
     pub tries: Tries,
     /// The end of its lease, if it runs.
     pub due_at: Time,
+    /// The snapshot of its item shows what it has so far.
+    pub partial: bool,
 }
 
 impl AttemptHead {
@@ -91,7 +93,7 @@ impl AttemptHead {
 }
 
 pub(crate) const HEAD: &str =
-    "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at";
+    "id, run_id, wave, fence, state, outcome, priority, resource, retries, losses, throttled, due_at, partial";
 pub(crate) static READ: Lookup = Lookup::new(HEAD, "attempts", "id = ?1", "");
 
 /// Those that exist, and nobody else writes to them until the transaction ends.
@@ -125,6 +127,7 @@ pub(crate) fn head_from(row: &Row) -> backend::Result<AttemptHead> {
         resource: c.get()?,
         tries: Tries::read(&mut c)?,
         due_at: c.time()?,
+        partial: c.get()?,
     })
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod items;
 pub(crate) mod jobs;
 pub(crate) mod journal;
 pub(crate) mod labels;
+pub(crate) mod result_changes;
 pub(crate) mod runs;
 pub(crate) mod scores;
 pub(crate) mod shared;

@@ -14,8 +14,8 @@ use crate::backend::{self, Cell, Change, Connection, Dialect, Lookup, Sql, param
 use crate::sql::cells::Cells;
 use crate::sql::codes::{code, goal, goal_code, guard, keyed_guard};
 use crate::sql::table::journal::{self, Note};
-use crate::sql::table::runs;
 use crate::sql::table::scores::{self, Part};
+use crate::sql::table::{result_changes, runs};
 use crate::sql::verb::rollout;
 use crate::sql::verb::scan_bookmarks::{Queue, ScanBookmarks};
 
@@ -84,6 +84,7 @@ pub(crate) fn archive(
     let failures: Vec<NewLog> = failed.filter_map(|attempt| failure_of(&run, attempt)).collect();
     journal::log_all(tx, &failures, now)?;
     runs::move_counters(tx, run.id, &moved)?;
+    result_changes::note(tx, run.job, settled.iter().map(|item| item.id))?;
     journal::emit_archived(tx, &run, &moved, &settled, now)?;
     if run.rollout.is_some() || run.limits.max_failed.is_some() {
         rollout::after_archiving(tx, run.id, now)?;

@@ -8,14 +8,14 @@ use windrow_model::event::{self, PartialItem};
 use windrow_model::record::RunLimits;
 use windrow_model::state::{ATTEMPT, AttemptEvent, Mode, Outcome, RUN, RunEvent, RunState};
 use windrow_model::step::Usage;
-use windrow_model::{AttemptId, JobId, Json, RunId, Time};
+use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, Time};
 
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 use crate::sql::cells::Cells;
 use crate::sql::codes::goal;
 use crate::sql::table::attempts::AttemptHead;
-use crate::sql::table::{journal, runs};
+use crate::sql::table::{journal, result_changes, runs};
 use crate::sql::verb::deferred::Deferred;
 use crate::sql::verb::{ended_attempts, request_transition};
 
@@ -29,6 +29,8 @@ pub(crate) struct Batch<'tx> {
     /// Attempts with what this batch did to them. On a server all that it locked, in a file those that it ended.
     pub known: HashMap<AttemptId, AttemptHead>,
     runs: BTreeMap<RunId, RunFacts>,
+    /// Items whose rows show something else.
+    changed: BTreeMap<RunId, Vec<ItemId>>,
 }
 
 pub(crate) struct RunFacts {
@@ -60,11 +62,22 @@ impl<'tx> Batch<'tx> {
         deferred: Deferred<'tx>,
         now: Time,
     ) -> Self {
-        Self { tx, now, deferred, endings: ended_attempts::Gathered::default(), known, runs: BTreeMap::new() }
+        Self {
+            tx,
+            now,
+            deferred,
+            endings: ended_attempts::Gathered::default(),
+            known,
+            runs: BTreeMap::new(),
+            changed: BTreeMap::new(),
+        }
     }
 
     pub fn close(mut self) -> Result<()> {
         self.flush()?;
+        for (run, items) in std::mem::take(&mut self.changed) {
+            result_changes::note(self.tx, self.job_of(run)?, items)?;
+        }
         for (run, facts) in &self.runs {
             runs::move_counters(self.tx, *run, &facts.moved)?;
             if facts.spent_now != Usage::default() {
@@ -93,6 +106,11 @@ impl<'tx> Batch<'tx> {
     pub fn flush(&mut self) -> Result<()> {
         self.deferred.flush(self.tx)?;
         self.endings.send(self.tx, self.now)
+    }
+
+    /// What the row of its item shows is another from now on.
+    pub fn changed(&mut self, attempt: &AttemptHead) {
+        self.changed.entry(attempt.run).or_default().push(attempt.id.item());
     }
 
     /// Another report may be about the attempt before its ending is written.

@@ -9,7 +9,7 @@ use windrow_model::{AttemptId, RunId, Ticket, Time};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Change, Connection, Sql, params};
 use crate::sql::codes::{code, goal, goal_code, in_states, keyed_guard};
-use crate::sql::table::{journal, runs};
+use crate::sql::table::{journal, result_changes, runs};
 use crate::sql::verb::archive;
 
 /// In the order of the queue, whose index serves it; nothing depends on the order of the cancelled.
@@ -62,6 +62,7 @@ pub(crate) fn cancel_items(tx: &Connection, ticket: Ticket, limit: usize, now: T
     let n = page.len() as i64;
     let moved = Counters { queued: -n, cancelled: n, ..Default::default() };
     runs::move_counters(tx, run.id, &moved)?;
+    result_changes::note(tx, run.job, page.iter().map(|attempt| attempt.item()))?;
     journal::emit_archived(tx, &run, &moved, &settled, now)?;
     Ok(n)
 }

@@ -18,7 +18,7 @@ use crate::sql::cells::Cells;
 use crate::sql::codes::{goal_code, guard, in_states, keyed_guard};
 use crate::sql::lock;
 use crate::sql::table::attempts::Tries;
-use crate::sql::table::runs;
+use crate::sql::table::{result_changes, runs};
 use crate::sql::verb::scan_bookmarks::{self, ScanBookmarks};
 use crate::sql::verb::sessions;
 
@@ -107,6 +107,7 @@ pub(crate) fn claim(tx: &Connection, bookmarks: &ScanBookmarks, claim: &Claim, n
             return Err(backend::Error::Overtaken.into());
         }
     }
+    result_changes::note(tx, run.job, taken.iter().map(|next| next.id.item()))?;
     let moved = claimed.len() as i64;
     runs::move_counters(tx, run.id, &Counters { queued: -moved, running: moved, ..Default::default() })?;
     Ok(claimed)

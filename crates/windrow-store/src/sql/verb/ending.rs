@@ -85,6 +85,7 @@ fn show_part<'tx>(
     latency_ms: i64,
 ) -> Result<()> {
     let tx = batch.tx;
+    batch.changed(attempt);
     batch.flush()?;
     let keeps_columns = batch.mode_of(attempt.run)?.keeps_columns();
     let earlier = if keeps_columns { scores::of_items(tx, &[attempt.id.item()])?.remove(0) } else { Vec::new() };
@@ -131,6 +132,7 @@ pub(crate) fn lose(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
 }
 
 fn try_again(batch: &mut Batch, last: &AttemptHead, tries: Tries, due_at: Time) -> Result<()> {
+    batch.changed(last);
     batch.endings.next.push((last.clone(), tries, due_at));
     let moved = batch.moved(last.run)?;
     moved.running -= 1;
@@ -142,6 +144,7 @@ fn try_again(batch: &mut Batch, last: &AttemptHead, tries: Tries, due_at: Time) 
 
 fn release(batch: &mut Batch, attempt: &AttemptHead) -> Result<()> {
     batch.endings.released.push([attempt.id.0, attempt.fence, batch.now.0].map(Cell::Int));
+    batch.changed(attempt);
     batch.ended(attempt, AttemptEvent::Release, attempt.outcome);
     let moved = batch.moved(attempt.run)?;
     moved.running -= 1;

@@ -13,8 +13,8 @@ use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, Lookup, NewRows, OptionalExtension, Row, params};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
-use crate::sql::table::attempts;
 use crate::sql::table::attempts::{NextTry, Tries};
+use crate::sql::table::{attempts, result_changes};
 use crate::sql::verb::requeue::Known;
 
 pub(crate) static CREATE: NewRows =
@@ -98,7 +98,8 @@ impl<'a> Gathered<'a> {
         let tries: Vec<_> = self.rows.iter().map(|row| row.first_try(run)).collect();
         expect_rows(tx.execute_many(&CREATE, &items)?, items.len(), "new items")?;
         expect_rows(tx.execute_many(&KEEP_INPUT, &inputs)?, inputs.len(), "inputs of new items")?;
-        expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "first tries of new items")
+        expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "first tries of new items")?;
+        result_changes::note(tx, run.job, self.rows.iter().map(|row| row.id))
     }
 }
 

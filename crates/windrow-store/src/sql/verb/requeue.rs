@@ -19,7 +19,7 @@ use crate::sql::cells::Cells;
 use crate::sql::codes::{code, in_states};
 use crate::sql::table::attempts::{self, AttemptHead, NextTry, Tries};
 use crate::sql::table::items::{is_not_good, not_good};
-use crate::sql::table::{jobs, journal, runs};
+use crate::sql::table::{jobs, journal, result_changes, runs};
 
 /// An item the job has, as far as taking it on again needs it.
 #[derive(Clone, Copy)]
@@ -34,6 +34,7 @@ pub(crate) struct Known {
 /// Items that a run takes on again, sent as sets, since every statement may be a journey over the network.
 #[derive(Default)]
 pub(crate) struct Requeued<'a> {
+    taken: Vec<ItemId>,
     items: Vec<[Cell<'a>; 7]>,
     tries: Vec<[Cell<'a>; 9]>,
     groups: Vec<[Cell<'a>; 2]>,
@@ -76,6 +77,7 @@ impl<'a> Requeued<'a> {
         let lost = self.lost.entry(item.run).or_default();
         lost.total -= 1;
         lost.add(item.state, -1);
+        self.taken.push(item.id);
         self.items.push([id, before, tried, after, tried_now, of_run, kept]);
         let id = AttemptId::new(item.id, tries);
         let next = NextTry { id, run: run.id, wave, priority, resource, due_at, tries: Tries::default() };
@@ -98,14 +100,16 @@ impl<'a> Requeued<'a> {
     }
 
     pub fn send(&mut self, tx: &Connection, job: JobId) -> Result<()> {
-        let Self { items, tries, groups, inputs, ordinals, lost } = std::mem::take(self);
+        let Self { taken, items, tries, groups, inputs, ordinals, lost } = std::mem::take(self);
         expect_rows(tx.execute_many(&REQUEUE, &items)?, items.len(), "requeued items")?;
         expect_rows(tx.execute_many(&attempts::QUEUE, &tries)?, tries.len(), "next tries of items")?;
         tx.execute_many(&REGROUP, &groups)?;
         tx.execute_many(&CHANGE_INPUT, &inputs)?;
+        let renumbered: Vec<ItemId> = ordinals.keys().copied().collect();
         let ordinals: Vec<_> =
             ordinals.iter().map(|(item, ordinal)| [Cell::Int(item.0), Cell::Int(*ordinal)]).collect();
         tx.execute_many(&RENUMBER, &ordinals)?;
+        result_changes::note(tx, job, taken.into_iter().chain(renumbered))?;
         leave_earlier_runs(tx, job, &lost)
     }
 }

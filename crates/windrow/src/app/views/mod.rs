@@ -1,15 +1,18 @@
 //! Views of the result table: a filter, an order and a baseline, answered from a snapshot that pages do not outrun.
-//! Views live in memory for ten minutes; a client asks again after that.
+//! Views live in memory for ten minutes; a client asks again after that. A question that was answered before from the
+//! same tables has the same answer.
 
 mod load;
 pub mod question;
 pub mod scan;
+mod shelf;
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::{Baseline, Name, Names, Seen, Table, summary};
+use windrow_results::{Grid, Name, Names, Pairs, Seen, summary};
 use windrow_wire::{
     BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
 };
@@ -21,6 +24,8 @@ use crate::error::{Code, Error, Result};
 const LIFE_MS: i64 = 10 * 60 * 1000;
 /// The oldest is dropped when one more is made.
 const MAX_VIEWS: usize = 64;
+/// Rows of all views together.
+const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
 
@@ -28,7 +33,7 @@ const COMPLETED: usize = 50;
 #[derive(Default)]
 pub struct Views {
     kept: Mutex<Vec<View>>,
-    tables: Mutex<Vec<load::Loaded>>,
+    tables: load::Tables,
 }
 
 #[derive(Clone)]
@@ -36,18 +41,36 @@ struct View {
     id: String,
     job: JobId,
     made_at: Time,
+    request: ViewRequest,
+    answer: Arc<ResultView>,
     snapshot: Arc<Snapshot>,
 }
 
 struct Snapshot {
-    table: Arc<Table>,
-    baseline: Option<Baseline>,
+    table: Arc<Grid>,
+    pairs: Option<Pairs>,
     order: Vec<u32>,
 }
 
 impl Snapshot {
-    fn seen(&self, places: &[u32]) -> Vec<Seen<'_>> {
-        places.iter().map(|place| self.table.seen(*place, self.baseline.as_ref())).collect()
+    fn is_of(&self, table: &Arc<Grid>, baseline: Option<&Arc<Grid>>) -> bool {
+        let same = |pairs: &Pairs| baseline.is_some_and(|baseline| Arc::ptr_eq(pairs.grid(), baseline));
+        Arc::ptr_eq(&self.table, table) && self.pairs.as_ref().map_or(baseline.is_none(), same)
+    }
+
+    fn page(&self, slots: &[u32]) -> io::Result<Vec<TableRow>> {
+        let rows = self.table.rows(slots)?;
+        let before: Vec<Option<u32>> = slots.iter().map(|slot| self.pairs.as_ref()?.of(*slot)).collect();
+        let slots: Vec<u32> = before.iter().flatten().copied().collect();
+        let mut others = match &self.pairs {
+            Some(pairs) => pairs.grid().rows(&slots)?.into_iter(),
+            None => Vec::new().into_iter(),
+        };
+        let page = rows.iter().zip(before).map(|(row, before)| {
+            let baseline = before.and_then(|_| others.next());
+            TableRow::of(&Seen { row, baseline: baseline.as_ref() })
+        });
+        Ok(page.collect())
     }
 }
 
@@ -55,10 +78,18 @@ impl Views {
     fn keep(&self, view: View) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
-        if kept.len() >= MAX_VIEWS {
+        kept.push(view);
+        let rows = |kept: &[View]| kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>();
+        while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
         }
-        kept.push(view);
+    }
+
+    /// A view of the same tables that answered the same question.
+    fn same(&self, job: JobId, request: &ViewRequest, table: &Arc<Grid>, baseline: Option<&Arc<Grid>>) -> Option<View> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let fits = |view: &&View| view.job == job && view.request == *request && view.snapshot.is_of(table, baseline);
+        kept.iter().find(fits).cloned()
     }
 
     fn find(&self, id: &str, job: JobId, now: Time) -> Option<Arc<Snapshot>> {
@@ -68,35 +99,64 @@ impl Views {
     }
 }
 
+/// On a thread where nobody waits.
+async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|failed| Error::new(format!("the table failed: {failed}"), "try again"))
+}
+
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
     let as_of = app.store.outbox_reach().await?.newest;
-    let table = load::table(app, &job, request.run, as_of).await?;
-    let (vs, baseline) = match &request.vs {
+    let table = load::table(app, &job, request.run).await?;
+    let (vs, baseline, variant) = match &request.vs {
         Some(vs) => {
-            let (name, baseline) = question::baseline(app, actor, &job, &table, vs, as_of).await?;
-            (Some(name), Some(baseline))
+            let (name, baseline, variant) = question::baseline(app, actor, &job, &table, vs).await?;
+            (Some(name), Some(baseline), variant)
         }
-        None => (None, None),
+        None => (None, None, None),
     };
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
-    let order = table.select(baseline.as_ref(), asked.condition.as_ref(), asked.sort.as_ref());
-    let snapshot = Arc::new(Snapshot { table, baseline, order });
-    let answer = answer(&snapshot, &names, &asked, ViewHead { job: job.name.clone(), run: request.run, vs, as_of });
+    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of };
     let made_at = app.now();
-    app.views.keep(View { id: answer.view.clone(), job: job.id, made_at, snapshot });
+    let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
+        Some(known) => {
+            let answer = ResultView { view: new_id(), as_of, ..ResultView::clone(&known.answer) };
+            View { id: answer.view.clone(), made_at, answer: Arc::new(answer), ..known }
+        }
+        None => {
+            let answered = move || -> io::Result<(ResultView, Snapshot)> {
+                let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
+                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), asked.sort.as_ref())?;
+                let snapshot = Snapshot { table, pairs, order };
+                Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
+            };
+            let (answer, snapshot) = computed(answered).await?.map_err(load::unreadable)?;
+            let (id, snapshot) = (answer.view.clone(), Arc::new(snapshot));
+            View { id, job: job.id, made_at, request, answer: Arc::new(answer), snapshot }
+        }
+    };
+    let answer = ResultView::clone(&view.answer);
+    app.views.keep(view);
     Ok(answer)
+}
+
+fn new_id() -> String {
+    format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
 /// The items of the rows for which a condition holds, in the order of the dataset.
 pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
-    let as_of = app.store.outbox_reach().await?.newest;
-    let table = load::table(app, job, run, as_of).await?;
+    let table = load::table(app, job, run).await?;
     let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
     let asked = question::parse(&request, table.names())?;
-    let places = table.select(None, asked.condition.as_ref(), None);
-    Ok(places.iter().map(|place| table.rows()[*place as usize].item).collect())
+    let items = move || -> io::Result<Vec<ItemId>> {
+        let slots = table.select(None, asked.condition.as_ref(), None)?;
+        Ok(slots.iter().map(|slot| table.item(*slot)).collect())
+    };
+    computed(items).await?.map_err(load::unreadable)
 }
 
 struct ViewHead {
@@ -106,41 +166,43 @@ struct ViewHead {
     as_of: i64,
 }
 
-fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> ResultView {
-    let Snapshot { table, baseline, order } = snapshot;
-    let rows = snapshot.seen(order);
-    let facet = |name: &Name| {
-        let rest = asked.condition.as_ref().and_then(|condition| condition.without(name));
-        let rows = table.select(baseline.as_ref(), rest.as_ref(), None);
-        summary::facet(&snapshot.seen(&rows), name)
+fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
+    let Snapshot { table, pairs, order } = snapshot;
+    let pairs = pairs.as_ref();
+    let facet = |name: &Name| match &asked.condition {
+        Some(condition) if condition.names().contains(&name) => {
+            table.facet(&table.matching(pairs, condition.without(name).as_ref())?, name, pairs)
+        }
+        _ => table.facet(order, name, pairs),
     };
-    ResultView {
-        view: format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..)),
+    Ok(ResultView {
+        view: new_id(),
         job: head.job,
         run: head.run,
         vs: head.vs,
         as_of: head.as_of,
         behind: 0,
         total: order.len() as i64,
-        rows_of_job: table.rows().len() as i64,
+        rows_of_job: table.len() as i64,
         columns: asked.columns.iter().map(ColumnView::of).collect(),
-        header: summary::header(&rows),
-        metrics: summary::metrics(&rows),
-        variants: names.variants.iter().map(|name| variant(&rows, name)).collect(),
-        facets: asked.facets.iter().map(facet).collect(),
-        groups: asked.group.as_ref().map(|name| summary::groups(&rows, name)),
-    }
+        header: table.header(order),
+        metrics: table.metrics(order, pairs),
+        variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
+        facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
+        groups: asked.group.as_ref().map(|name| table.groups(order, name, pairs)).transpose()?,
+    })
 }
 
-fn variant(rows: &[Seen<'_>], name: &str) -> VariantView {
-    let own: Vec<Seen<'_>> = rows.iter().copied().filter(|seen| seen.row.variant.as_deref() == Some(name)).collect();
+fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
+    let own = snapshot.table.of_variant(&snapshot.order, name);
+    let (target, prompt) = name.split_once('.').map_or((name, None), |(target, prompt)| (target, Some(prompt)));
     VariantView {
         name: name.to_owned(),
-        target: own.first().and_then(|seen| seen.row.target()).map(str::to_owned),
-        prompt: own.first().and_then(|seen| seen.row.prompt()).map(str::to_owned),
+        target: (!own.is_empty()).then(|| target.to_owned()),
+        prompt: prompt.filter(|_| !own.is_empty()).map(str::to_owned),
         n: own.len() as i64,
-        cost: summary::header(&own).cost,
-        metrics: summary::metrics(&own),
+        cost: snapshot.table.header(&own).cost,
+        metrics: snapshot.table.metrics(&own, snapshot.pairs.as_ref()),
     }
 }
 
@@ -151,36 +213,39 @@ pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize
         .views
         .find(view, job.id, app.now())
         .ok_or_else(|| Error::new(format!("view {view:?} has expired"), "create the view again").coded(Code::Gone))?;
-    let order = &snapshot.order;
-    let places = &order[offset.min(order.len())..offset.saturating_add(limit).min(order.len())];
-    let rows = snapshot.seen(places).iter().map(TableRow::of).collect();
-    Ok(TablePage { offset: offset as i64, total: order.len() as i64, rows })
+    let total = snapshot.order.len();
+    let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
+    let rows = computed(page).await?.map_err(load::unreadable)?;
+    Ok(TablePage { offset: offset as i64, total: total as i64, rows })
 }
 
 /// The names that can be asked for, for completion.
 pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let as_of = app.store.outbox_reach().await?.newest;
-    let table = load::table(app, &job, None, as_of).await?;
-    let places: Vec<u32> = (0..table.rows().len() as u32).collect();
-    let rows: Vec<Seen<'_>> = places.iter().map(|place| table.seen(*place, None)).collect();
-    let view = |name: &Name| FieldView {
-        name: name.to_string(),
-        kind: name.kind(),
-        values: match name.words() {
-            Some(words) => words.into_iter().map(str::to_owned).collect(),
-            None => observed(&rows, name),
-        },
+    let table = load::table(app, &job, None).await?;
+    let listed = move || -> io::Result<FieldList> {
+        let slots: Vec<u32> = (0..table.len() as u32).collect();
+        let view = |name: &Name| -> io::Result<FieldView> {
+            let values = match name.words() {
+                Some(words) => words.into_iter().map(str::to_owned).collect(),
+                None => observed(&table, &slots, name)?,
+            };
+            Ok(FieldView { name: name.to_string(), kind: name.kind(), values })
+        };
+        Ok(FieldList { fields: table.names().all().iter().map(view).collect::<io::Result<_>>()? })
     };
-    Ok(FieldList { fields: table.names().all().iter().map(view).collect() })
+    computed(listed).await?.map_err(load::unreadable)
 }
 
-fn observed(rows: &[Seen<'_>], name: &Name) -> Vec<String> {
+fn observed(table: &Grid, slots: &[u32], name: &Name) -> io::Result<Vec<String>> {
     let listed = matches!(name, Name::Field(..) | Name::Variant | Name::Target | Name::Prompt);
-    match summary::facet(rows, name) {
-        summary::Facet::Values { values, other: 0, .. } if listed => {
+    if !listed || table.takes_text(name) {
+        return Ok(Vec::new());
+    }
+    Ok(match table.facet(slots, name, None)? {
+        summary::Facet::Values { values, other: 0, .. } => {
             values.into_iter().take(COMPLETED).map(|value| value.value).collect()
         }
         _ => Vec::new(),
-    }
+    })
 }

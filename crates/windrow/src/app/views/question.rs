@@ -6,7 +6,7 @@ use windrow_model::SyntaxError;
 use windrow_model::label::NOTE;
 use windrow_model::record::Job;
 use windrow_model::suggest;
-use windrow_results::{Baseline, Condition, Kind, Name, Names, Sort, Table};
+use windrow_results::{Condition, Grid, Kind, Name, Names, Sort};
 use windrow_wire::{BaselineName, Place, ViewRequest};
 
 use crate::app::actor::Actor;
@@ -96,15 +96,14 @@ fn usual_facets(names: &Names) -> Vec<Name> {
     facets
 }
 
-/// `variant NAME`, `#RUN` of this job, or `JOB#RUN`.
+/// The table of `variant NAME`, `#RUN` of this job, or `JOB#RUN`.
 pub async fn baseline(
     app: &App,
     actor: &Actor,
     job: &Job,
-    table: &Arc<Table>,
+    table: &Arc<Grid>,
     vs: &str,
-    as_of: i64,
-) -> Result<(BaselineName, Baseline)> {
+) -> Result<(BaselineName, Arc<Grid>, Option<String>)> {
     let named = |name: String, why: &str| BaselineName { name, why: why.to_owned() };
     if let Some(variant) = vs.trim().strip_prefix("variant ") {
         let (variant, variants) = (variant.trim(), &table.names().variants);
@@ -118,8 +117,8 @@ pub async fn baseline(
             let what = format!("{} has no variant {variant:?}", job.name);
             return Err(Error::new(what, help).coded(Code::InvalidQuery).about("vs"));
         }
-        let baseline = Baseline::new(table.clone(), Some(variant));
-        return Ok((named(format!("variant {variant}"), "named in the request"), baseline));
+        let name = named(format!("variant {variant}"), "named in the request");
+        return Ok((name, table.clone(), Some(variant.to_owned())));
     }
     let (other, run) = match vs.trim().strip_prefix('#').map(str::parse::<i64>) {
         Some(Ok(no)) => {
@@ -129,6 +128,6 @@ pub async fn baseline(
         }
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
-    let loaded = load::table(app, &other, Some(run.no), as_of).await?;
-    Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), Baseline::new(loaded, None)))
+    let loaded = load::table(app, &other, Some(run.no)).await?;
+    Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), loaded, None))
 }

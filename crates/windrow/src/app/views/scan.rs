@@ -13,6 +13,9 @@ use crate::error::{Code, Error, Result};
 /// An item, and what the run that was asked for made of it.
 pub type Scanned = (ItemDetail, Option<ItemResult>);
 
+/// Items of a run that lie so close together are read in one range.
+const NEAR: i64 = 8;
+
 pub struct Scan {
     job: JobId,
     run: Option<RunId>,
@@ -46,6 +49,23 @@ impl Scan {
         self.numbers.get(&run).copied().unwrap_or_default()
     }
 
+    /// Some of the items, as `next` has them; those without a result of the run are left out.
+    pub async fn some(&self, app: &App, items: &[ItemId]) -> Result<Vec<Scanned>> {
+        let mut found: Vec<(ItemId, Option<ItemResult>)> = Vec::new();
+        match self.run {
+            None => found.extend(items.iter().map(|item| (*item, None))),
+            Some(run) => {
+                for range in items.chunk_by(|one, next| next.0 - one.0 <= NEAR) {
+                    let (first, last) = (ItemId(range[0].0 - 1), range[range.len() - 1]);
+                    let results = app.store.results(run, Some(first), (last.0 - first.0) as usize).await?;
+                    let asked = results.into_iter().filter(|result| range.binary_search(&result.item).is_ok());
+                    found.extend(asked.map(|result| (result.item, Some(result))));
+                }
+            }
+        }
+        self.with_details(app, found).await
+    }
+
     pub async fn next(&mut self, app: &App) -> Result<Option<Vec<Scanned>>> {
         if self.ended {
             return Ok(None);
@@ -63,12 +83,16 @@ impl Scan {
         };
         self.ended = found.len() < self.page;
         self.after = found.last().map(|(item, _)| *item);
+        Ok(Some(self.with_details(app, found).await?))
+    }
+
+    async fn with_details(&self, app: &App, found: Vec<(ItemId, Option<ItemResult>)>) -> Result<Vec<Scanned>> {
         let ids = found.iter().map(|(item, _)| *item).collect();
         let details = match self.steps {
             true => app.store.details(ids).await?,
             false => app.store.outlines(ids).await?,
         };
-        Ok(Some(details.into_iter().zip(found.into_iter().map(|(_, made)| made)).collect()))
+        Ok(details.into_iter().zip(found.into_iter().map(|(_, made)| made)).collect())
     }
 }
 
