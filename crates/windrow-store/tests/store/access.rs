@@ -100,7 +100,7 @@ async fn entries_come_newest_first_in_pages_and_by_workspace(store: &dyn AuditLo
         store.begin_audit(entry(&n.to_string(), workspace), T0 + n).await.unwrap();
     }
     let page = async |workspace: Option<&str>, before, limit| {
-        let filter = AuditFilter { workspace: workspace.map(str::to_owned), before, limit, actor: None };
+        let filter = AuditFilter { workspace: workspace.map(str::to_owned), before, limit, ..Default::default() };
         let found = store.audit(filter).await.unwrap();
         found.into_iter().map(|entry| entry.what.resource).collect::<Vec<_>>()
     };

@@ -166,6 +166,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::nodes::drain))
         .routes(routes!(routes::health::show))
         .routes(routes!(routes::alerts::list))
+        .routes(routes!(routes::alerts::acknowledge))
         .routes(routes!(routes::backups::list, routes::backups::make))
         .routes(routes!(routes::backups::verify))
 }

@@ -17,7 +17,7 @@ use crate::receiver::Receiver;
 
 const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
 const WIDE: &str = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
-const DIALOG_GONE: &str = "!document.querySelector('dialog[open]')";
+pub const DIALOG_GONE: &str = "!document.querySelector('dialog[open]')";
 
 /// Fills a field by its id.
 fn fill(browser: &mut Browser, id: &str, text: &str) {
