@@ -80,7 +80,7 @@ export interface AuditFilter {
 }
 export const audit = (filter: AuditFilter) => of('/api/v1/audit', { query: { ...filter, limit: 500 } }, { on: isChange, atMostEveryMs: 5_000 })
 export const webhooks = () => of('/api/v1/webhooks', {})
-export const deliveries = (webhook: string, state?: 'pending' | 'delivered' | 'failed') => of('/api/v1/webhooks/{webhook}/deliveries', { path: { webhook }, query: { state, limit: 200 } }, { on: isChange, atMostEveryMs: 2_000 })
+export const deliveries = (webhook: string, state?: 'pending' | 'delivered' | 'failed', before?: number) => of('/api/v1/webhooks/{webhook}/deliveries', { path: { webhook }, query: { state, before, limit: 200 } }, { on: isChange, atMostEveryMs: 2_000 })
 export const keys = () => of('/api/v1/keys', {})
 export const secrets = () => of('/api/v1/secrets', {})
 export const backups = () => of('/api/v1/backups', {})
