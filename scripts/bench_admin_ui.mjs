@@ -15,6 +15,8 @@ const WINDROW = process.env.WINDROW ?? join(ROOT, 'target/release/windrow')
 const TARGETS = Number(process.env.TARGETS ?? 10_000)
 const BATCHES = Number(process.env.BATCHES ?? 100_000)
 const SLICES = 100
+// Batches of a slice that are drawn at once.
+const SHOWN = Math.min(200, Math.ceil(BATCHES / SLICES))
 const REPEATS = Number(process.env.REPEATS ?? 10)
 const OUT = process.argv.includes('--out') ? process.argv[process.argv.indexOf('--out') + 1] : join(ROOT, 'docs/benchmarks.md')
 const TITLE = '## Operations and ingest in the web UI'
@@ -53,6 +55,7 @@ async function run(url, job, file) {
   if (!response.ok) throw new Error(await response.text())
   for (;;) {
     const { latest_run: latest } = await (await fetch(`${url}/api/v1/jobs/${job}`)).json()
+    if (latest.ended_at != null && latest.items.succeeded === 0) throw new Error(`${job} ended with ${latest.status}`)
     if (latest.ended_at != null) return latest
     await new Promise((resolve) => setTimeout(resolve, 500))
   }
@@ -67,7 +70,7 @@ async function operation(url) {
 
 async function ingest(url) {
   const source = await start('mock', 'source', '--records', String(BATCHES), '--page-size', '1', '--port', '0')
-  const file = `kind: ingest\nname: many-batches\nsource:\n  rest:\n    url: ${source}\n    params: { from: "{{ slice.from }}", to: "{{ slice.to }}", limit: 1 }\n    records: $.records\n    pagination: { token: { param: page_token, next: $.next } }\nslices: { keys: { from: 1, to: ${BATCHES + 1}, every: ${Math.ceil(BATCHES / SLICES)} } }\nkey: id\nconcurrency: 8\ndestination:\n  sqlite: { path: many.db }\n`
+  const file = `kind: ingest\nname: many-batches\nsource:\n  rest:\n    url: ${source.replace(/(\/records)?$/, '/records')}\n    params: { from: "{{ slice.from }}", to: "{{ slice.to }}", limit: 1 }\n    records: $.records\n    pagination: { token: { param: page_token, next: $.next } }\nslices: { keys: { from: 1, to: ${BATCHES + 1}, every: ${Math.ceil(BATCHES / SLICES)} } }\nkey: id\nconcurrency: 8\ndestination:\n  sqlite: { path: many.db }\n`
   return (await run(url, 'many-batches', file)).items
 }
 
@@ -121,8 +124,8 @@ const ofIngest = (browser, url) =>
   measured(browser, INGEST, async (take, figures, n) => {
     figures.shown.push(await opened(browser, url, '/jobs/many-batches', `links('Slices').length > 5 && links('Batches').length > 5`))
     await take('first', `answer('/lineage?limit')`)
-    await browser.evaluate(`until(() => links('Batches').length >= 200)`)
-    await take('slice', `measure(() => { window.before = document.querySelector('.batch code').innerText; links('Slices')[${3 * n + 5}].click() }, () => links('Batches').length >= 200 && document.querySelector('.batch code').innerText !== before)`)
+    await browser.evaluate(`until(() => links('Batches').length >= ${SHOWN})`)
+    await take('slice', `measure(() => { window.before = document.querySelector('.batch code').innerText; links('Slices')[${3 * n + 5}].click() }, () => links('Batches').length >= ${SHOWN} && document.querySelector('.batch code').innerText !== before)`)
     await take('batch', `measure(() => { window.before = document.querySelector('.batch code').innerText; links('Batches')[${n + 3}].click() }, () => document.querySelector('.batch code').innerText !== before)`)
     await take('key', `measure(() => { links('Batches')[${n + 3}].focus(); window.before = document.activeElement; press('j') }, () => document.activeElement !== before)`)
   })

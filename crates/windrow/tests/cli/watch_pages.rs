@@ -10,7 +10,7 @@ use crate::endpoint::Endpoint;
 use crate::ingest::number;
 use crate::place::{Place, wait_until};
 
-/// Forty records; of the last twenty, `amount` does not fit its column.
+/// Forty records; of the last twenty, `amount` does not fit its column. A second run with a wider plan reads one more.
 fn with_rejected_records() -> Place {
     let place = Place::empty();
     let line = |id: i64| match id <= 20 {
@@ -18,8 +18,8 @@ fn with_rejected_records() -> Place {
         false => json!({ "id": id, "amount": format!("{id} EUR") }),
     };
     let lines: Vec<String> = (1..=40).map(|id| line(id).to_string() + "\n").collect();
-    place.write("rows.jsonl", &lines.concat());
-    for policy in ["reject", "widen"] {
+    for (policy, rows) in [("reject", lines.concat()), ("widen", line(0).to_string())] {
+        place.write("rows.jsonl", &rows);
         let plan = format!(
             "kind: ingest\nname: orders\nsource:\n  files: {{ path: rows.jsonl }}\nkey: id\n\
              destination:\n  sqlite: {{ path: orders.db }}\non_type_change: {policy}\n"
@@ -34,7 +34,7 @@ fn with_rejected_records() -> Place {
 fn rejected_records_are_read_and_replayed() {
     let place = with_rejected_records();
     let rows = || number(&place, "SELECT count(*) FROM orders");
-    assert_eq!(rows(), 20);
+    assert_eq!(rows(), 21);
     let server = Served::start(&place, &[]);
     let mut browser = Browser::open(&format!("{}/jobs/orders?range=all", server.url()));
     browser.wait_for_text("Schema: orders.amount integer → text, rejected");
@@ -47,7 +47,7 @@ fn rejected_records_are_read_and_replayed() {
     browser.wait_for_text("Replay 1 rejected record?");
     browser.press("Replay");
     browser.wait_for("the dialog to close", DIALOG_GONE);
-    wait_until("the record", || rows() == 21);
+    wait_until("the record", || rows() == 22);
     for dark in [false, true] {
         browser.prefer_dark(dark);
         assert_eq!(browser.inaccessible(), [""; 0], "dark: {dark}");
@@ -56,7 +56,7 @@ fn rejected_records_are_read_and_replayed() {
     browser.press("Replay");
     browser.wait_for_text("19 records written");
     browser.wait_for_text("No rejected records");
-    assert_eq!(rows(), 40);
+    assert_eq!(rows(), 41);
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 
@@ -103,16 +103,16 @@ fn a_schedule_is_paused_and_resumed_and_the_log_says_who_did_it() {
     schedule("nightly", json!({ "cron": "tz=Europe/Berlin 0 3 * * *" }));
     let nightly = || server.get("/api/v1/jobs/nightly").with_status(200).json()["schedule"].clone();
     let mut browser = Browser::open(&format!("{}/schedules", server.url()));
-    browser.click("[aria-label='Pause the schedule of nightly']");
-    browser.wait_for("the pause", "!!document.querySelector(\"[aria-label='Resume the schedule of nightly']\")");
+    browser.click("[aria-label='Pause schedule of nightly']");
+    browser.wait_for("the pause", "!!document.querySelector(\"[aria-label='Resume schedule of nightly']\")");
     assert_eq!(nightly(), json!({ "cron": "tz=Europe/Berlin 0 3 * * *", "next_at": null, "paused": true }));
     assert_eq!(browser.inaccessible(), [""; 0]);
     // A run that ends meanwhile sets no next time.
     server.post_json("/api/v1/jobs/nightly/rescore", &json!({})).with_status(201);
     server.wait_for_state("nightly", "completed");
     assert_eq!(nightly()["next_at"], json!(null));
-    browser.click("[aria-label='Resume the schedule of nightly']");
-    browser.wait_for("the next time", "!!document.querySelector(\"[aria-label='Pause the schedule of nightly']\")");
+    browser.click("[aria-label='Resume schedule of nightly']");
+    browser.wait_for("the next time", "!!document.querySelector(\"[aria-label='Pause schedule of nightly']\")");
     assert!(nightly()["next_at"].is_string(), "{}", nightly());
 
     browser.go(&format!("{}/audit?q=NIGHTLY/schedule", server.url()));
