@@ -8,6 +8,8 @@ import { request } from '../../../api/request'
 import type { JobDetail, Target } from '../../../api/types'
 import { jobKey } from '../../../text/links'
 
+/** The first rows come at once, the rest in larger pages. */
+const FIRST = 200
 const PAGE = 1_000
 const PAUSE_MS = 500
 
@@ -57,7 +59,7 @@ export class Targets {
     let after: number | undefined
     try {
       do {
-        const page = await request('get', '/api/v1/jobs/{job}/targets', { path: { job: jobKey(this.#job) }, query: { limit: PAGE, after, brief: true }, timeoutMs: 60_000 })
+        const page = await request('get', '/api/v1/jobs/{job}/targets', { path: { job: jobKey(this.#job) }, query: { limit: after === undefined ? FIRST : PAGE, after, brief: true }, timeoutMs: 60_000 })
         found.push(...page.targets)
         after = page.next ? Number(page.next.replace(/\D/g, '')) : undefined
         if (!this.complete) this.list = [...found]
