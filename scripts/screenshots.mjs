@@ -27,7 +27,7 @@ const PAGES = [
   { name: 'datasets', path: '/datasets', text: 'capitals' },
   { name: 'dataset', path: '/datasets/capitals?old=1', text: 'Versions', fixed: true },
   { name: 'schedules', path: '/schedules', text: 'capitals', settle: 1500 },
-  { name: 'health', path: '/health', text: 'Checks' },
+  { name: 'health', path: '/health', text: 'slow_run', settle: 1500 },
   { name: 'audit', path: '/audit', text: 'Who' },
   { name: 'settings', path: '/settings', text: 'API keys' },
   { name: 'webhooks', path: '/settings/webhooks', text: 'Deliveries' },

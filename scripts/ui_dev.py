@@ -250,7 +250,7 @@ def administration(server):
 def generate():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    server = Server(start("serve", "--listen", os.environ.get("LISTEN", "127.0.0.1:0"), "--jobs", "8"))
+    server = Server(start("serve", "--listen", os.environ.get("LISTEN", "127.0.0.1:0"), "--jobs", "8", "--threshold", "slow_run=20s"))
     mock = lambda *arguments: start("mock", *arguments, "--port", "0")
     steady = mock("model", "--latency", "20ms")
     flaky = mock("model", "--latency", "20ms", "--faults", "400:5%,500:2%")

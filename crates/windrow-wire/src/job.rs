@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
-use windrow_model::cron::{self, Timetable};
 use windrow_model::aggregate::Aggregates;
+use windrow_model::cron::{self, Timetable};
 use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
 use windrow_model::{Json, Time};

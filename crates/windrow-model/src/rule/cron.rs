@@ -166,7 +166,10 @@ mod tests {
     fn a_paused_schedule_starts_nothing_and_keeps_its_text() {
         let text = with_pause("tz=Asia/Tokyo 0 * * * *", true);
         assert_eq!((paused(&text), text.len()), ((true, "tz=Asia/Tokyo 0 * * * *"), 34));
-        assert_eq!((with_pause(&text, true), with_pause(&text, false)), (text.clone(), "tz=Asia/Tokyo 0 * * * *".into()));
+        assert_eq!(
+            (with_pause(&text, true), with_pause(&text, false)),
+            (text.clone(), "tz=Asia/Tokyo 0 * * * *".into())
+        );
         let timetable: Timetable = text.parse().unwrap();
         assert_eq!((timetable.next_of_run(None, NOON), timetable.upcoming(NOON, 3)), (None, vec![]));
         let hourly: Timetable = "0 * * * *".parse().unwrap();

@@ -16,7 +16,7 @@ use crate::place::{Place, wait_until};
 use crate::receiver::Receiver;
 
 const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
-const WIDE: &str = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+pub const WIDE: &str = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
 pub const DIALOG_GONE: &str = "!document.querySelector('dialog[open]')";
 
 /// Fills a field by its id.

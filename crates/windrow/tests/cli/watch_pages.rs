@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use crate::admin_pages::DIALOG_GONE;
+use crate::admin_pages::{DIALOG_GONE, WIDE};
 use crate::browser::Browser;
 use crate::client::Served;
 use crate::endpoint::Endpoint;
@@ -48,10 +48,13 @@ fn rejected_records_are_read_and_replayed() {
     browser.press("Replay");
     browser.wait_for("the dialog to close", DIALOG_GONE);
     wait_until("the record", || rows() == 22);
-    for dark in [false, true] {
+    for (dark, width) in [(false, 1440), (true, 1024), (false, 390)] {
         browser.prefer_dark(dark);
-        assert_eq!(browser.inaccessible(), [""; 0], "dark: {dark}");
+        browser.resize(width, 900);
+        assert_eq!(browser.inaccessible(), [""; 0], "{width} px, dark: {dark}");
+        assert_eq!(browser.evaluate(WIDE), false, "wider than {width} px");
     }
+    browser.resize(1440, 900);
     browser.press("Replay all…");
     browser.press("Replay");
     browser.wait_for_text("19 records written");
