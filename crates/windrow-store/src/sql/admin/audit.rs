@@ -45,7 +45,7 @@ pub(crate) fn page_sql(d: Dialect, of_workspace: bool) -> String {
 pub(crate) fn page(conn: &Connection, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
     let AuditFilter { workspace, actor, what, verdict, since, until, before, limit } = filter;
     let mut stmt = conn.prepare_cached(&page_sql(conn.dialect(), workspace.is_some()))?;
-    let what = what.as_deref().map(str::to_lowercase);
+    let what = what.as_deref().map(str::to_ascii_lowercase);
     let verdict = verdict.map(Verdict::as_str);
     let (before, limit) = (before.unwrap_or(i64::MAX), *limit as i64);
     let (since, until) = (since.map_or(i64::MIN, |at| at.0), until.map_or(i64::MAX, |at| at.0));
