@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: certify soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -98,9 +98,11 @@ torture:
 	scripts/torture_nodes.py --store postgres --only cancel_query --items 5000 --faults 20
 	scripts/torture_nodes.py --store mariadb --only cancel_query --items 5000 --faults 20
 
-certify: nextest
+certify-build: nextest
 	cargo build --locked -p windrow
 	cargo nextest run --workspace --locked --test store --no-run
+
+certify: certify-build
 	scripts/certify/run.py $(CASES)
 
 bench-queues:
