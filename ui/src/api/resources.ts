@@ -64,8 +64,8 @@ export const health = () => of('/api/v1/health', {}, { everyMs: 10_000 })
 export const jobStats = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/stats', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
 export const stats = () => of('/api/v1/stats', {}, { on: isChange })
-/** One slice with all its attempts and their newest batches. */
-export const slice = (run: string, name: string) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { slice: name, limit: 1, batches: 1000 } }, { on: (event) => event.run === run, atMostEveryMs: 2_000 })
+/** One slice with all its attempts and so many of their newest batches. */
+export const slice = (run: string, name: string, batches: number) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { slice: name, limit: 1, batches } }, { on: (event) => event.run === run, atMostEveryMs: 2_000 })
 export const checkpoints = (name: string, id: string, slice: string) =>
   of('/api/v1/jobs/{job}/checkpoints', { path: { job: name }, query: { slice, limit: 200 } }, { on: (event) => event.job === id, atMostEveryMs: 2_000 })
 export const schedules = () => of('/api/v1/schedules', { query: { limit: 1000 } }, { on: isChange })
