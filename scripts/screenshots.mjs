@@ -22,7 +22,7 @@ const PAGES = [
   { name: 'job-live', path: '/jobs/math-word-problems', text: 'queued', settle: 10000, fixed: true },
   { name: 'item', path: '/jobs/support-chat?view=conversation', text: 'Row 1', press: `document.querySelector('[role=row][aria-rowindex="2"]').click()`, fixed: true },
   { name: 'operation', path: '/jobs/orders-tasks-max', text: 'Wave', fixed: true, window: 1160 },
-  { name: 'operation-target', path: '/jobs/bulk-config?diff=whole', text: 'Wave', press: `document.querySelector('[role=grid][aria-label=Targets] .body [role=row]').click()`, fixed: true },
+  { name: 'operation-target', path: '/jobs/bulk-config?diff=whole', text: 'orders-0004', press: `document.querySelectorAll('[role=grid][aria-label=Targets] .body [role=row]')[5].click()`, fixed: true },
   { name: 'ingest', path: '/jobs/ingest-invoices?range=all&slice=nl', text: 'Rejected records', settle: 1500, fixed: true, window: 1640 },
   { name: 'datasets', path: '/datasets', text: 'capitals' },
   { name: 'dataset', path: '/datasets/capitals?old=1', text: 'Versions', fixed: true },
