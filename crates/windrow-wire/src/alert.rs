@@ -33,7 +33,7 @@ pub struct AlertView {
     pub message: String,
     pub raised_at: Timestamp,
     pub cleared_at: Option<Timestamp>,
-    /// Since when somebody looks after it; it stays active until its condition ends.
+    /// When it was acknowledged; it stays active until its condition ends.
     #[serde(default)]
     pub acknowledged_at: Option<Timestamp>,
     #[serde(default)]
