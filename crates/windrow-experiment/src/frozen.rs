@@ -31,6 +31,22 @@ pub fn is_trial_run(spec: &Json) -> bool {
     !spec.value()["first"].is_null()
 }
 
+/// The columns that fill a row, in the order of computation, and whether an evaluator does. Without `columns`: the
+/// evaluators.
+pub fn columns(spec: &Json) -> Vec<(String, bool)> {
+    let spec = spec.value();
+    let list = |field: &str| spec[field].as_array().into_iter().flatten().cloned().collect::<Vec<_>>();
+    let named = |one: &serde_json::Value| one["name"].as_str().map(str::to_owned);
+    let own = list("columns").into_iter().map(|column| (named(&column), column["computed"]["evaluator"].is_object()));
+    let judging = list("evaluators").into_iter().map(|evaluator| (named(&evaluator), true));
+    own.chain(judging).filter_map(|(name, judges)| Some((name?, judges))).collect()
+}
+
+/// Whether rows are computed step by step.
+pub fn has_columns(spec: &Json) -> bool {
+    spec.value()["columns"].as_array().is_some_and(|columns| !columns.is_empty())
+}
+
 /// The column that the run fills, where it does not fill all.
 pub fn filled_column(spec: &Json) -> Option<String> {
     spec.value()["only"].as_str().map(str::to_owned)

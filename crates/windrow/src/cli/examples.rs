@@ -55,6 +55,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("jobs item", &["windrow jobs item capitals 23"]),
     (
+        "jobs cells",
+        &[
+            "windrow jobs cells pipeline --status failed",
+            "windrow jobs cells pipeline --column draft",
+            "windrow jobs cells pipeline --item 1001 --column draft",
+        ],
+    ),
+    (
         "jobs logs",
         &[
             "windrow jobs logs capitals",
@@ -73,6 +81,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow jobs retry capitals",
             "windrow jobs retry capitals --error timeout",
             "windrow jobs retry capitals --unjudged",
+            "windrow jobs retry pipeline --column draft",
         ],
     ),
     ("jobs approve", &["windrow jobs approve tasks-max", "windrow jobs approve tasks-max --wave 3"]),

@@ -41,7 +41,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::limit_authority { BEGIN }
         admin::secrets { BY_NAME, ALL, PUT, NONCE, RESEAL }
         read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
-        read::compare { BOTH }
+        read::compare { RUNS, RUN_AND_JOB, JOB_AND_RUN, JOBS }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
         read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }

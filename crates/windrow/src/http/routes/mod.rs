@@ -3,6 +3,7 @@ pub mod audit;
 pub mod backups;
 pub mod batch;
 pub mod browser;
+pub mod cells;
 pub mod check;
 pub mod checkpoints;
 pub mod comparison;
