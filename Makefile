@@ -123,6 +123,7 @@ bench-analytics:
 bench-ui: chromium
 	cargo build --locked --release -p windrow
 	node scripts/bench_ui.mjs
+	node scripts/bench_admin_ui.mjs
 
 bench-serve:
 	cargo bench --locked -p windrow --bench serve

@@ -57,13 +57,14 @@ export class Browser {
   }
 
   async shot(page, url, width, dark, out) {
-    await this.call('Emulation.setDeviceMetricsOverride', { width, height: width < 700 ? 844 : 900, deviceScaleFactor: 1, mobile: width < 700 })
+    const window = width < 700 ? 844 : (page.window ?? 900)
+    await this.call('Emulation.setDeviceMetricsOverride', { width, height: window, deviceScaleFactor: 1, mobile: width < 700 })
     await this.call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] })
     await this.call('Page.navigate', { url: url + page.path })
     await this.until(`document.readyState === 'complete' && document.body.innerText.includes(${JSON.stringify(page.text)}) && document.fonts.size >= 2`, `${page.name}: ${page.text}`)
     if (page.press) await this.evaluate(page.press)
     await new Promise((resolve) => setTimeout(resolve, page.settle ?? 700))
-    const height = page.fixed ? 900 : await this.evaluate('Math.min(Math.max(document.documentElement.scrollHeight, innerHeight), 2400)')
+    const height = page.fixed ? window : await this.evaluate('Math.min(Math.max(document.documentElement.scrollHeight, innerHeight), 2400)')
     const overflow = await this.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
     if (overflow > 0) console.error(`${page.name} ${width}: ${overflow}px wider than the window`)
     const { data } = await this.call('Page.captureScreenshot', { format: 'png', captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } })
@@ -72,6 +73,6 @@ export class Browser {
 
   close() {
     this.process.kill()
-    this.process.on('exit', () => rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 }))
+    this.process.on('exit', () => rmSync(this.profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }))
   }
 }

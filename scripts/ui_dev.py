@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -45,6 +46,24 @@ evaluators:
   - exact: {{ expect: "{{{{ answer }}}}" }}
 concurrency: 32
 """
+INVOICES = """kind: ingest
+name: ingest-invoices
+labels: {{ creator: ann, service: finance }}
+source:
+  rest:
+    url: {source}/invoices
+    params: {{ shop: "{{{{ slice.value }}}}" }}
+    records: $.records
+    pagination: {{ token: {{ param: page, next: $.next }} }}
+slices: {{ values: [de, fr, nl, it, pl, at] }}
+key: id
+columns: {{ total: decimal }}
+max_rejected: 20%
+concurrency: 3
+retry: {{ max: 1, delays: [10ms] }}
+destination:
+  sqlite: {{ path: invoices.db }}
+{more}"""
 EXACT = '  - exact: {{ expect: "{{{{ {} }}}}" }}'
 NEARLY = '\n  - levenshtein: {{ expect: "{{{{ {} }}}}", name: nearly }}'
 GATES = "gates:\n  - exact.mean >= 0.9\n  - errors < 1%\n  - latency.p90 < 2s\n"
@@ -168,6 +187,55 @@ def ingests(server, source, slow_source):
     server.submit(example("ingest-orders/ingest-orders.yaml", {"http://127.0.0.1:8098": slow_source, "ingest-orders": "ingest-tickets", "orders.db": "tickets.db"}))
 
 
+class Shops(http.server.BaseHTTPRequestHandler):
+    """Invoices by shop and page. Some totals are no numbers, a field becomes a text, and one shop fails until it is healed."""
+
+    PAGES, SIZE = 12, 100
+    healed = False
+
+    def do_GET(self):
+        query = urllib.parse.parse_qs(urllib.parse.urlparse(self.path).query)
+        shop, page = query["shop"][0], int(query.get("page", ["1"])[0])
+        time.sleep(0.03)
+        status = 500 if shop == "it" and page == 5 and not Shops.healed else 200
+        body = json.dumps(self.page(shop, page)).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def page(self, shop, page):
+        numbers = range((page - 1) * self.SIZE + 1, page * self.SIZE + 1)
+        return {"records": [self.invoice(shop, page, n) for n in numbers], **({"next": str(page + 1)} if page < self.PAGES else {})}
+
+    def invoice(self, shop, page, n):
+        total = f"{n},90" if n % 157 == 0 else n * 1.5
+        return {"id": f"{shop}-{n:05}", "shop": shop, "total": total, "discount": "SUMMER" if shop == "nl" and page > 6 and n % 9 == 0 else 0}
+
+    def log_message(self, *_):
+        pass
+
+
+def serve(handler):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_port}"
+
+
+def invoices(server):
+    source = serve(Shops)
+    server.submit(INVOICES.format(source=source, more=""))
+    server.finish("ingest-invoices")
+    Shops.healed = True
+    server.submit(INVOICES.format(source=source, more="skip: id == 'de-00001'\n"))
+    server.finish("ingest-invoices")
+    server.ask("PUT", "/jobs/ingest-invoices/schedule", {"cron": "tz=Europe/Berlin 0 * * * *"})
+    first = {"slice": "fr", "position": "7"}
+    server.act("ingest-invoices", "checkpoints/edit", first)
+    server.act("ingest-invoices", "checkpoints/restore", {"slice": "fr", "version": 12})
+
+
 class Receiver(http.server.BaseHTTPRequestHandler):
     """Accepts what webhooks send, except failed runs."""
 
@@ -181,16 +249,15 @@ class Receiver(http.server.BaseHTTPRequestHandler):
 
 
 def administration(server):
-    receiver = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-    threading.Thread(target=receiver.serve_forever, daemon=True).start()
-    server.ask("POST", "/webhooks", {"url": f"http://127.0.0.1:{receiver.server_port}/windrow", "events": ["run.*", "alert.*"]})
+    receiver = serve(Receiver)
+    server.ask("POST", "/webhooks", {"url": f"{receiver}/windrow", "events": ["run.*", "alert.*"]})
     server.ask("PUT", "/secrets/openai", {"value": "sk-generated"})
 
 
 def generate():
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    server = Server(start("serve", "--listen", os.environ.get("LISTEN", "127.0.0.1:0"), "--jobs", "8"))
+    server = Server(start("serve", "--listen", os.environ.get("LISTEN", "127.0.0.1:0"), "--jobs", "8", "--threshold", "slow_run=20s"))
     mock = lambda *arguments: start("mock", *arguments, "--port", "0")
     steady = mock("model", "--latency", "20ms")
     flaky = mock("model", "--latency", "20ms", "--faults", "400:5%,500:2%")
@@ -205,6 +272,7 @@ def generate():
     reviews(server)
     operations(server, connect)
     ingests(server, source, slow_source)
+    invoices(server)
     server.ask("POST", "/backups")
     return server
 

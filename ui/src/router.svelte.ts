@@ -61,6 +61,7 @@ class Router {
     if (link.origin !== location.origin || !isPage(link.pathname)) return
     event.preventDefault()
     this.go(link.pathname + link.search)
+    if (link.hash) document.getElementById(link.hash.slice(1))?.scrollIntoView()
   }
 }
 

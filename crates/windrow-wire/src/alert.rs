@@ -33,6 +33,11 @@ pub struct AlertView {
     pub message: String,
     pub raised_at: Timestamp,
     pub cleared_at: Option<Timestamp>,
+    /// When it was acknowledged; it stays active until its condition ends.
+    #[serde(default)]
+    pub acknowledged_at: Option<Timestamp>,
+    #[serde(default)]
+    pub acknowledged_by: Option<String>,
 }
 
 impl From<&Alert> for AlertView {
@@ -49,6 +54,8 @@ impl From<&Alert> for AlertView {
             message: alert.message.clone(),
             raised_at: alert.raised_at.into(),
             cleared_at: alert.cleared_at.map(Into::into),
+            acknowledged_at: alert.acknowledged.as_ref().map(|seen| seen.at.into()),
+            acknowledged_by: alert.acknowledged.as_ref().map(|seen| seen.by.clone()),
         }
     }
 }

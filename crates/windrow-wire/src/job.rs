@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 use utoipa::ToSchema;
-use windrow_model::Json;
 use windrow_model::aggregate::Aggregates;
+use windrow_model::cron::{self, Timetable};
 use windrow_model::record::{Job, Labels, Run, Schedule};
 use windrow_model::state::JobState;
+use windrow_model::{Json, Time};
 
 use crate::{ItemCounts, RunDetail, Timestamp, flat, status};
 
@@ -55,13 +56,17 @@ impl JobRow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduleView {
     pub cron: String,
-    /// Null while a run is active.
+    /// Null while a run is active, and while the schedule is paused.
     pub next_at: Option<Timestamp>,
+    /// Nothing starts until the schedule is set again without it.
+    #[serde(default)]
+    pub paused: bool,
 }
 
 impl From<&Schedule> for ScheduleView {
     fn from(schedule: &Schedule) -> Self {
-        Self { cron: schedule.cron.clone(), next_at: schedule.next_at.map(Into::into) }
+        let (paused, cron) = cron::paused(&schedule.cron);
+        Self { cron: cron.to_owned(), next_at: schedule.next_at.map(Into::into), paused }
     }
 }
 
@@ -73,13 +78,26 @@ pub struct ScheduledJob {
     pub workspace: String,
     #[serde(flatten)]
     pub schedule: ScheduleView,
+    /// The next starts, if no run takes longer than the time between them; none while the schedule is paused.
+    #[serde(default)]
+    pub upcoming: Vec<Timestamp>,
 }
 
 impl ScheduledJob {
+    const UPCOMING: usize = 5;
+
     /// `None` for a job without a schedule.
-    pub fn of(job: &Job) -> Option<Self> {
-        let schedule = job.schedule.as_ref()?.into();
-        Some(Self { job: job.id.to_string(), name: job.name.clone(), workspace: job.workspace.clone(), schedule })
+    pub fn of(job: &Job, now: Time) -> Option<Self> {
+        let schedule = job.schedule.as_ref()?;
+        let timetable = schedule.cron.parse::<Timetable>().ok();
+        let upcoming = timetable.map_or_else(Vec::new, |timetable| timetable.upcoming(now, Self::UPCOMING));
+        Some(Self {
+            job: job.id.to_string(),
+            name: job.name.clone(),
+            workspace: job.workspace.clone(),
+            schedule: schedule.into(),
+            upcoming: upcoming.into_iter().map(Into::into).collect(),
+        })
     }
 }
 

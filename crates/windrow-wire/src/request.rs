@@ -271,6 +271,9 @@ pub struct ScheduleRequest {
     /// A cron expression with five fields, or `@daily` etc. Default time zone: UTC. Optional prefixes set the time zone
     /// and the handling of missed starts (`latest`, `all`, `skip`): `tz=Europe/Berlin catch_up=all 0 6 * * *`.
     pub cron: String,
+    /// Keep the schedule, but start nothing until it is set again without this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
 }
 
 /// Retention of finished jobs.

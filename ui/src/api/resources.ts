@@ -52,7 +52,8 @@ export const agreement = (job: string) => of('/api/v1/jobs/{job}/agreement', { p
 export const targets = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/targets', { path: { job: name }, query: { limit: 1000 } }, { on: (event) => event.job === id })
 
-export const lineage = (run: string) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { limit: 200 } }, { on: (event) => event.run === run })
+/** The numbers of a whole ingest run; the server reads every slice for them. */
+export const ingestResult = (run: string) => of('/api/v1/runs/{run}/result', { path: { run }, query: { worst: 0 } }, { on: (event) => event.run === run, atMostEveryMs: 10_000 })
 
 export const datasets = () => of('/api/v1/datasets', {})
 export const dataset = (name: string, version?: number, rows = 100) => of('/api/v1/datasets/{name}', { path: { name }, query: { version, rows } })
@@ -66,14 +67,23 @@ export const health = () => of('/api/v1/health', {}, { everyMs: 10_000 })
 export const jobStats = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/stats', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
 export const stats = () => of('/api/v1/stats', {}, { on: isChange })
-/** One slice with all its attempts and their newest batches. */
-export const slice = (run: string, name: string) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { slice: name, batches: 1000 } }, { on: (event) => event.run === run, atMostEveryMs: 2_000 })
+/** One slice with all its attempts and so many of their newest batches. */
+export const slice = (run: string, name: string, batches: number) => of('/api/v1/runs/{run}/lineage', { path: { run }, query: { slice: name, limit: 1, batches } }, { on: (event) => event.run === run, atMostEveryMs: 2_000 })
 export const checkpoints = (name: string, id: string, slice: string) =>
   of('/api/v1/jobs/{job}/checkpoints', { path: { job: name }, query: { slice, limit: 200 } }, { on: (event) => event.job === id, atMostEveryMs: 2_000 })
 export const schedules = () => of('/api/v1/schedules', { query: { limit: 1000 } }, { on: isChange })
-export const audit = (actor: string, before?: number) => of('/api/v1/audit', { query: { actor, before, limit: 1000 } }, { on: isChange, atMostEveryMs: 5_000 })
+export type Outcome = 'done' | 'refused' | 'failed'
+export interface AuditFilter {
+  actor?: string | undefined
+  what?: string | undefined
+  outcome?: Outcome | undefined
+  since?: string | undefined
+  until?: string | undefined
+  before?: number | undefined
+}
+export const audit = (filter: AuditFilter) => of('/api/v1/audit', { query: { ...filter, limit: 500 } }, { on: isChange, atMostEveryMs: 5_000 })
 export const webhooks = () => of('/api/v1/webhooks', {})
-export const deliveries = (webhook: string, state?: 'pending' | 'delivered' | 'failed') => of('/api/v1/webhooks/{webhook}/deliveries', { path: { webhook }, query: { state, limit: 200 } }, { on: isChange, atMostEveryMs: 2_000 })
+export const deliveries = (webhook: string, state?: 'pending' | 'delivered' | 'failed', before?: number) => of('/api/v1/webhooks/{webhook}/deliveries', { path: { webhook }, query: { state, before, limit: 200 } }, { on: isChange, atMostEveryMs: 2_000 })
 export const keys = () => of('/api/v1/keys', {})
 export const secrets = () => of('/api/v1/secrets', {})
 export const backups = () => of('/api/v1/backups', {})

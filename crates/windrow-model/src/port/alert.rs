@@ -34,6 +34,14 @@ pub struct Alert {
     pub message: String,
     pub raised_at: Time,
     pub cleared_at: Option<Time>,
+    /// Who looks after it; it stays active until it is cleared.
+    pub acknowledged: Option<Acknowledged>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Acknowledged {
+    pub at: Time,
+    pub by: String,
 }
 
 /// Kept so that a restart neither forgets an alert nor raises it a second time.
@@ -43,6 +51,8 @@ pub trait AlertStore: Send + Sync {
     async fn raise_alert(&self, alert: Alert) -> store::Result<bool>;
     /// False: no alert of this rule and subject was active. May be repeated with the same time.
     async fn clear_alert(&self, rule: &str, subject: &str, now: Time) -> store::Result<bool>;
+    /// Notes who looks after an alert. The first one stays noted. `None`: the alert does not exist.
+    async fn acknowledge_alert(&self, id: AlertId, actor: &str, now: Time) -> store::Result<Option<Alert>>;
     /// Raised and not cleared, oldest first.
     async fn active_alerts(&self) -> store::Result<Vec<Alert>>;
     /// Newest first, below `before`, whether active or not.

@@ -48,6 +48,12 @@ pub struct AuditEntry {
 pub struct AuditFilter {
     pub workspace: Option<String>,
     pub actor: Option<String>,
+    /// Part of the operation, the resource or the detail, whatever its case.
+    pub what: Option<String>,
+    pub verdict: Option<Verdict>,
+    pub since: Option<Time>,
+    /// Exclusive.
+    pub until: Option<Time>,
     /// Newest first; continue below this one.
     pub before: Option<i64>,
     pub limit: usize,

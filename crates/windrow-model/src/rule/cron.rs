@@ -1,5 +1,6 @@
 //! Times of scheduled starts, as one text: a cron pattern, before it the time zone it is meant in
-//! (default UTC) and how to treat missed starts, e.g. `tz=Europe/Berlin catch_up=all 0 6 * * *`.
+//! (default UTC) and how to treat missed starts, e.g. `tz=Europe/Berlin catch_up=all 0 6 * * *`. A schedule that is
+//! paused starts with `paused=yes`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,12 +30,15 @@ pub struct Timetable {
     cron: Cron,
     zone: TimeZone,
     pub catch_up: CatchUp,
+    /// Nothing starts until it is resumed.
+    pub paused: bool,
 }
 
 impl FromStr for Timetable {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let (paused, text) = paused(text);
         let (mut rest, mut zone, mut catch_up) = (text.trim(), TimeZone::UTC, CatchUp::Latest);
         while let Some((word, behind)) = rest.split_once(char::is_whitespace) {
             let Some((name, value)) = word.split_once('=') else { break };
@@ -48,8 +52,21 @@ impl FromStr for Timetable {
             rest = behind.trim_start();
         }
         let cron = Cron::from_str(rest).map_err(|error| error.to_string())?;
-        Ok(Self { cron, zone, catch_up })
+        Ok(Self { cron, zone, catch_up, paused })
     }
+}
+
+const PAUSED: &str = "paused=yes ";
+
+/// Whether the schedule is paused, and its text without that.
+pub fn paused(text: &str) -> (bool, &str) {
+    text.strip_prefix(PAUSED).map_or((false, text), |rest| (true, rest))
+}
+
+/// The text of the schedule while it is paused, or after.
+pub fn with_pause(text: &str, pause: bool) -> String {
+    let (_, bare) = paused(text);
+    if pause { format!("{PAUSED}{bare}") } else { bare.to_owned() }
 }
 
 fn choices() -> String {
@@ -57,6 +74,13 @@ fn choices() -> String {
 }
 
 impl Timetable {
+    /// The first times after `now`; none while it is paused.
+    pub fn upcoming(&self, now: Time, count: usize) -> Vec<Time> {
+        let after = |at: &Time| self.next_after(*at).ok();
+        let first = after(&now).filter(|_| !self.paused);
+        std::iter::successors(first, after).take(count).collect()
+    }
+
     /// The first time after `now`. An hour that is left out in spring is made up for right after it, and one that
     /// comes twice in autumn counts once.
     pub fn next_after(&self, now: Time) -> Result<Time, String> {
@@ -67,6 +91,9 @@ impl Timetable {
 
     /// When it starts again, after a run that was started for `at`, or by hand.
     pub fn next_of_run(&self, at: Option<Time>, now: Time) -> Option<Time> {
+        if self.paused {
+            return None;
+        }
         let from = match (self.catch_up, at) {
             (CatchUp::All, Some(at)) => at,
             _ => now,
@@ -133,6 +160,20 @@ mod tests {
         assert!(skipped > at("2026-03-29T00:59:00Z") && skipped <= at("2026-03-29T01:30:00Z"), "{skipped:?}");
         assert!(next_after("tz=Mars/Olympus 0 6 * * *", NOON).unwrap_err().contains("Mars/Olympus"));
         assert!(next_after("when=now 0 6 * * *", NOON).is_err());
+    }
+
+    #[test]
+    fn a_paused_schedule_starts_nothing_and_keeps_its_text() {
+        let text = with_pause("tz=Asia/Tokyo 0 * * * *", true);
+        assert_eq!((paused(&text), text.len()), ((true, "tz=Asia/Tokyo 0 * * * *"), 34));
+        assert_eq!(
+            (with_pause(&text, true), with_pause(&text, false)),
+            (text.clone(), "tz=Asia/Tokyo 0 * * * *".into())
+        );
+        let timetable: Timetable = text.parse().unwrap();
+        assert_eq!((timetable.next_of_run(None, NOON), timetable.upcoming(NOON, 3)), (None, vec![]));
+        let hourly: Timetable = "0 * * * *".parse().unwrap();
+        assert_eq!(hourly.upcoming(NOON, 3), [NOON + HOUR, NOON + 2 * HOUR, NOON + 3 * HOUR]);
     }
 
     #[test]

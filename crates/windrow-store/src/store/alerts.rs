@@ -19,6 +19,11 @@ impl AlertStore for SqlStore {
         self.write("clear_alert", move |tx| alerts::clear(tx, &rule, &subject, now)).await
     }
 
+    async fn acknowledge_alert(&self, id: AlertId, actor: &str, now: Time) -> Result<Option<Alert>> {
+        let actor = actor.to_owned();
+        self.write("acknowledge_alert", move |tx| alerts::acknowledge(tx, id, &actor, now)).await
+    }
+
     async fn active_alerts(&self) -> Result<Vec<Alert>> {
         self.read("active_alerts", |conn| alerts::list(conn, &alerts::ACTIVE, [i64::MIN])).await
     }

@@ -15,6 +15,7 @@ cases_of_databases![
     an_unfinished_audit_entry_has_an_unknown_outcome,
     an_ended_entry_cannot_be_changed,
     entries_come_newest_first_in_pages_and_by_workspace,
+    entries_are_found_by_text_outcome_and_time,
     only_old_entries_are_deleted,
 ];
 
@@ -100,7 +101,7 @@ async fn entries_come_newest_first_in_pages_and_by_workspace(store: &dyn AuditLo
         store.begin_audit(entry(&n.to_string(), workspace), T0 + n).await.unwrap();
     }
     let page = async |workspace: Option<&str>, before, limit| {
-        let filter = AuditFilter { workspace: workspace.map(str::to_owned), before, limit, actor: None };
+        let filter = AuditFilter { workspace: workspace.map(str::to_owned), before, limit, ..Default::default() };
         let found = store.audit(filter).await.unwrap();
         found.into_iter().map(|entry| entry.what.resource).collect::<Vec<_>>()
     };
@@ -109,6 +110,27 @@ async fn entries_come_newest_first_in_pages_and_by_workspace(store: &dyn AuditLo
     assert_eq!(page(Some("w"), None, 3).await, ["4", "2"]);
     let nobody = AuditFilter { actor: Some("bob".into()), limit: 3, ..Default::default() };
     assert!(store.audit(nobody).await.unwrap().is_empty());
+}
+
+async fn entries_are_found_by_text_outcome_and_time(store: &dyn AuditLog) {
+    for (n, resource) in [(1, "jobs/Nightly/schedule"), (2, "jobs/nightly/pause"), (3, "keys/ci")] {
+        let id = store.begin_audit(entry(resource, None), T0 + n).await.unwrap();
+        let verdict = if n == 3 { Verdict::Refused } else { Verdict::Done };
+        store.end_audit(id, verdict, &format!("20{n}")).await.unwrap();
+    }
+    let times = async |filter: AuditFilter| {
+        let found = store.audit(AuditFilter { limit: 9, ..filter }).await.unwrap();
+        found.into_iter().map(|entry| entry.at.0 - T0.0).collect::<Vec<_>>()
+    };
+    let what = |text: &str| AuditFilter { what: Some(text.into()), ..Default::default() };
+    assert_eq!(times(what("NIGHTLY")).await, [2, 1]);
+    assert_eq!(times(what("/schedule")).await, [1]);
+    assert_eq!(times(what("203")).await, [3], "the detail");
+    assert_eq!(times(what("%")).await, [0; 0], "no pattern");
+    let refused = AuditFilter { verdict: Some(Verdict::Refused), ..Default::default() };
+    assert_eq!(times(refused).await, [3]);
+    let between = AuditFilter { since: Some(T0 + 2), until: Some(T0 + 3), ..Default::default() };
+    assert_eq!(times(between).await, [2]);
 }
 
 async fn only_old_entries_are_deleted(store: &dyn AuditLog) {

@@ -1,6 +1,6 @@
 //! Conformance of the port for alerts.
 
-use windrow_model::alert::{Alert, AlertStore, Severity};
+use windrow_model::alert::{Acknowledged, Alert, AlertStore, Severity};
 use windrow_model::{AlertId, JobId, RunId};
 
 use crate::fixture::T0;
@@ -19,6 +19,7 @@ fn alert(n: i64) -> Alert {
         message: "half of it fails".into(),
         raised_at: T0,
         cleared_at: None,
+        acknowledged: None,
     }
 }
 
@@ -28,7 +29,19 @@ async fn ids(store: &dyn AlertStore) -> (Vec<i64>, Vec<i64>) {
     (active, recent)
 }
 
-cases_of_databases![alerts_are_raised_and_cleared_once_and_deleted_when_old];
+cases_of_databases![
+    alerts_are_raised_and_cleared_once_and_deleted_when_old,
+    the_first_who_acknowledges_an_alert_stays_noted,
+];
+
+async fn the_first_who_acknowledges_an_alert_stays_noted(store: &dyn AlertStore) {
+    store.raise_alert(alert(1)).await.unwrap();
+    let noted = Alert { acknowledged: Some(Acknowledged { at: T0 + 3, by: "ann".into() }), ..alert(1) };
+    assert_eq!(store.acknowledge_alert(AlertId(1), "ann", T0 + 3).await.unwrap(), Some(noted.clone()));
+    assert_eq!(store.acknowledge_alert(AlertId(1), "jo", T0 + 4).await.unwrap(), Some(noted.clone()));
+    assert_eq!(store.active_alerts().await.unwrap(), [noted], "it is active until it is cleared");
+    assert_eq!(store.acknowledge_alert(AlertId(2), "jo", T0 + 4).await.unwrap(), None);
+}
 
 async fn alerts_are_raised_and_cleared_once_and_deleted_when_old(store: &dyn AlertStore) {
     for n in [1, 2, 3, 4] {

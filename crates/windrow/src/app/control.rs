@@ -5,7 +5,7 @@ use windrow_model::record::{Job, Run, RunLimits, Schedule};
 use windrow_model::state::{RUN, RunEvent, RunState};
 use windrow_model::store::{Extent, JobFilter, Retention};
 use windrow_model::{RunId, cron};
-use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume};
+use windrow_wire::request::{Approve, BudgetRequest, CleanUp, Resume, ScheduleRequest};
 use windrow_wire::{Deleted, RunDetail, ScheduledJob};
 
 use crate::app::audit::Change;
@@ -127,17 +127,18 @@ fn last_approved(open: i64, wish: Approve) -> i64 {
 }
 
 /// Runs the job on a cron schedule. The next time is set even while a run is active: that run may end right now,
-/// and its end sets the time again.
-pub async fn schedule(app: &App, change: &Change, job: &str, cron: String) -> Result<ScheduledJob> {
+/// and its end sets the time again. A schedule that is paused has no next time.
+pub async fn schedule(app: &App, change: &Change, job: &str, wish: ScheduleRequest) -> Result<ScheduledJob> {
+    let ScheduleRequest { cron, paused } = wish;
     let (mut job, _) = lookup::job(app, &change.actor, job).await?;
     let next_at = cron::next_after(&cron, app.now()).map_err(|why| {
         let remedy = "write five fields, e.g. \"0 6 * * *\" (daily at 6:00 UTC)";
         Error::invalid("cron", format!("invalid cron expression {cron:?}: {why}"), remedy)
     })?;
-    let schedule = Schedule { cron, next_at: Some(next_at) };
+    let schedule = Schedule { cron: cron::with_pause(&cron, paused), next_at: (!paused).then_some(next_at) };
     app.store.schedule(job.id, Some(schedule.clone()), &change.actor.name, app.now()).await?;
     job.schedule = Some(schedule);
-    Ok(ScheduledJob::of(&job).expect("the schedule was just set"))
+    Ok(ScheduledJob::of(&job, app.now()).expect("the schedule was just set"))
 }
 
 /// An active run continues.

@@ -29,7 +29,7 @@ pub async fn list(app: &App, actor: &Actor, filter: JobFilter) -> Result<JobList
 pub async fn schedules(app: &App, actor: &Actor, filter: JobFilter) -> Result<ScheduleList> {
     let actor = actor.within(filter.workspace.as_deref())?;
     let (found, next) = page(app, &actor, JobFilter { scheduled: true, ..filter }).await?;
-    Ok(ScheduleList { schedules: found.iter().filter_map(|(job, _)| ScheduledJob::of(job)).collect(), next })
+    Ok(ScheduleList { schedules: found.iter().filter_map(|(job, _)| ScheduledJob::of(job, app.now())).collect(), next })
 }
 
 /// Jobs the actor sees, and the cursor of the next page.

@@ -27,6 +27,8 @@ pub struct TargetFilter {
     pub after: Option<ItemId>,
     /// Targets read; a status leaves fewer of them.
     pub limit: usize,
+    /// Without the states before and after.
+    pub brief: bool,
 }
 
 pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) -> Result<TargetList> {
@@ -45,7 +47,10 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
             if let Entry::Vacant(entry) = runs.entry(run) {
                 entry.insert(app.store.run(run).await?);
             }
-            let record = windrow_operation::target_view(&detail, &runs[&run]);
+            let mut record = windrow_operation::target_view(&detail, &runs[&run]);
+            if wanted.brief {
+                (record.before, record.after) = (None, None);
+            }
             if wanted.status.is_none_or(|status| status == record.status) {
                 targets.push(record);
             }

@@ -174,6 +174,7 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::analytics::rebuild))
         .routes(routes!(routes::usage::by_day))
         .routes(routes!(routes::usage::rows))
+        .routes(routes!(routes::alerts::acknowledge))
         .routes(routes!(routes::backups::list, routes::backups::make))
         .routes(routes!(routes::backups::verify))
 }

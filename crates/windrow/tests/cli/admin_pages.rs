@@ -16,8 +16,8 @@ use crate::place::{Place, wait_until};
 use crate::receiver::Receiver;
 
 const TWO_TASKS: &str = "do: change_config\n    set: { tasks.max: \"2\" }";
-const WIDE: &str = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
-const DIALOG_GONE: &str = "!document.querySelector('dialog[open]')";
+pub const WIDE: &str = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+pub const DIALOG_GONE: &str = "!document.querySelector('dialog[open]')";
 
 /// Fills a field by its id.
 fn fill(browser: &mut Browser, id: &str, text: &str) {
@@ -245,5 +245,31 @@ fn administration_pages_are_accessible_and_fit_a_phone() {
             assert_eq!(browser.evaluate(WIDE), false, "{path} is wider than {width} px");
         }
     }
+    assert_eq!(browser.complaints, [json!(null); 0]);
+}
+
+#[test]
+fn a_target_that_somebody_else_changed_is_shown_and_overwritten_only_when_forced() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "3"]);
+    write_job(&place, &connect, TWO_TASKS, "{ waves: [3] }");
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    let path = "/east/connectors/orders-0001/config";
+    let mut config = connect.get(path);
+    config["tasks.max"] = json!("9");
+    connect.put(path, &config);
+    let server = Served::start(&place, &[]);
+    let mut browser = Browser::open(&format!("{}/jobs/change", server.url()));
+    browser.press("Roll back…");
+    browser.press("Roll back 3");
+    browser.wait_for_text("1 target changed after the operation and was not overwritten.");
+    assert_eq!(connect.get(path)["tasks.max"], "9");
+    let others = || connect.get("/east/connectors/orders-0000/config")["tasks.max"].clone();
+    wait_until("the others to be restored", || others() == "1");
+    assert_eq!(browser.inaccessible(), [""; 0]);
+    browser.press("Overwrite 1…");
+    browser.wait_for_text("are lost");
+    browser.press("Roll back 1");
+    wait_until("the target to be restored", || connect.get(path)["tasks.max"] == "1");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }

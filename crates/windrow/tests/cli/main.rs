@@ -97,6 +97,7 @@ mod torture_nodes;
 mod tracing;
 mod variants;
 mod warehouse;
+mod watch_pages;
 mod watching;
 mod whole_job;
 mod workers;

@@ -55,9 +55,9 @@ export async function remove(job: Job) {
   toasts.say(`Deleted ${job.name}`)
 }
 
-export async function schedule(job: Job, cron: string) {
-  await request('put', '/api/v1/jobs/{job}/schedule', { path: { job: jobKey(job) }, json: { cron } })
-  toasts.say(`Scheduled ${job.name}`)
+export async function schedule(job: Job, cron: string, paused = false) {
+  await request('put', '/api/v1/jobs/{job}/schedule', { path: { job: jobKey(job) }, json: { cron, paused } })
+  toasts.say(paused ? `The schedule of ${job.name} is paused` : `Scheduled ${job.name}`)
 }
 
 export async function unschedule(job: Job) {

@@ -18,6 +18,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0010_labels.sql"),
     include_str!("migrations/0011_analytics.sql"),
     include_str!("migrations/0012_result_changes.sql"),
+    include_str!("migrations/0013_acknowledged_alerts.sql"),
 ];
 
 /// The oldest version whose programs keep everything that later ones read. Raise it with a migration that writers must

@@ -1,20 +1,21 @@
 //! Alerts: rows that are raised, cleared and in the end forgotten.
 
-use windrow_model::alert::Alert;
+use windrow_model::alert::{Acknowledged, Alert};
 use windrow_model::{AlertId, JobId, RunId, Time};
 
 use crate::backend::{self, Connection, OptionalExtension, Params, Sql, failure, params};
 use crate::sql::cells::Cells;
 use crate::sql::lock;
 
-const COLUMNS: &str =
-    "id, rule, severity, subject, workspace, job_id, run_id, value, threshold, message, raised_at, cleared_at";
+const COLUMNS: &str = "id, rule, severity, subject, workspace, job_id, run_id, value, threshold, message, raised_at, \
+     cleared_at, acknowledged_at, acknowledged_by";
 pub(crate) static ACTIVE: Sql =
     Sql::new(|_| format!("SELECT {COLUMNS} FROM alerts WHERE cleared_at IS NULL AND id > ?1 ORDER BY id"));
 pub(crate) static RECENT: Sql =
     Sql::new(|_| format!("SELECT {COLUMNS} FROM alerts WHERE id < ?1 ORDER BY id DESC LIMIT ?2"));
+pub(crate) static ONE: Sql = Sql::new(|_| format!("SELECT {COLUMNS} FROM alerts WHERE id = ?1"));
 pub(crate) static RAISE: Sql = Sql::new(|d| {
-    let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12";
+    let places = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14";
     format!("INSERT INTO alerts ({COLUMNS}) VALUES ({places}){}", d.or_ignore("id"))
 });
 
@@ -40,6 +41,8 @@ pub(crate) fn raise(tx: &Connection, alert: &Alert) -> failure::Result<bool> {
         alert.message,
         alert.raised_at.0,
         alert.cleared_at.map(|at| at.0),
+        alert.acknowledged.as_ref().map(|seen| seen.at.0),
+        alert.acknowledged.as_ref().map(|seen| &*seen.by),
     ])?;
     Ok(inserted > 0)
 }
@@ -50,6 +53,14 @@ pub(crate) fn clear(tx: &Connection, rule: &str, subject: &str, now: Time) -> fa
     let cleared = "SELECT count(*) FROM alerts WHERE rule = ?1 AND subject = ?2 AND cleared_at = ?3";
     let cleared: i64 = tx.prepare_cached(cleared)?.query_row(params![rule, subject, now.0], |row| row.get(0))?;
     Ok(cleared > 0)
+}
+
+pub(crate) const ACKNOWLEDGE: &str =
+    "UPDATE alerts SET acknowledged_at = ?2, acknowledged_by = ?3 WHERE id = ?1 AND acknowledged_at IS NULL";
+
+pub(crate) fn acknowledge(tx: &Connection, id: AlertId, actor: &str, now: Time) -> failure::Result<Option<Alert>> {
+    tx.prepare_cached(ACKNOWLEDGE)?.execute(params![id.0, now.0, actor])?;
+    Ok(list(tx, &ONE, [id.0])?.pop())
 }
 
 pub(crate) fn forget(tx: &Connection, keep: usize) -> failure::Result<i64> {
@@ -75,7 +86,13 @@ pub(crate) fn list(conn: &Connection, sql: &Sql, params: impl Params) -> failure
             message: c.get()?,
             raised_at: c.time()?,
             cleared_at: c.maybe_time()?,
+            acknowledged: acknowledged(&mut c)?,
         })
     })?;
     Ok(found.collect::<backend::Result<_>>()?)
+}
+
+fn acknowledged(c: &mut Cells) -> backend::Result<Option<Acknowledged>> {
+    let (at, by) = (c.maybe_time()?, c.get::<Option<String>>()?);
+    Ok(at.map(|at| Acknowledged { at, by: by.unwrap_or_default() }))
 }

@@ -4,7 +4,7 @@ use windrow_model::Time;
 use windrow_model::audit::{AuditEntry, AuditFilter, NewAudit, Verdict};
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Row, params};
+use crate::backend::{self, Connection, Dialect, Row, params};
 use crate::sql::cells::Cells;
 
 const COLUMNS: &str = "id, at, actor, via, workspace, operation, resource, address, request, verdict, detail";
@@ -32,20 +32,28 @@ pub(crate) fn end(tx: &Connection, id: i64, verdict: Verdict, detail: &str) -> R
 }
 
 /// One statement for those of a workspace and one for all, so that each is served by its index.
-pub(crate) fn page_sql(of_workspace: bool) -> String {
-    let workspace = if of_workspace { "workspace = ?4 AND " } else { "" };
+pub(crate) fn page_sql(d: Dialect, of_workspace: bool) -> String {
+    let workspace = if of_workspace { "workspace = ?8 AND " } else { "" };
+    let what = d.position("lower(operation || ' ' || resource || ' ' || detail)", "?4");
     format!(
         "SELECT {COLUMNS} FROM audit WHERE {workspace}id < ?1 AND (actor = ?2 OR ?2 IS NULL) \
+         AND ({what} > 0 OR ?4 IS NULL) AND (verdict = ?5 OR ?5 IS NULL) AND at >= ?6 AND at < ?7 \
          ORDER BY id DESC LIMIT ?3"
     )
 }
 
 pub(crate) fn page(conn: &Connection, filter: &AuditFilter) -> Result<Vec<AuditEntry>> {
-    let mut stmt = conn.prepare_cached(&page_sql(filter.workspace.is_some()))?;
-    let (before, limit) = (filter.before.unwrap_or(i64::MAX), filter.limit as i64);
-    let found = match &filter.workspace {
-        Some(workspace) => stmt.query_map(params![before, filter.actor, limit, workspace], from_row)?,
-        None => stmt.query_map(params![before, filter.actor, limit], from_row)?,
+    let AuditFilter { workspace, actor, what, verdict, since, until, before, limit } = filter;
+    let mut stmt = conn.prepare_cached(&page_sql(conn.dialect(), workspace.is_some()))?;
+    let what = what.as_deref().map(str::to_ascii_lowercase);
+    let verdict = verdict.map(Verdict::as_str);
+    let (before, limit) = (before.unwrap_or(i64::MAX), *limit as i64);
+    let (since, until) = (since.map_or(i64::MIN, |at| at.0), until.map_or(i64::MAX, |at| at.0));
+    let found = match workspace {
+        Some(workspace) => {
+            stmt.query_map(params![before, actor, limit, what, verdict, since, until, workspace], from_row)?
+        }
+        None => stmt.query_map(params![before, actor, limit, what, verdict, since, until], from_row)?,
     };
     Ok(found.collect::<backend::Result<_>>()?)
 }

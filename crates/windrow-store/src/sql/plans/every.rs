@@ -29,7 +29,7 @@ macro_rules! statements {
 fn statics() -> Vec<(&'static str, &'static dyn Text)> {
     statements! {
         admin::access { ALL, BY_ID, ADD }
-        admin::alerts { ACTIVE, RECENT, RAISE }
+        admin::alerts { ACTIVE, ONE, RECENT, RAISE }
         admin::analytics { BEGIN, UNMARK, MOVE, RUNNING }
         admin::clean_up { DOOMED, DOOM, PINS, LABELS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
         admin::dataset_drop { DELETE_UNUSED }
@@ -154,8 +154,8 @@ fn built(d: Dialect) -> Vec<(String, String)> {
         search("state = failed and latency_ms is null", Some("cost")),
         search("message ~ \"x\" and verdict.exact = error", None),
         requeue::page_sql(d, &selection),
-        admin::audit::page_sql(true),
-        admin::audit::page_sql(false),
+        admin::audit::page_sql(d, true),
+        admin::audit::page_sql(d, false),
     ];
     for extent in [Extent::All, Extent::Workspace("w".into()), Extent::Job(JobId(1))] {
         built.extend(stats::statements(d, &extent));

@@ -43,13 +43,13 @@ pub struct LineageOptions {
 }
 
 impl LineageOptions {
-    fn includes(&self, node: &SliceNode) -> bool {
+    /// Asked before the batches of a slice are read.
+    fn includes(&self, slice: &Slice) -> bool {
         let is = |wish: &Option<String>, found: &str| wish.as_ref().is_none_or(|wish| wish == found);
-        is(&self.slice, &node.name)
-            && self.status.is_none_or(|status| status == node.status)
-            && is(&self.provenance, &node.origin.provenance)
-            && is(&self.operation, &node.origin.operation)
-            && is(&self.expr_hash, &node.origin.expr_hash)
+        is(&self.slice, &slice.name)
+            && is(&self.provenance, &slice.origin.provenance)
+            && is(&self.operation, &slice.origin.operation)
+            && is(&self.expr_hash, &slice.origin.expr_hash)
     }
 }
 
@@ -67,9 +67,9 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
         let items = items_of(app, job, run, after).await?;
         let is_last = items.len() < PAGE;
         for outline in app.store.outlines(items).await? {
-            let node = slice(app, run, &outline, wish.batches).await?;
+            let node = slice(app, run, &outline, &wish).await?;
             after = Some(outline.item.id);
-            slices.extend(node.filter(|node| wish.includes(node)));
+            slices.extend(node.filter(|node| wish.status.is_none_or(|status| status == node.status)));
             if slices.len() == wish.limit {
                 return Ok(Lineage::of(job, run, origin, slices, after.map(|id| id.0)));
             }
@@ -81,8 +81,11 @@ async fn lineage_of(app: &App, job: &Job, run: &Run, wish: LineageOptions) -> Re
 }
 
 /// With so many batches of each attempt.
-async fn slice(app: &App, run: &Run, outline: &ItemDetail, batches: usize) -> Result<Option<SliceNode>> {
-    let Ok(Slice { origin, .. }) = outline.input.parse() else { return Ok(None) };
+async fn slice(app: &App, run: &Run, outline: &ItemDetail, wish: &LineageOptions) -> Result<Option<SliceNode>> {
+    let Some(Slice { origin, .. }) = outline.input.parse().ok().filter(|slice| wish.includes(slice)) else {
+        return Ok(None);
+    };
+    let batches = wish.batches;
     let mut runs = Vec::with_capacity(outline.attempts.len());
     for attempt in &outline.attempts {
         let newest = app.store.newest_steps(attempt.id, batches.max(TaskRunNode::LEAST)).await?;

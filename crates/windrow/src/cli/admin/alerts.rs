@@ -1,5 +1,6 @@
 //! `windrow alerts`
 
+use windrow_model::AlertId;
 use windrow_model::alert::Severity;
 use windrow_wire::{AlertList, AlertView};
 
@@ -18,12 +19,18 @@ pub struct Args {
     /// Maximum number of cleared alerts
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
     limit: u16,
+    /// Note that you look after the active alert with this id; it stays active until its condition ends
+    #[arg(long, value_name = "ID")]
+    acknowledge: Option<AlertId>,
     /// Print JSON to stdout
     #[arg(long)]
     json: bool,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
+    if let Some(alert) = args.acknowledge {
+        api.acknowledge_alert(alert).await?;
+    }
     output::show(&api.alerts(args.limit.into()).await?, args.json);
     Ok(Exit::Passed)
 }
@@ -34,7 +41,7 @@ impl Show for AlertList {
         let rows: Vec<Vec<String>> = self.active.iter().chain(cleared).map(row).collect();
         match rows.is_empty() {
             true => "No alerts.".to_owned(),
-            false => output::table(&["STATUS", "SEVERITY", "RULE", "RAISED", "MESSAGE"], rows),
+            false => output::table(&["STATUS", "SEVERITY", "RULE", "RAISED", "ID", "MESSAGE"], rows),
         }
     }
 }
@@ -46,6 +53,8 @@ fn row(alert: &AlertView) -> Vec<String> {
         (None, Severity::Warning) => style::yellow("active"),
     };
     let node = alert.node.as_ref().map_or(String::new(), |node| format!(" ({node})"));
-    let message = format!("{}{node}", alert.message);
-    vec![status, alert.severity.to_string(), alert.rule.clone(), text::moment(alert.raised_at), message]
+    let seen = alert.acknowledged_by.as_ref().map_or(String::new(), |by| format!(" · acknowledged by {by}"));
+    let message = format!("{}{node}{seen}", alert.message);
+    let raised = text::moment(alert.raised_at);
+    vec![status, alert.severity.to_string(), alert.rule.clone(), raised, alert.id.clone(), message]
 }

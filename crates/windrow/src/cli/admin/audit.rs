@@ -1,7 +1,7 @@
 //! `windrow audit`
 
-use windrow_model::audit::AuditFilter;
-use windrow_wire::AuditList;
+use windrow_model::audit::{AuditFilter, Verdict};
+use windrow_wire::{AuditList, Timestamp};
 
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
@@ -15,6 +15,18 @@ pub struct Args {
     /// Filter by actor: the name of an API key or of a local user
     #[arg(long)]
     actor: Option<String>,
+    /// Filter by text in the operation, the resource or the detail
+    #[arg(long, value_name = "TEXT")]
+    what: Option<String>,
+    /// Filter by outcome: done, refused or failed
+    #[arg(long)]
+    outcome: Option<Verdict>,
+    /// Only entries from this time on, e.g. 2026-01-31T06:00:00Z
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    since: Option<Timestamp>,
+    /// Only entries before this time
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    until: Option<Timestamp>,
     /// Filter by workspace
     #[arg(long)]
     workspace: Option<String>,
@@ -30,9 +42,15 @@ pub struct Args {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let Args { actor, workspace, after, limit, json } = args;
-    output::show(&api.audit(AuditFilter { workspace, actor, before: after, limit }).await?, json);
+    let Args { actor, what, outcome, since, until, workspace, after, limit, json } = args;
+    let (since, until) = (since.map(Into::into), until.map(Into::into));
+    let filter = AuditFilter { workspace, actor, what, verdict: outcome, since, until, before: after, limit };
+    output::show(&api.audit(filter).await?, json);
     Ok(Exit::Passed)
+}
+
+fn time(text: &str) -> Result<Timestamp, String> {
+    serde_json::from_value(text.into()).map_err(|error: serde_json::Error| error.to_string())
 }
 
 impl Show for AuditList {

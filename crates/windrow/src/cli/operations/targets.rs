@@ -40,7 +40,7 @@ pub struct Args {
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let form = if args.json { Form::Json } else { args.form };
-    let mut wanted = TargetFilter { status: args.status, after: None, limit: PAGE };
+    let mut wanted = TargetFilter { status: args.status, limit: PAGE, ..TargetFilter::default() };
     let mut table = Vec::new();
     let mut first = true;
     // Page by page, so that memory does not depend on how many there are.

@@ -1,8 +1,9 @@
 //! API keys and the audit log.
 
+use windrow_model::Time;
 use windrow_model::audit::AuditFilter;
 use windrow_wire::request::NewKey;
-use windrow_wire::{AuditList, CreatedKey, KeyList, KeyView};
+use windrow_wire::{AuditList, CreatedKey, KeyList, KeyView, Timestamp};
 
 use crate::app::{audit, keys};
 use crate::client::api::Api;
@@ -42,8 +43,18 @@ impl Api {
         match self {
             Api::Local(app, actor) => audit::list(app, actor, filter).await,
             Api::Remote(remote) => {
-                let AuditFilter { actor, before, limit, .. } = filter;
-                remote.get(&["audit"], &(("actor", actor), ("before", before), ("limit", limit))).await
+                let AuditFilter { actor, what, verdict, since, until, before, limit, workspace: _ } = filter;
+                let time = |at: Option<Time>| at.map(Timestamp::from);
+                let query = (
+                    ("actor", actor),
+                    ("what", what),
+                    ("outcome", verdict),
+                    ("since", time(since)),
+                    ("until", time(until)),
+                    ("before", before),
+                    ("limit", limit),
+                );
+                remote.get(&["audit"], &query).await
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The servers that share the data.
 
 use serde_json::json;
-use windrow_model::SessionId;
-use windrow_wire::{AlertList, NodeList};
+use windrow_model::{AlertId, SessionId};
+use windrow_wire::{AlertList, AlertView, NodeList};
 
 use crate::app::{alerts, nodes};
 use crate::client::api::Api;
@@ -22,6 +22,17 @@ impl Api {
         match self {
             Api::Local(app, actor) => alerts::list(app, actor, None, limit).await,
             Api::Remote(remote) => remote.get(&["alerts"], &[("limit", limit)]).await,
+        }
+    }
+
+    pub async fn acknowledge_alert(&self, alert: AlertId) -> Result<AlertView> {
+        let id = alert.to_string();
+        match self {
+            Api::Local(app, actor) => {
+                let acknowledge = |change| async move { alerts::acknowledge(app, &change, alert).await };
+                app.act(actor, "alerts acknowledge", &id, acknowledge).await
+            }
+            Api::Remote(remote) => remote.post(&["alerts", &id, "acknowledge"], &json!({})).await,
         }
     }
 

@@ -77,14 +77,13 @@ impl Api {
         Ok(started.run)
     }
 
-    pub async fn schedule(&self, job: &str, cron: &str) -> Result<ScheduleView> {
-        let cron = cron.to_owned();
+    pub async fn schedule(&self, job: &str, wish: ScheduleRequest) -> Result<ScheduleView> {
         let scheduled: ScheduledJob = match self {
             Api::Local(app, actor) => {
-                let schedule = |change| async move { control::schedule(app, &change, job, cron).await };
+                let schedule = |change| async move { control::schedule(app, &change, job, wish).await };
                 app.act(actor, "jobs schedule", job, schedule).await?
             }
-            Api::Remote(remote) => remote.put(&["jobs", job, "schedule"], NOTHING, &ScheduleRequest { cron }).await?,
+            Api::Remote(remote) => remote.put(&["jobs", job, "schedule"], NOTHING, &wish).await?,
         };
         Ok(scheduled.schedule)
     }

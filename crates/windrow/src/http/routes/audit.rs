@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
-use windrow_model::audit::AuditFilter;
-use windrow_wire::AuditList;
+use windrow_model::audit::{AuditFilter, Verdict};
+use windrow_wire::{AuditList, Timestamp};
 
 use crate::app::actor::Actor;
 use crate::app::audit;
@@ -21,6 +21,17 @@ const PAGE: usize = 100;
 pub struct AuditQuery {
     /// Only entries of this actor: the name of a key, or of a user of the command line
     actor: Option<String>,
+    /// Only entries with this text in their operation, resource or detail, whatever its case
+    what: Option<String>,
+    /// Only entries with this outcome
+    #[param(value_type = Option<String>)]
+    outcome: Option<Verdict>,
+    /// Only entries from this time on, e.g. `2026-01-31T06:00:00Z`
+    #[param(value_type = Option<String>)]
+    since: Option<Timestamp>,
+    /// Only entries before this time
+    #[param(value_type = Option<String>)]
+    until: Option<Timestamp>,
     /// Entries before this one: `next` of the previous page
     before: Option<i64>,
     /// Maximum number of entries
@@ -37,6 +48,8 @@ pub async fn list(
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<AuditList>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    let filter = AuditFilter { workspace: None, actor: query.actor, before: query.before, limit };
+    let AuditQuery { actor: of, what, outcome, since, until, before, .. } = query;
+    let (since, until) = (since.map(Into::into), until.map(Into::into));
+    let filter = AuditFilter { workspace: None, actor: of, what, verdict: outcome, since, until, before, limit };
     Ok(Json(audit::list(&server.app, &actor, filter).await?))
 }

@@ -30,6 +30,9 @@ pub struct TargetsQuery {
     #[param(value_type = Option<String>)]
     #[serde(default, alias = "state", deserialize_with = "filter::deserialize_target_status")]
     status: Option<BatchStatus>,
+    /// Leave out `before` and `after`, the states of each target
+    #[param(default = false)]
+    brief: Option<bool>,
     /// Targets after this one: `next` of the previous page
     after: Option<i64>,
     #[param(minimum = 1, maximum = 1000, default = 100)]
@@ -79,6 +82,7 @@ pub async fn targets(
     Query(query): Query<TargetsQuery>,
 ) -> Result<Json<TargetList>, ApiError> {
     let limit = page(query.limit, TARGETS)?;
-    let filter = TargetFilter { status: query.status, after: query.after.map(ItemId), limit };
+    let (after, brief) = (query.after.map(ItemId), query.brief.unwrap_or(false));
+    let filter = TargetFilter { status: query.status, after, limit, brief };
     Ok(Json(operations::targets(&server.app, &actor, &job, filter).await?))
 }

@@ -48,7 +48,7 @@ pub async fn list(
     Ok(Json(jobs::schedules(&server.app, &actor, filter).await?))
 }
 
-/// Run a job on a cron schedule
+/// Run a job on a cron schedule, or pause its schedule
 #[utoipa::path(put, operation_id = "schedule_job", path = "/jobs/{job}/schedule", tag = "schedules",
     params(JobPath), request_body(content = ScheduleRequest),
     responses((status = 200, description = "The job and its next start", body = ScheduledJob)))]
@@ -59,9 +59,9 @@ pub async fn set(
     tag: IfMatch,
     body: Body,
 ) -> Result<Json<ScheduledJob>, ApiError> {
-    let ScheduleRequest { cron } = body.json_only()?;
+    let wish: ScheduleRequest = body.json_only()?;
     tag.check_job(&server, &change.actor, &job).await?;
-    Ok(Json(control::schedule(&server.app, &change, &job, cron).await?))
+    Ok(Json(control::schedule(&server.app, &change, &job, wish).await?))
 }
 
 /// Remove a job's schedule; an active run continues

@@ -2,18 +2,24 @@
 import type { components } from '../../../api/schema'
 
 export type Slice = components['schemas']['SliceNode']
-const NAMES = ['fetched', 'upserted', 'skipped', 'failed', 'pages', 'bytesIn'] as const
-type Totals = Record<(typeof NAMES)[number], number>
+export type Attempt = components['schemas']['TaskRunNode']
+const NAMES = ['fetched', 'upserted', 'skipped', 'failed', 'pages', 'bytesIn', 'latencyMs', 'transientErrors'] as const
+export type Totals = Record<(typeof NAMES)[number], number>
 
 /** The document names two types `Stats`; the numbers of an ingest run are read by name. */
 export function numbersOf(stats: unknown): Partial<Totals> {
   return stats as Partial<Totals>
 }
 
+/** A slice also lists the attempts of other runs. */
+export function attemptsOf(slices: readonly Slice[], run: string): Attempt[] {
+  return slices.flatMap((slice) => slice.task.runs).filter((attempt) => attempt.run === run)
+}
+
 /** Every attempt resumes after the last committed page, so that their sum counts each record once. */
-export function totals(slices: readonly Slice[]): Totals {
-  const sum: Totals = { fetched: 0, upserted: 0, skipped: 0, failed: 0, pages: 0, bytesIn: 0 }
-  for (const attempt of slices.flatMap((slice) => slice.task.runs)) {
+export function totals(slices: readonly Slice[], run: string): Totals {
+  const sum = Object.fromEntries(NAMES.map((name) => [name, 0])) as Totals
+  for (const attempt of attemptsOf(slices, run)) {
     for (const name of NAMES) sum[name] += numbersOf(attempt.stats)[name] ?? 0
   }
   return sum
@@ -35,8 +41,8 @@ export function rejectedOf(stats: unknown): number {
 }
 
 /** The 95th percentile of the time between two committed pages of an attempt, of the pages listed. */
-export function pageP95(slices: readonly Slice[]): number | undefined {
-  const gaps = slices.flatMap((slice) => slice.task.runs).flatMap(({ batches }) => {
+export function gapsP95(attempts: readonly Attempt[]): number | undefined {
+  const gaps = attempts.flatMap(({ batches }) => {
     const times = batches.flatMap((batch) => (batch.committed_at ? [Date.parse(batch.committed_at)] : [])).sort((a, b) => a - b)
     return times.slice(1).map((time, n) => time - times[n]!)
   })

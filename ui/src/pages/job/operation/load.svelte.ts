@@ -1,10 +1,15 @@
-/** All targets of an operation, page by page; read again after events of the job. Large operations are read less often. */
+/**
+ * All targets of an operation without their states, page by page; read again after events of the job. Large operations
+ * are read less often.
+ */
 import { expectedError, type Rejected, type Unreachable } from '../../../api/errors'
 import { live } from '../../../api/live.svelte'
 import { request } from '../../../api/request'
 import type { JobDetail, Target } from '../../../api/types'
 import { jobKey } from '../../../text/links'
 
+/** The first rows come at once, the rest in larger pages. */
+const FIRST = 200
 const PAGE = 1_000
 const PAUSE_MS = 500
 
@@ -54,7 +59,7 @@ export class Targets {
     let after: number | undefined
     try {
       do {
-        const page = await request('get', '/api/v1/jobs/{job}/targets', { path: { job: jobKey(this.#job) }, query: { limit: PAGE, after }, timeoutMs: 60_000 })
+        const page = await request('get', '/api/v1/jobs/{job}/targets', { path: { job: jobKey(this.#job) }, query: { limit: after === undefined ? FIRST : PAGE, after, brief: true }, timeoutMs: 60_000 })
         found.push(...page.targets)
         after = page.next ? Number(page.next.replace(/\D/g, '')) : undefined
         if (!this.complete) this.list = [...found]
@@ -67,4 +72,10 @@ export class Targets {
     }
     this.#tookMs = performance.now() - began
   }
+}
+
+/** One target with its states before and after. */
+export async function targetOf(job: JobDetail, item: string): Promise<Target | undefined> {
+  const page = await request('get', '/api/v1/jobs/{job}/targets', { path: { job: jobKey(job) }, query: { limit: 1, after: Number(item) - 1 } })
+  return page.targets.find((target) => target.item === item)
 }

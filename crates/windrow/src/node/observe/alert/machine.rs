@@ -151,6 +151,7 @@ fn raised(signal: &Signal, node: &str, threshold: f64, id: AlertId, now: Time) -
         message: signal.message.clone(),
         raised_at: now,
         cleared_at: None,
+        acknowledged: None,
     }
 }
 
