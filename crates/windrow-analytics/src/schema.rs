@@ -110,7 +110,7 @@ fn tables() -> Vec<String> {
          ended_ms Nullable(Int64), reason Nullable(String)";
     let jobs = "job String, kind LowCardinality(String), creator String, service String, environment String, \
          evaluators Array(String), created_ms Int64";
-    let columns = [row.as_str(), &format!("{row}"), steps, runs, jobs];
+    let columns = [row.as_str(), row.as_str(), steps, runs, jobs];
     let places = [
         "workspace LowCardinality(String), job_id Int64, item_id Int64, run_id Int64",
         "workspace LowCardinality(String), job_id Int64, run_id Int64, item_id Int64",

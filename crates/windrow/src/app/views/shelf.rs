@@ -93,10 +93,9 @@ impl Shelf for OnDisk {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-
     #[test]
     fn room_is_used_again() {
+        use super::*;
         let folder = tempfile::tempdir().unwrap();
         let shelf = OnDisk::create(folder.path()).unwrap();
         let places: Vec<u64> = (0..50u8).map(|n| shelf.put(vec![n; 100 + usize::from(n)]).unwrap()).collect();
