@@ -1,5 +1,0 @@
-<<<<<<<< HEAD:ui/dist/assets/pulse-B7m2yWHD.js
-import{d as r,J as o}from"./index-ClRH98sk.js";const i=2/3,s={silent:0,draining:1,alive:2};function l(e,n,t){return e.state==="silent"||n>t.lease_ms?"silent":n>t.lease_ms*i?"late":"steady"}function u(e,n){return r.now,Date.parse(e.at)+(o.unreachableSince?0:Math.max(performance.now()-n,0))}function f(e){return["alive","draining","silent"].map(t=>[e.filter(a=>a.state===t).length,t]).flatMap(([t,a])=>t>0?[`${t} ${a}`]:[]).join(" · ")}function p(e){return[...e].sort((n,t)=>s[n.state]-s[t.state])}export{p as b,f as c,l as p,u as s};
-========
-import{d as r,H as o}from"./index-DVpzDdHV.js";const i=2/3,s={silent:0,draining:1,alive:2};function l(e,n,t){return e.state==="silent"||n>t.lease_ms?"silent":n>t.lease_ms*i?"late":"steady"}function u(e,n){return r.now,Date.parse(e.at)+(o.unreachableSince?0:Math.max(performance.now()-n,0))}function f(e){return["alive","draining","silent"].map(t=>[e.filter(a=>a.state===t).length,t]).flatMap(([t,a])=>t>0?[`${t} ${a}`]:[]).join(" · ")}function p(e){return[...e].sort((n,t)=>s[n.state]-s[t.state])}export{p as b,f as c,l as p,u as s};
->>>>>>>> uib:ui/dist/assets/pulse-D9QsooqB.js
