@@ -140,6 +140,25 @@ impl Browser {
         self.insert(text);
     }
 
+    /// Replaces the content of the field with this id.
+    #[track_caller]
+    pub fn fill(&mut self, id: &str, text: &str) {
+        let field = format!("document.getElementById({})", json!(id));
+        self.wait_for(id, &format!("{field}?.checkVisibility() === true"));
+        self.evaluate(&format!("{field}.focus()"));
+        self.type_text(text);
+        self.wait_for(text, &format!("{field}.value === {}", json!(text)));
+    }
+
+    /// Chooses in the list with this id.
+    pub fn choose(&mut self, id: &str, value: &str) {
+        let list = format!("document.getElementById({})", json!(id));
+        self.evaluate(&format!(
+            "{list}.value = {}; {list}.dispatchEvent(new Event('change', {{bubbles: true}}))",
+            json!(value)
+        ));
+    }
+
     /// Types at the cursor.
     pub fn insert(&mut self, text: &str) {
         self.call("Input.insertText", json!({"text": text}));

@@ -350,6 +350,7 @@ fn no_page_has_a_serious_accessibility_problem_in_light_or_dark() {
         ("/", "Running now"),
         ("/jobs", "counted"),
         ("/jobs/new?example=capitals", "there is no dataset"),
+        ("/jobs/new?as=form&example=capitals", "Quality gates"),
         ("/jobs/counted", "Row 4"),
         (&format!("/jobs/counted?item={item}&view=scores"), "Nothing was scored"),
         (&format!("/jobs/counted?item={item}&view=attempts"), "Throttled"),
@@ -372,6 +373,11 @@ fn no_page_has_a_serious_accessibility_problem_in_light_or_dark() {
         browser.press_key("Ctrl+k");
         browser.wait_for_text("Actions");
         assert_eq!(browser.inaccessible(), [""; 0], "palette, dark: {dark}");
+        browser.press_key("Escape");
+        browser.wait_for("the palette to close", "!document.querySelector('dialog')");
+        browser.press_key("?");
+        browser.wait_for_text("Keyboard shortcuts");
+        assert_eq!(browser.inaccessible(), [""; 0], "help, dark: {dark}");
     }
     assert_eq!(browser.complaints, [json!(null); 0]);
 }

@@ -185,6 +185,7 @@ fn a_budget_pauses_a_run_and_a_larger_one_resumes_it() {
     assert_eq!((&refused["code"], &refused["field"]), (&"budget_spent".into(), &"budget".into()), "{refused}");
     let estimate = server.post_json("/api/v1/dry-run", &wish).with_status(200).json();
     assert_eq!((&estimate["budget"]["verdict"], &estimate["exit_code"]), (&"exceeds".into(), &5.into()), "{estimate}");
+    serde_json::from_value::<windrow_wire::DryRunView>(estimate).expect("the documented shape");
     wish["yes"] = true.into();
     server.post_json("/api/v1/jobs", &wish).with_status(201);
     server.wait_for_state("frugal", "paused");
