@@ -5,9 +5,7 @@
 use crate::backend::Connection;
 use crate::backend::failure::Result;
 
-/// Rows that stand for what has no row. One is for all resources: verbs take and free several, and not in one order.
-const RESOURCES: i64 = 0;
-/// One at a time takes runs on, so that a quota is counted once.
+/// Rows that stand for what has no row. One at a time takes runs on, so that a quota is counted once.
 pub(crate) const ADMISSION: i64 = 64;
 /// One node at a time raises alerts, so that each is raised once.
 pub(crate) const ALERTS: i64 = 63;
@@ -16,11 +14,6 @@ pub(crate) const SECRETS: i64 = 65;
 
 pub(crate) fn named(tx: &Connection, lock: i64) -> Result<()> {
     Ok(tx.lock("stripes", [lock])?)
-}
-
-/// Nobody takes or frees a resource meanwhile, if any of these has one.
-pub(crate) fn resources<'a>(tx: &Connection, mut of: impl Iterator<Item = &'a Option<String>>) -> Result<()> {
-    if of.any(Option::is_some) { named(tx, RESOURCES) } else { Ok(()) }
 }
 
 /// FNV-1a: the same on every node and in every version.

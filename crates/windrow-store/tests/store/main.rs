@@ -33,6 +33,7 @@ use cases_of_databases;
 
 mod access;
 mod alerts;
+mod closing;
 mod concurrent;
 mod conformance;
 mod databases;
@@ -41,6 +42,7 @@ mod differential;
 mod fault_proxy;
 mod faults;
 mod fixture;
+mod histories;
 mod hooks;
 mod mariadb;
 mod rollout;

@@ -65,6 +65,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         verb::ended_attempts { HAND_IN, ABANDON, RETRY, LOSE, RELEASE, TRIED }
         verb::ending { PARTIAL, SHOW_PART }
         verb::gathered { CREATE, KEEP_INPUT, BY_KEY }
+        verb::item_ids { NEWEST }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
         verb::requeue { REQUEUE, REGROUP, CHANGE_INPUT, RENUMBER }
