@@ -72,7 +72,7 @@ To continue by hand:
   windrow mock model &                          start the mock model
   cd examples/capitals
   windrow run capitals.yaml                     press Ctrl-C or use kill -9, then run the same command again
-  windrow jobs items capitals                   all rows with status, scores and cost
+  windrow results capitals                      all rows with outcome, scores and cost
   windrow jobs item capitals 23                 one row: attempts, steps, scores
   windrow jobs logs capitals                    events of the job
   windrow --help

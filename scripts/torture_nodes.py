@@ -77,7 +77,7 @@ async def torture(args):
         submit(nodes[0], endpoint, args.items)
         tally, silences = collections.Counter(), []
         watch = asyncio.create_task(until_over(place, database, nodes, args.only != "cancel_query"))
-        while tally.total() < args.faults and not watch.done():
+        while not watch.done() and (tally.total() < args.faults or too_few_cancelled(args, database)):
             if args.only != "cancel_query":
                 await asyncio.sleep(chance.uniform(0.1, 1.5))
             kind = args.only or chance.choices(list(KINDS), list(KINDS.values()))[0]
@@ -89,16 +89,20 @@ async def torture(args):
         if database.cancelled:
             print(f"{database.cancelled} queries cancelled", flush=True)
         print(f"{tally.total()} faults: {dict(tally)}", flush=True)
+        if too_few_cancelled(args, database):
+            sys.exit(f"torture_nodes: {database.cancelled} queries cancelled when the run ended; use more --items")
         if tally.total() < args.faults:
             state = database.rows("SELECT state, succeeded, failed, reason FROM runs")
             sys.exit(f"the run ended ({state}) before all faults were injected; use more --items")
-        if args.only == "cancel_query" and database.cancelled < CANCELLED_AT_LEAST * args.faults:
-            sys.exit(f"torture_nodes: {database.cancelled} queries cancelled, at least {CANCELLED_AT_LEAST * args.faults} are needed")
         if args.only == "freeze":
             show(silences, args.silent, args.faults)
         await asyncio.wait_for(watch, 600)
         endpoint.server.close()
         check(database, endpoint, args.items, once=args.only == "cancel_query")
+
+
+def too_few_cancelled(args, database):
+    return args.only == "cancel_query" and database.cancelled < CANCELLED_AT_LEAST * args.faults
 
 
 async def fault(kind, chance, nodes, database):

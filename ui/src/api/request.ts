@@ -36,7 +36,7 @@ export async function request<M extends Method, P extends PathOf<M>>(
   options: ParametersOf<M, P> & Body,
 ): Promise<ResponseOf<M, P>> {
   const response = await send(method, urlOf(path, options), options)
-  const body = response.status === 204 ? undefined : await response.json().catch(() => undefined)
+  const body = response.status === 204 ? undefined : await bodyOf(response, options.signal)
   if (response.ok) {
     server.markReachable()
     return body
@@ -49,6 +49,18 @@ export async function request<M extends Method, P extends PathOf<M>>(
   const rejected = new Rejected(response.status, body, response.headers.get('x-request-id'))
   if (rejected.status === 401) server.requireKey(rejected)
   throw rejected
+}
+
+/** The JSON of a response; undefined if it is something else. A response that breaks off is no response. */
+async function bodyOf(response: Response, signal: AbortSignal | undefined) {
+  try {
+    return await response.json()
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    if (signal?.aborted) throw new Unreachable('cancelled')
+    server.markUnreachable()
+    throw new Unreachable(String(error))
+  }
 }
 
 async function send(method: Method, url: string, options: Options) {

@@ -8,7 +8,7 @@ use windrow_jobfile::diagnostics::{Problems, nearest};
 use windrow_jobfile::job_file::Section;
 use windrow_jobfile::template::Fields;
 
-use super::evaluators::read_one;
+use super::evaluators::{names_column, read_one};
 use super::fit::{self, Wish};
 use super::target::{self, Asks};
 use crate::definition::columns::{ColumnSpec, Computed};
@@ -128,7 +128,7 @@ fn read_column(
     let computed = if is_evaluator(&entry) {
         let (kind, config) = evaluator::chosen(entry, problems)?;
         // It may read any column, and judges one that is written above it unless it says.
-        let judged = match config.field_names().contains(&"of") {
+        let judged = match names_column(kind, &config) {
             true => &read.written,
             false => above,
         };

@@ -12,7 +12,8 @@ use crate::evaluator::{EvaluatorKind, chosen};
 
 const MAX_NAME: usize = 64;
 /// Fields that every evaluator has.
-const COMMON: &[&str] = &["name", "over", "when", "of"];
+const COMMON: &[&str] = &["name", "over", "when", OF];
+const OF: &str = "of";
 
 #[derive(Default)]
 pub struct EvaluatorsSection {
@@ -75,7 +76,7 @@ pub fn read_one(
         problems.add(span, "there is no conversation to judge", help);
     }
     let when = config.take("when").and_then(|when| read_condition(&when, &mut wishes, problems));
-    let of = config.take("of");
+    let of = if names_column(kind, &config) { config.take(OF) } else { None };
     let of = read_judged(of, &config, columns, problems);
     let checked = (kind.read)(&config, COMMON, context, problems)?;
     wishes.extend(fit::wishes_of(&checked, false, problems));
@@ -86,6 +87,12 @@ pub fn read_one(
     let (kind, config) = (kind.name.to_owned(), checked.config);
     let component = NamedComponent { name, kind, config, over, when, of, reads };
     Some(OneEvaluator { component, wishes, warnings: checked.warnings })
+}
+
+/// Whether `of` is there and names the column to judge. `weighted` lists its evaluators there, and judges what it would
+/// without it.
+pub fn names_column(kind: &EvaluatorKind, config: &Section) -> bool {
+    kind.name != "weighted" && config.field_names().contains(&OF)
 }
 
 /// Whether an evaluator inside another one is code.

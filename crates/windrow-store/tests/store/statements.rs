@@ -73,7 +73,7 @@ async fn a_page_of_items_is_read_as_a_set(store: &SqlStore, _: u64) {
     let ids: Vec<ItemId> = page.items.iter().map(|found| found.item.id).collect();
     let (details, many) = sent(store, store.details(ids.clone())).await;
     let (outlines, fewer) = sent(store, store.outlines(ids.clone())).await;
-    assert_eq!((many, fewer), (7, 6));
+    assert_eq!((many, fewer), (8, 7), "begin, six tables, commit; outlines have no steps");
     for ((id, detail), outline) in ids.iter().zip(details.unwrap()).zip(outlines.unwrap()) {
         assert_eq!(detail, store.item(*id).await.unwrap());
         assert_eq!(outline, store.outline(*id).await.unwrap());
@@ -140,7 +140,7 @@ async fn items_are_deleted_by_ranges(store: &SqlStore, _: u64) {
     let (some, few) = sent(store, store.clean_up(at_once, 10, T0 + 1)).await;
     let (most, many) = sent(store, store.clean_up(at_once, ITEMS as usize - 1_010, T0 + 1)).await;
     assert_eq!((some.unwrap(), most.unwrap()), (11, ITEMS as i64 - 1_010));
-    assert!(many <= few && few <= 20, "10 items took {few} statements, {ITEMS} took {many}");
+    assert!(many <= few && few <= 21, "10 items took {few} statements, {ITEMS} took {many}");
     let (swept, many) = sent(store, store.sweep_jobs(1_000)).await;
     assert_eq!(swept.unwrap(), 1_000);
     assert!(many <= 16, "{many}");

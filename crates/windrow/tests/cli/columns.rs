@@ -22,6 +22,7 @@ const COLUMNS: &str = r#"columns:
 evaluators:
   - contains: { of: draft, expect: "{{ n }}", name: has }
   - exact: { of: final, expect: "answer polish {{ short }}", when: "context != ''" }
+  - weighted: { of: [{ contains: { expect: "note" } }], name: whole }
 "#;
 
 /// Three columns that call a model one after the other, one that calls it alone, and a text.
@@ -53,7 +54,7 @@ fn columns_are_computed_in_the_order_in_which_they_read_each_other() {
     pipeline(&place, &endpoint, 3, COLUMNS);
     let result = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!(calls(&endpoint), counted(&[("about", 3), ("write", 3), ("polish", 3), ("note", 3)]));
-    for evaluator in ["has", "exact"] {
+    for evaluator in ["has", "exact", "whole"] {
         assert_eq!(result["evaluators"][evaluator]["pass"], 3, "{evaluator}: {result}");
     }
     let table = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();

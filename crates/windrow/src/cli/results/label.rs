@@ -34,7 +34,7 @@ pub struct Args {
     /// Why, for the history
     #[arg(long, value_name = "TEXT", default_value = "")]
     reason: String,
-    /// Show the next row that nobody reviewed, and how many are left
+    /// Show the next row that nobody reviewed, and how many remain
     #[arg(long)]
     next: bool,
     /// Accept names that are neither evaluators nor in use
