@@ -22,13 +22,13 @@ pub(crate) fn hash_of(name: &str) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// The row that numbers something.
-pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<()> {
-    if tx.is_shared() {
-        let mut stmt = tx.prepare_cached("SELECT last FROM sequences WHERE name = ?1 FOR UPDATE")?;
-        stmt.query_row([name], |_| Ok(()))?;
-    }
-    Ok(())
+/// The last number of something, whose row is locked.
+pub(crate) fn sequence(tx: &Connection, name: &str) -> Result<i64> {
+    let sql = match tx.is_shared() {
+        true => "SELECT last FROM sequences WHERE name = ?1 FOR UPDATE",
+        false => "SELECT last FROM sequences WHERE name = ?1",
+    };
+    Ok(tx.prepare_cached(sql)?.query_row([name], |row| row.get(0))?)
 }
 
 /// What a query finds, read once more when its rows are held: they may have changed while we waited for them.

@@ -47,7 +47,7 @@ pub(crate) enum Numbered {
 impl NewIds {
     /// Where the ids of this job's next items start. The job is locked.
     pub fn start(&self, tx: &Connection, job: JobId) -> Result<Start> {
-        let NewIds::Taken(range) = self else { return Ok(Start::After(last(tx)?)) };
+        let NewIds::Taken(range) = self else { return Ok(Start::After(lock::sequence(tx, "items")?)) };
         let newest = tx.prepare_cached(&NEWEST)?.query_row([job.0, range.start], |row| row.get(0)).optional()?;
         Ok(newest.map_or(Start::After(range.start - 1), |newest| Start::Behind(ItemId(newest))))
     }
@@ -103,18 +103,12 @@ impl ItemIds {
 
 /// Takes so many ids that nobody else has.
 pub(crate) fn take(tx: &Connection, many: i64) -> Result<Range<i64>> {
-    let next = last(tx)? + 1;
+    let next = lock::sequence(tx, "items")? + 1;
     set_last(tx, next + many - 1)?;
     Ok(next..next + many)
 }
 
-/// Where it stays locked until the transaction ends, if others write as well.
-pub(crate) fn last(tx: &Connection) -> Result<i64> {
-    lock::sequence(tx, "items")?;
-    Ok(tx.prepare_cached("SELECT last FROM sequences WHERE name = 'items'")?.query_row((), |row| row.get(0))?)
-}
-
-pub(crate) fn set_last(tx: &Connection, last: i64) -> Result<()> {
+fn set_last(tx: &Connection, last: i64) -> Result<()> {
     let changed = tx.prepare_cached("UPDATE sequences SET last = ?1 WHERE name = 'items'")?.execute([last])?;
     expect_rows(changed, 1, "last number of an item")
 }
