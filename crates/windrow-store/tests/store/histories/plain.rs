@@ -101,33 +101,18 @@ fn status(kind: &str, latest: &Run, items: &[ItemDetail], modes: &BTreeMap<RunId
         _ => return job_status(kind, &RunView { counters: counters_of_job(items, modes), ..RunView::of(latest) }),
     };
     match (kind, ended) {
-        ("experiment", "completed") => {
-            if all_failed {
-                "failed"
-            } else {
-                "success"
-            }
-        }
+        ("experiment", "completed") if all_failed => "failed",
+        ("experiment", "completed") => "success",
         ("experiment", "failed") => "failed",
         ("experiment", "cancelled") => "terminated",
         ("experiment", _) => "system_terminated",
-        ("task", "completed") => {
-            if all_failed {
-                "failed"
-            } else {
-                "completed"
-            }
-        }
+        ("task", "completed") if all_failed => "failed",
+        ("task", "completed") => "completed",
         ("task", "failed") => "failed",
         ("task", _) => "cancelled",
         ("ingest", "completed" | "failed") if all_failed => "FAILED",
-        ("ingest", "failed") if !latest.planned => {
-            if items.is_empty() {
-                "FAILED"
-            } else {
-                "PARTIAL"
-            }
-        }
+        ("ingest", "failed") if !latest.planned && items.is_empty() => "FAILED",
+        ("ingest", "failed") if !latest.planned => "PARTIAL",
         ("ingest", _) => "COMPLETED",
         ("operation", _) => {
             let rolled_back: Vec<&ItemDetail> = items.iter().filter(back).collect();
@@ -137,7 +122,7 @@ fn status(kind: &str, latest: &Run, items: &[ItemDetail], modes: &BTreeMap<RunId
             let all_back = !rolled_back.is_empty() && rolled_back.len() == items.len();
             let (done, failed) =
                 (forward(ItemState::Succeeded) + forward(ItemState::Skipped), forward(ItemState::Failed));
-            let of_tasks = if rolled_back.iter().any(|detail| is_bad(detail)) {
+            let of_tasks = if rolled_back.iter().any(is_bad) {
                 "rollback_fail"
             } else if all_back {
                 "rollback_success"
