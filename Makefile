@@ -4,7 +4,7 @@
 SEEDS ?= 5000
 
 .DEFAULT_GOAL := menu
-.PHONY: certify soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
+.PHONY: certify certify-build soak menu demo demo-ops demo-ingest test check docs ui sim torture torture-ingest bench bench-ops bench-ingest bench-queues bench-aged bench-serve bench-closing bench-analytics torture-analytics quick nextest python-env promtool chromium axe ui-dev screenshots bench-ui
 
 menu:
 	@echo "make demo          run two evaluations against a bundled mock model; no API key needed"
@@ -26,9 +26,11 @@ menu:
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
 	@echo "make bench-closing close a run of five million rows while another run goes on"
 	@echo "make bench-ui      measure the results of an experiment in Chromium at 10k and 100k rows; writes docs/benchmarks.md"
+	@echo "make bench-analytics  ask ClickHouse and SQLite the same questions over 10 million cells; writes docs/benchmarks.md"
 	@echo "make bench-ops     measure bulk operations per second against a local service"
 	@echo "make bench-ingest  compare records per second and memory with dlt (PyPI) on the same source; writes docs/benchmarks.md"
 	@echo "make torture-ingest  ingest a million records into every database and kill the process 20 times"
+	@echo "make torture-analytics  kill ClickHouse and its relay 20 times each during a run, and compare every row"
 	@echo "make bench         measure throughput, memory and restart; writes docs/benchmarks.md and target/bench.json"
 
 demo:
@@ -95,6 +97,9 @@ torture-ingest: nextest
 bench-closing: nextest
 	WINDROW_CLOSING_ROWS=5000000 WINDROW_CLOSING_MS=200 cargo nextest run --locked --release -p windrow-store --no-capture -E "test(closing_a_large_run)"
 
+torture-analytics: nextest
+	WINDROW_ANALYTICS_KILLS=20 scripts/services run cargo nextest run --locked -p windrow-analytics --no-capture -E "test(killed)"
+
 torture:
 	cargo build --locked -p windrow
 	scripts/torture_nodes.py --store postgres
@@ -104,9 +109,11 @@ torture:
 	scripts/torture_nodes.py --store postgres --only freeze --items 10000 --faults 20
 	scripts/torture_nodes.py --store mariadb --only freeze --items 10000 --faults 20
 
-certify: nextest
+certify-build: nextest
 	cargo build --locked -p windrow
 	cargo nextest run --workspace --locked --test store --no-run
+
+certify: certify-build
 	scripts/certify/run.py $(CASES)
 
 bench-queues:
@@ -114,6 +121,10 @@ bench-queues:
 
 bench-aged:
 	scripts/services run benches/queues/aged.py
+
+bench-analytics:
+	cargo build --locked -p windrow
+	benches/analytics/run.py
 
 bench-ui: chromium
 	cargo build --locked --release -p windrow

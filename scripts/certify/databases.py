@@ -236,7 +236,7 @@ class PostgresPair:
         """The primary is killed with all its processes at once, and the standby promoted."""
         pids = [self.primary.process.process.pid, *children(self.primary.process.process.pid)]
         subprocess.run(["kill", "-9", *map(str, pids)], stderr=subprocess.DEVNULL)
-        self.primary.process.process.wait()
+        self.primary.process.ended()
         self.standby.rows("SELECT pg_promote()")
 
     def rows(self, sql):
@@ -262,7 +262,8 @@ class PgBouncer:
         (place / "pgbouncer.ini").write_text(
             f"[databases]\n* = host=127.0.0.1 port={postgres.port}\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = {self.port}\n"
             f"unix_socket_dir =\nauth_type = scram-sha-256\nauth_file = {inside}/users.txt\npool_mode = transaction\nmax_client_conn = 1000\n"
-            "default_pool_size = 100\nmax_prepared_statements = 500\nlogfile =\n")
+            "default_pool_size = 100\nmax_prepared_statements = 500\n"
+            "track_extra_parameters = IntervalStyle, search_path\nlogfile =\n")
         self.process = Process("pgbouncer", chroot(postgres.root, "/usr/sbin/pgbouncer", f"{inside}/pgbouncer.ini"), self.port, signal.SIGINT)
         self.process.start()
         said = check(chroot(postgres.root, "/usr/sbin/pgbouncer", "--version"))

@@ -4,9 +4,11 @@ from, and jars of Maven Central. Nothing of the machine itself is changed."""
 import concurrent.futures
 import contextlib
 import hashlib
+import http.client
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import time
 import urllib.request
@@ -17,12 +19,39 @@ MIRROR = "http://deb.debian.org/debian"
 MAVEN = "https://repo1.maven.org/maven2"
 # PostgreSQL refuses to run as root.
 USER = 65500
+# How long all downloads of a run may take together. What is not here by then is missing.
+DOWNLOAD_S = 300
+# How long a mirror may say nothing.
+SILENT_S = 20
 # What packages run at, and so do not name among their dependencies.
 ESSENTIAL = ["dash", "coreutils", "sed", "grep", "mawk", "hostname"]
 
 
 class Missing(Exception):
     """A server that cannot be installed here, with the reason."""
+
+
+class Budget:
+    """Measures downloads against the time that they may take."""
+
+    spent, since = 0, None
+
+    def __enter__(self):
+        self.since = time.monotonic()
+
+    def __exit__(self, *_):
+        self.spent += time.monotonic() - self.since
+        self.since = None
+
+    def remaining(self):
+        """Seconds that downloads may still take."""
+        left = DOWNLOAD_S - self.spent - (time.monotonic() - self.since)
+        if left <= 0:
+            raise Missing(f"the downloads took longer than {DOWNLOAD_S} s")
+        return left
+
+
+BUDGET = Budget()
 
 
 def debian(name, packages):
@@ -36,9 +65,10 @@ def debian(name, packages):
     new = root.with_suffix(".new")
     for old in [root, new]:
         shutil.rmtree(old, ignore_errors=True)
-    skeleton(new)
-    for package in download(name, [*packages, *ESSENTIAL]):
-        command(["dpkg", "-x", package, new])
+    with BUDGET:
+        skeleton(new)
+        for package in download(name, [*packages, *ESSENTIAL]):
+            command(["dpkg", "-x", package, new])
     (new / "usr/bin/awk").unlink(missing_ok=True)
     (new / "usr/bin/awk").symlink_to("mawk")
     (new / "windrow-packages").write_text(wanted)
@@ -71,8 +101,8 @@ def download(name, packages):
     options = {
         "Dir::Etc::SourceList": apt / "sources.list", "Dir::Etc::SourceParts": "/dev/null", "Dir::State": apt,
         "Dir::State::Lists": apt / "lists", "Dir::State::status": apt / "status", "Dir::Cache": apt,
-        "Dir::Cache::archives": archives, "Acquire::Languages": "none", "Acquire::Retries": "3",
-        "APT::Install-Recommends": "false", "APT::Sandbox::User": "root",
+        "Dir::Cache::archives": archives, "Acquire::Languages": "none", "Acquire::Retries": "2",
+        "Acquire::http::Timeout": SILENT_S, "APT::Update::Error-Mode": "any", "APT::Install-Recommends": "false", "APT::Sandbox::User": "root",
     }
     words = ["apt-get", "-qq", *[word for name, value in options.items() for word in ("-o", f"{name}={value}")]]
     command([*words, "update"])
@@ -88,8 +118,14 @@ def jars():
     folder = HOME / "jars"
     lines = (ROOT / "scripts/certify/jars.txt").read_text().splitlines()
     wanted = [line.split() for line in lines if not line.startswith("#")]
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda jar: one_jar(folder, *jar), wanted))
+    with BUDGET, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        waiting = [pool.submit(one_jar, folder, *jar) for jar in wanted]
+        try:
+            for jar in concurrent.futures.as_completed(waiting):
+                jar.result()
+        finally:
+            # Where one cannot be had, the others are not asked for.
+            pool.shutdown(cancel_futures=True)
     return folder
 
 
@@ -109,9 +145,9 @@ def one_jar(folder, place, path, digest):
 def get(url):
     for left in [2, 1, 0]:
         try:
-            with urllib.request.urlopen(url, timeout=60) as answer:
+            with urllib.request.urlopen(url, timeout=min(SILENT_S, BUDGET.remaining())) as answer:
                 return answer.read()
-        except OSError as error:
+        except (OSError, http.client.HTTPException) as error:
             if left == 0:
                 raise Missing(f"{url}: {error}") from error
             time.sleep(1)
@@ -120,8 +156,8 @@ def get(url):
 def java():
     """A Java of version 17 or later; installs one if there is none."""
     if not shutil.which("java"):
-        with contextlib.suppress(OSError):
-            subprocess.run([ROOT / "scripts/need", "java", "openjdk-17-jre-headless"])
+        with BUDGET, contextlib.suppress(Missing):
+            command([ROOT / "scripts/need", "java", "openjdk-17-jre-headless"])
     program = shutil.which("java")
     if not program:
         raise Missing("Java 17: `java` is missing and could not be installed")
@@ -133,6 +169,17 @@ def java():
 
 
 def command(words):
-    done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    if done.returncode != 0:
-        raise Missing(f"`{' '.join(map(str, words[:1]))}` failed: {done.stdout[-1000:].strip()}")
+    """Runs a command of an installation; it ends with its children when the time of all downloads is over."""
+    words = list(map(str, words))
+    with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          start_new_session=True) as process:
+        try:
+            said, _ = process.communicate(timeout=BUDGET.remaining())
+        except BaseException as reason:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(reason, subprocess.TimeoutExpired):
+                raise Missing(f"`{words[0]}` took longer than all downloads may take, {DOWNLOAD_S} s") from reason
+            raise
+    if process.returncode != 0:
+        raise Missing(f"`{words[0]}` failed: {said[-1000:].strip()}")

@@ -1,9 +1,12 @@
 """Processes of servers: started, waited for, killed, started again, and stopped at the end in any case."""
 
+import contextlib
+import random
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import fetch
@@ -15,10 +18,19 @@ class Failed(Exception):
     """A case that did not hold, or a server that did not start."""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class OutOfTime(BaseException):
+    """The time of the whole run is over. No condition that is waited for may take this for its own failure."""
+
+
+def free_port(taken=set()):
+    """A port below those that the system gives to outgoing connections, so that a server which is killed gets it again."""
+    while True:
+        port = random.randrange(15_000, 32_000)
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            if port not in taken:
+                taken.add(port)
+                return port
 
 
 def answers(port):
@@ -38,10 +50,44 @@ def until(what, condition, seconds=60, every=0.2):
         time.sleep(every)
 
 
+GUARD = """import os, signal, sys
+groups = set()
+for line in sys.stdin:
+    sign, group = line.split()
+    (groups.add if sign == "+" else groups.discard)(int(group))
+for group in groups:
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except OSError:
+        pass
+"""
+
+
+class Guard:
+    """A process that outlives this one, however that ends, and then kills what was started. Its input ends with us."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([sys.executable, "-c", GUARD], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                                        start_new_session=True)
+
+    def tell(self, sign, process):
+        self.process.stdin.write(f"{sign} {process.pid}\n")
+        self.process.stdin.flush()
+
+
+def spawn(words, **more):
+    """A process in a group of its own that ends with this one."""
+    if not Process.guard:
+        Process.guard = Guard()
+    process = subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, start_new_session=True, **more)
+    Process.guard.tell("+", process)
+    return process
+
+
 class Process:
     """A server process with a log, on one port."""
 
-    started = []
+    started, guard = [], None
 
     def __init__(self, name, words, port, farewell=signal.SIGTERM, environment=None, cwd=None):
         self.name, self.words, self.port, self.farewell = name, list(map(str, words)), port, farewell
@@ -54,8 +100,7 @@ class Process:
 
     def start(self, wait=True):
         with open(self.log, "a") as output:
-            self.process = subprocess.Popen(self.words, stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                            env=self.environment, cwd=self.cwd, start_new_session=True)
+            self.process = spawn(self.words, stdout=output, stderr=output, env=self.environment, cwd=self.cwd)
         Process.started.append(self)
         if wait:
             self.wait()
@@ -77,7 +122,11 @@ class Process:
     def kill(self):
         """SIGKILL."""
         self.process.kill()
+        self.ended()
+
+    def ended(self):
         self.process.wait()
+        Process.guard.tell("-", self.process)
 
     def stop(self):
         if not self.alive():
@@ -85,6 +134,7 @@ class Process:
         self.process.send_signal(self.farewell)
         try:
             self.process.wait(10)
+            self.ended()
         except subprocess.TimeoutExpired:
             self.kill()
 
@@ -102,8 +152,17 @@ def folder(root, name):
     return place, f"/run/{name}"
 
 
+def finish(words, seconds, **more):
+    """Runs a command to its end."""
+    words = list(map(str, words))
+    try:
+        return subprocess.run(words, timeout=seconds, text=True, **more)
+    except subprocess.TimeoutExpired as late:
+        raise Failed(f"`{' '.join(words[:6])} …` did not end within {seconds} s; it said:\n{(late.stdout or b'').decode(errors='replace')[-1500:]}") from late
+
+
 def check(words, **more):
-    done = subprocess.run(list(map(str, words)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+    done = finish(words, 120, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
     if done.returncode != 0:
         raise Failed(f"`{' '.join(map(str, words[:6]))} …` exited with {done.returncode}:\n{done.stdout[-1500:]}\n{done.stderr[-1500:]}")
     return done.stdout

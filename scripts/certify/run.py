@@ -4,8 +4,10 @@ PostgreSQL 18 with a synchronous standby, PgBouncer in transaction mode. Downloa
 
   scripts/certify/run.py [CASE …]    all cases, or those whose name contains a word
 
+Ends within 20 minutes: what has not passed by then has failed.
 Exits with 1 if a case failed, and with 77 if no case failed but a server could not be installed."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -19,9 +21,11 @@ import databases  # noqa: E402
 import fetch  # noqa: E402
 from cases import CASES, actions, moving, nodes, passwords, stores  # noqa: E402,F401
 from connect import Connect  # noqa: E402
-from processes import Failed, stop_all  # noqa: E402
+from processes import Failed, OutOfTime, stop_all  # noqa: E402
 
 NOT_INSTALLED = 77
+# All cases together take a third of this on two cores.
+LIMIT_S = 20 * 60
 
 
 class Servers:
@@ -73,30 +77,52 @@ class Servers:
 
 
 def main(words):
-    chosen = [(one, needs) for one, needs in CASES if any(word in one.__name__ for word in words) or (not words and not one.only_by_name)]
+    chosen = [(one, needs) for one, needs in CASES if not words or any(word in one.__name__ for word in words)]
     if not chosen:
         sys.exit(f"certify: no such case; there are {', '.join(one.__name__ for one, _ in CASES)}")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    one_at_a_time()
+    for ending in [signal.SIGTERM, signal.SIGHUP]:
+        signal.signal(ending, lambda *_: sys.exit(143))
+    signal.signal(signal.SIGALRM, out_of_time)
+    signal.alarm(LIMIT_S)
+    deadline = time.monotonic() + LIMIT_S
     shutil.rmtree(fetch.HOME / "work", ignore_errors=True)
     servers, results = Servers(), []
     try:
         for n, (one, needs) in enumerate(chosen):
-            results.append(perform(one, needs, servers))
+            results.append(perform(one, needs, servers, deadline))
             servers.release({name for _, later in chosen[n + 1:] for name in later})
     finally:
+        signal.alarm(0)
         stop_all()
     (fetch.HOME / "results.json").write_text(json.dumps(results, indent=1))
     return report(results, servers)
 
 
-def perform(one, needs, servers):
+def one_at_a_time():
+    """Two runs would use the same folders. The lock ends with this process."""
+    fetch.HOME.mkdir(parents=True, exist_ok=True)
+    lock = os.open(fetch.HOME / "lock", os.O_CREAT | os.O_RDWR)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit(f"certify: another run uses {fetch.HOME}")
+
+
+def out_of_time(*_):
+    raise OutOfTime(f"all cases together did not end within {LIMIT_S} s")
+
+
+def perform(one, needs, servers, deadline):
     began, found = time.monotonic(), {"case": one.__name__, "what": one.__doc__}
     try:
+        if began >= deadline:
+            out_of_time()
         found["servers"] = {name: getattr(servers, name).version for name in needs}
         found |= {"outcome": "passed", "said": one(servers)}
     except fetch.Missing as missing:
         found |= {"outcome": "not installed", "said": str(missing)}
-    except Failed as failed:
+    except (Failed, OutOfTime) as failed:
         found |= {"outcome": "FAILED", "said": str(failed)}
     except Exception:
         found |= {"outcome": "FAILED", "said": traceback.format_exc()}

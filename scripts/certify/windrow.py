@@ -14,11 +14,13 @@ import urllib.request
 
 import fetch
 import torture_nodes
-from processes import Failed, Process, free_port, until
+from processes import Failed, Process, finish, free_port, spawn, until
 
 
 PROGRAM = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", fetch.ROOT / "target")).resolve() / "debug" / "windrow"
 LIMIT = torture_nodes.LIMIT
+# No operation of a case takes as long.
+COMMAND_S = 200
 
 
 def environment(**more):
@@ -40,8 +42,7 @@ class Folder:
         (self.place / f"{name}.yaml").write_text(json.dumps(job))
 
     def windrow(self, *words, expect=0):
-        done = subprocess.run([PROGRAM, *words], cwd=self.place, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=400)
+        done = finish([PROGRAM, *words], COMMAND_S, cwd=self.place, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.said += done.stdout
         if done.returncode != expect:
             raise Failed(f"`windrow {' '.join(words)}` exited with {done.returncode}, expected {expect}:\n{done.stdout[-3000:]}")
@@ -49,7 +50,7 @@ class Folder:
 
     def start(self, *words):
         with open(self.place / "output", "a") as output:
-            return subprocess.Popen([PROGRAM, *words], cwd=self.place, env=self.environment, stdout=output, stderr=output)
+            return spawn([PROGRAM, *words], cwd=self.place, env=self.environment, stdout=output, stderr=output)
 
     def run(self, name, targets, action, strategy=None):
         self.operation(name, targets, action, strategy)

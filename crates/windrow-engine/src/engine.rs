@@ -15,6 +15,7 @@ use windrow_model::trace::Tracer;
 use windrow_model::workload::Workload;
 use windrow_model::{Clock, RunId, SessionId};
 
+use crate::live_text::LiveTexts;
 use crate::load::Load;
 use crate::node::Node;
 use crate::settings::Settings;
@@ -129,6 +130,11 @@ impl Engine {
     /// What items wait for before their next call, per run and resource.
     pub fn waits(&self) -> Vec<Wait> {
         self.node.workers.limiter.waits(self.node.now())
+    }
+
+    /// The texts of calls in flight in this process.
+    pub fn live(&self) -> &Arc<LiveTexts> {
+        &self.node.workers.live
     }
 
     /// A problem with shared rate limits that does not stop the work.

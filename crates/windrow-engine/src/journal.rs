@@ -16,11 +16,12 @@ use windrow_model::step::{ContentKey, Recalled, StepIntent, StepResult, Usage};
 use windrow_model::store::{Ending, Receipt, StepWrite};
 use windrow_model::trace::CallSpan;
 use windrow_model::worker_backend::WorkerBackend;
-use windrow_model::workload::{Done, Journal, StepNo, Stopped};
-use windrow_model::{AttemptId, Clock, Json, StepId};
+use windrow_model::workload::{Done, Journal, Shown, StepNo, Stopped};
+use windrow_model::{AttemptId, Clock, JobId, Json, Lease, StepId};
 
 use crate::attempt_control::AttemptControl;
 use crate::limiter::Limiter;
+use crate::live_text::{LiveText, LiveTexts};
 use crate::meters::Meters;
 use crate::reporter::Reporter;
 use crate::spans::{ItemTrace, StepSpan};
@@ -73,6 +74,8 @@ pub struct ItemJournal {
     /// What a step of kind `apply` does.
     action: Option<&'static str>,
     meters: Arc<Meters>,
+    live: Arc<LiveTexts>,
+    job: Option<JobId>,
     clock: Arc<dyn Clock>,
     trace: Option<Arc<ItemTrace>>,
     /// Steps in progress; an item has few at a time.
@@ -110,6 +113,8 @@ impl ItemJournal {
             kind: assignment.program.kind(),
             action: assignment.program.action(),
             meters: context.meters.clone(),
+            live: context.live.clone(),
+            job: assignment.job,
             clock: context.clock.clone(),
             trace,
             begun: Mutex::default(),
@@ -207,6 +212,13 @@ impl Journal for ItemJournal {
         self.send(vec![StepWrite::Begin { no, intent }], Ending::None).await?;
         self.begun().push(OpenStep { no, action, at: Instant::now(), span });
         Ok(StepNo { no, shared })
+    }
+
+    fn shown(&self, StepNo { no, .. }: StepNo, name: &str, turn: u32) -> Option<Arc<dyn Shown>> {
+        let Lease { run, attempt, .. } = self.control.lease;
+        let step = StepId(attempt.first_step().0 + i64::from(no));
+        let (name, text) = (name.to_owned(), String::new());
+        Some(self.live.begin(LiveText { job: self.job, run, step, name, turn, text, skipped: 0 }))
     }
 
     fn span(&self, StepNo { no, .. }: StepNo) -> Option<Arc<dyn CallSpan>> {

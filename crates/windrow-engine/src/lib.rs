@@ -18,6 +18,8 @@ mod run;
 
 mod journal;
 
+mod live_text;
+
 mod limiter;
 
 mod hand_in;
@@ -68,6 +70,7 @@ mod worker_pool;
 pub use clock::SystemClock;
 pub use engine::{Engine, Parts};
 pub use limiter::Shared as SharedLimiter;
+pub use live_text::{LiveText, LiveTexts};
 pub use load::Load;
 pub use meters::METRICS;
 pub use remote::{LeasedItem, ReportError, ReportedEnding, StepDecision, WorkerReport};

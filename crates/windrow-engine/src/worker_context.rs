@@ -14,6 +14,7 @@ use windrow_model::{Clock, JobId, Time};
 use crate::first_calls::FirstCalls;
 use crate::inflight::{self, Inflight, Registered};
 use crate::limiter::{Limiter, Shared};
+use crate::live_text::LiveTexts;
 use crate::meters::Meters;
 use crate::reporter::Reporter;
 use crate::task_queue::TaskQueue;
@@ -62,6 +63,7 @@ pub struct WorkerContext {
     pub reporter: Reporter,
     pub limiter: Arc<Limiter>,
     pub meters: Arc<Meters>,
+    pub live: Arc<LiveTexts>,
     pub tracer: Option<Arc<dyn Tracer>>,
     pub queue: TaskQueue<Task>,
     /// Wakes the dispatcher, or whatever fetches items.
@@ -89,6 +91,7 @@ impl WorkerContext {
             reporter,
             limiter: Arc::new(Limiter::new(!seed, meters.clone(), shared_limits)),
             meters,
+            live: Arc::default(),
             tracer,
             queue: TaskQueue::new(queue),
             wake: Notify::new(),

@@ -26,9 +26,33 @@ pub fn judges(spec: &Json) -> Vec<String> {
     evaluators.filter(asks).filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
 }
 
+/// All evaluators, computed columns among them.
+pub fn evaluators(spec: &Json) -> Vec<String> {
+    let spec = spec.value();
+    let columns = spec["columns"].as_array().into_iter().flatten().map(|column| &column["computed"]["evaluator"]);
+    let evaluators = columns.chain(spec["evaluators"].as_array().into_iter().flatten());
+    evaluators.filter_map(|evaluator| Some(evaluator["name"].as_str()?.to_owned())).collect()
+}
+
 /// Whether the run covers only the first rows.
 pub fn is_trial_run(spec: &Json) -> bool {
     !spec.value()["first"].is_null()
+}
+
+/// The columns that fill a row, in the order of computation, and whether an evaluator does. Without `columns`: the
+/// evaluators.
+pub fn columns(spec: &Json) -> Vec<(String, bool)> {
+    let spec = spec.value();
+    let list = |field: &str| spec[field].as_array().into_iter().flatten().cloned().collect::<Vec<_>>();
+    let named = |one: &serde_json::Value| one["name"].as_str().map(str::to_owned);
+    let own = list("columns").into_iter().map(|column| (named(&column), column["computed"]["evaluator"].is_object()));
+    let judging = list("evaluators").into_iter().map(|evaluator| (named(&evaluator), true));
+    own.chain(judging).filter_map(|(name, judges)| Some((name?, judges))).collect()
+}
+
+/// Whether rows are computed step by step.
+pub fn has_columns(spec: &Json) -> bool {
+    spec.value()["columns"].as_array().is_some_and(|columns| !columns.is_empty())
 }
 
 /// The column that the run fills, where it does not fill all.

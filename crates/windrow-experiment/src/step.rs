@@ -64,8 +64,11 @@ pub async fn perform(
         Some(demand) => journal.admit(demand).await?,
         None => Permit::free(),
     };
+    // What judges and others say to themselves is not shown.
+    let shown = matches!(&*intent.kind, TARGET | COLUMN).then(|| (intent.name.clone(), intent.turn));
     let no = journal.begin(intent).await?;
-    let made = http_client::within(journal.span(no), make).await;
+    let shown = shown.and_then(|(name, turn)| journal.shown(no, &name, turn));
+    let made = http_client::within(journal.span(no), http_client::showing(shown, make)).await;
     if let Some(response) = response_to(&made) {
         permit.settle(response);
     }

@@ -39,7 +39,9 @@ pub use ids::{
 };
 pub use json::Json;
 pub use number::{aggregate, compare, gate};
-pub use port::{access, alert, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload};
+pub use port::{
+    access, alert, analytics, audit, bell, dataset, hook, metric, secret, store, trace, worker_backend, workload,
+};
 pub use rule::{cron, first_calls, health, limit, priority, retry, rollout, selection, why};
 pub use syntax_error::SyntaxError;
 pub use time::{Clock, Time};

@@ -4,11 +4,13 @@
 //! - [`row`]: what a row shows, and where it comes from;
 //! - [`query`]: names, conditions and orders; [`Condition::holds`] is the specification;
 //! - [`cell`]: values for export;
+//! - [`cells`]: the state of every cell of an item;
 //! - [`label`], [`people`]: what people said, and corrected values;
 //! - [`table`]: all rows of a job, with the names that can be asked for;
 //! - [`summary`]: metrics, groups, facets and paired differences of a selection.
 
 pub mod cell;
+pub mod cells;
 pub mod label;
 pub mod people;
 pub mod query;

@@ -8,6 +8,21 @@ use windrow_model::store::Planned;
 
 use crate::{DatasetSummary, HealthCheck, JobRow, ListedItem, LogLine, RunDetail, Timestamp};
 
+/// Whether failed rows are run again before a failed gate counts.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+pub struct Confirming {
+    /// The run that was started; null if there is nothing to confirm.
+    pub run: Option<String>,
+    /// From 1.
+    pub no: u32,
+    /// `confirm` of the job file; 0 without it.
+    pub of: u32,
+    /// Items that are run again.
+    pub items: usize,
+    /// Why failed gates are not confirmed.
+    pub note: Option<String>,
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobList {
     /// Newest first.
@@ -124,11 +139,11 @@ pub struct Event {
     /// Ascending; a stream resumes after this id.
     pub id: i64,
     pub at: Timestamp,
-    /// Null if the event is about the stream itself (`gap`).
+    /// Null if the event is about the stream itself (`gap`), or about items of several jobs (`item_text`).
     pub job: Option<String>,
     pub run: Option<String>,
-    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; in a stream also `run_progress`
-    /// and `gap`.
+    /// `run_submitted`, `run_planned`, `run_state`, `items_archived`, `items_partial`; in a stream also `run_progress`,
+    /// `item_text` and `gap`.
     pub kind: String,
     /// The payload; see `docs/live.md`.
     pub body: Json,
@@ -159,6 +174,9 @@ pub struct Health {
     /// What is slowed down, and why. No work is lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slowed: Option<String>,
+    /// The copy in ClickHouse, if one is configured: `ok`, or how far it is behind and why. No work waits for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub analytics: Option<String>,
     /// Session id of this server, as in the list of workers.
     pub worker: String,
     /// Items that this server is executing.

@@ -247,6 +247,9 @@ pub struct ItemDetailView {
     pub steps: Vec<StepView>,
     /// What people said, oldest first.
     pub labels: Vec<crate::LabelView>,
+    /// What the call in flight has said so far, up to 16 KiB of it. Only from the node that makes the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streaming: Option<crate::StreamedText>,
 }
 
 impl ItemDetailView {
@@ -265,6 +268,7 @@ impl ItemDetailView {
             attempts,
             steps: detail.steps.iter().map(Into::into).collect(),
             labels: detail.labels.iter().map(Into::into).collect(),
+            streaming: None,
         }
     }
 }
@@ -298,10 +302,23 @@ impl<'de> Deserialize<'de> for ItemDetailView {
             steps: Vec<StepView>,
             #[serde(default)]
             labels: Vec<crate::LabelView>,
+            #[serde(default)]
+            streaming: Option<crate::StreamedText>,
         }
-        let (item, rest) = flat::read(d)?;
-        let Rest { result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps, labels } =
-            rest;
-        Ok(Self { item, result_state, next_retry_at, log_id, trace_url, turns, input, scores, attempts, steps, labels })
+        let (item, rest): (_, Rest) = flat::read(d)?;
+        Ok(Self {
+            item,
+            result_state: rest.result_state,
+            next_retry_at: rest.next_retry_at,
+            log_id: rest.log_id,
+            trace_url: rest.trace_url,
+            turns: rest.turns,
+            input: rest.input,
+            scores: rest.scores,
+            attempts: rest.attempts,
+            steps: rest.steps,
+            labels: rest.labels,
+            streaming: rest.streaming,
+        })
     }
 }

@@ -6,9 +6,11 @@
 
 pub mod access;
 pub mod alert;
+pub mod analytics;
 pub mod answer;
 mod backup;
 pub mod bad_row;
+mod cell;
 mod checkpoint;
 mod comparison;
 pub mod dataset;
@@ -30,6 +32,7 @@ mod rollout;
 pub mod run;
 pub mod secret;
 pub mod status;
+mod streamed;
 mod task;
 pub mod time;
 mod view;
@@ -37,11 +40,17 @@ pub mod webhook;
 
 pub use access::{AuditLine, AuditList, CallerView, CreatedKey, KeyList, KeyView};
 pub use alert::{AlertList, AlertView};
+pub use analytics::{
+    AnalyticsCheck, AnalyticsRebuild, AnalyticsStatus, CheckedJob, CheckedTable, DayUsage, RankedRow, RebuildRequest,
+    RowRanking, UsageView,
+};
 pub use answer::{
-    DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker, WorkerList,
+    Confirming, DatasetList, Event, Fed, Health, InOrder, ItemList, JobList, LogList, RunList, Submitted, Worker,
+    WorkerList,
 };
 pub use backup::{BackupList, BackupView, VerifiedBackup};
 pub use bad_row::BadRow;
+pub use cell::{CellList, CellPlace, CellView};
 pub use checkpoint::{CheckpointList, CheckpointView};
 pub use comparison::{
     ChangedOutput, ComparedSide, ComparisonView, FieldChange, SideChange, SideMetric, Trend, TrendPoint, TrendRun,
@@ -65,7 +74,8 @@ pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};
 pub use rollout::RolloutDetail;
 pub use run::{Budget, ItemCounts, RunDetail};
 pub use secret::{SecretList, SecretSet, SecretView};
-pub use task::{Cell, EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
+pub use streamed::StreamedText;
+pub use task::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 pub use time::Timestamp;
 pub use view::{
     BaselineName, BaselineRow, ColumnView, FieldList, FieldView, ResultView, TableLabel, TablePage, TableRow,

@@ -193,6 +193,16 @@ pub struct Retry {
     pub evaluators: Vec<String>,
     /// Only items that any evaluator could not judge.
     pub unjudged: bool,
+    /// Only items whose cell in one of these columns failed. `output` is the target of a job without `columns`.
+    pub columns: Vec<String>,
+}
+
+/// Runs failed rows again where the quality gates of the job's latest run have failed.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ConfirmRequest {
+    /// `JOB[#RUN]` instead of the job file's baseline.
+    pub baseline: Option<String>,
 }
 
 /// An item by its id, or a target by its name.

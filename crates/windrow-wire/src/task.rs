@@ -5,11 +5,11 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use windrow_model::record::{Item, Job, Run};
 use windrow_model::state::RunState;
-use windrow_model::step::{Score, Verdict};
 use windrow_model::view::task::{TaskItemStatus, TaskStatus};
 use windrow_model::view::{ItemView, RunView};
+use windrow_results::cells::CellState;
 
-use crate::Timestamp;
+use crate::{CellView, Timestamp};
 
 #[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
 pub struct EvalTask {
@@ -87,28 +87,15 @@ pub struct EvalTaskItem {
     pub completed_at: Option<Timestamp>,
     /// Of a task that fills one column of a pipeline: the cell.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cell: Option<Cell>,
-}
-
-/// The value of a column in one row (T16). The item with the same id has its record.
-#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
-pub struct Cell {
-    /// `PIPELINE.COLUMN.ROW`, where the row is its key in the dataset: the same in every task that fills the cell.
-    pub id: String,
-    pub column: String,
-    /// The first 200 characters; null before the cell is computed.
-    pub preview: Option<String>,
-    /// Of an evaluator's column.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub score: Option<Score>,
+    pub cell: Option<CellView>,
 }
 
 impl EvalTaskItem {
     /// As the cell of a column. A cell whose evaluator did not apply is skipped.
-    pub fn with_cell(self, cell: Cell) -> Self {
-        let skipped = cell.score.as_ref().is_some_and(|score| score.verdict == Verdict::Skipped);
+    pub fn with_cell(self, cell: CellView) -> Self {
         let completed = self.status == TaskItemStatus::Completed;
-        let status = if skipped && completed { TaskItemStatus::Skipped } else { self.status };
+        let skipped = completed && cell.state == CellState::Skipped;
+        let status = if skipped { TaskItemStatus::Skipped } else { self.status };
         Self { status, cell: Some(cell), ..self }
     }
 

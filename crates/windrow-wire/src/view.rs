@@ -8,7 +8,7 @@ use windrow_results::label::RowLabel;
 use windrow_results::summary::{Facet, Group, Header, Metric};
 use windrow_results::{Kind, Name, ResultRow, Seen};
 
-use crate::Timestamp;
+use crate::{StreamedText, Timestamp};
 
 /// A question to the result table of a job.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
@@ -148,6 +148,9 @@ pub struct TableRow {
     pub reviewed: bool,
     /// The row of the baseline; null without one.
     pub baseline: Option<BaselineRow>,
+    /// What the call in flight has said so far, the newest 200 characters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streaming: Option<StreamedText>,
 }
 
 /// The label that counts under a name.
@@ -241,6 +244,7 @@ impl TableRow {
             labels: row.labels.iter().map(|label| (label.name.clone(), table_label(row, label))).collect(),
             reviewed: row.is_reviewed(),
             baseline,
+            streaming: None,
         }
     }
 }

@@ -3,10 +3,9 @@
 CASES = []
 
 
-def case(*servers, only_by_name=False):
-    """A case and the servers that it needs. One that has not passed yet runs only when it is named."""
+def case(*servers):
+    """A case and the servers that it needs."""
     def add(function):
-        function.only_by_name = only_by_name
         CASES.append((function, servers))
         return function
     return add

@@ -49,6 +49,7 @@ const FIELDS: &[&str] = &[
     "baseline",
     "max_errors",
     "min_items",
+    "confirm",
 ];
 
 pub fn load(

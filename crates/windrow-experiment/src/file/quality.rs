@@ -15,6 +15,7 @@ pub struct Sections {
     baseline: Option<Section>,
     max_errors: Option<Section>,
     min_items: Option<Section>,
+    confirm: Option<Section>,
 }
 
 impl Sections {
@@ -24,19 +25,40 @@ impl Sections {
             baseline: root.take("baseline"),
             max_errors: root.take("max_errors"),
             min_items: root.take("min_items"),
+            confirm: root.take("confirm"),
         }
     }
 }
 
 pub fn read(sections: Sections, evaluators: &[&str], trials: u32, problems: &mut Problems) -> Quality {
     let elements = sections.gates.map(|list| list.elements(problems)).unwrap_or_default();
+    let has_gates = !elements.is_empty();
     let gates = elements.into_iter().filter_map(|entry| gate(entry, evaluators, trials, problems)).collect();
     Quality {
         gates,
         baseline: sections.baseline.and_then(|section| baseline(section, problems)),
         max_errors: sections.max_errors.and_then(|section| max_errors(section, problems)),
         min_items: sections.min_items.and_then(|section| min_items(section, problems)),
+        confirm: sections.confirm.and_then(|section| confirm(section, has_gates, problems)),
     }
+}
+
+/// At most so many times; whoever needs more wants trials.
+const MOST_CONFIRMATIONS: u32 = 5;
+
+fn confirm(section: Section, has_gates: bool, problems: &mut Problems) -> Option<u32> {
+    let span = section.node.span.clone();
+    let times: u32 = section.read(&[], problems)?;
+    if !(1..=MOST_CONFIRMATIONS).contains(&times) {
+        let message = format!("`confirm` must be 1 to {MOST_CONFIRMATIONS}");
+        problems.add(span, message, "for better estimates, use `trials` instead");
+        return None;
+    }
+    if !has_gates {
+        problems.add(span, "`confirm` needs `gates`", "add `gates`, or remove `confirm`");
+        return None;
+    }
+    Some(times)
 }
 
 fn gate(entry: Section, evaluators: &[&str], trials: u32, problems: &mut Problems) -> Option<String> {

@@ -15,7 +15,7 @@ pub use client::{client, is_loopback, web_url};
 pub use frames::{Frames, Framing};
 pub use request::Request;
 pub use secret::Secret;
-pub use span::{TRACEPARENT, current_span, within};
+pub use span::{TRACEPARENT, current_shown, current_span, showing, within};
 
 use std::time::Instant;
 

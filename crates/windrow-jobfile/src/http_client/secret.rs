@@ -41,6 +41,22 @@ impl Secret {
         }
     }
 
+    /// Of a text that is still arriving: its end, where that may be the beginning of a secret, waits for the rest.
+    pub fn redact_arriving(&self, text: &str) -> String {
+        let mut clean = self.redact(text.to_owned());
+        let begins = |form: &String| {
+            let longest = (form.len() - 1).min(clean.len());
+            (1..=longest).rev().find(|n| clean.as_bytes()[clean.len() - n..] == form.as_bytes()[..*n])
+        };
+        let held = self.forms.iter().filter_map(begins).max().unwrap_or(0);
+        let mut end = clean.len() - held;
+        while !clean.is_char_boundary(end) {
+            end -= 1;
+        }
+        clean.truncate(end);
+        clean
+    }
+
     /// `None` where there is nothing to cut out.
     fn redact_spelled(&self, text: &str) -> Option<String> {
         let mut value: Value = serde_json::from_str(text).ok()?;
@@ -87,6 +103,15 @@ mod tests {
         assert_eq!(clean.detail.unwrap().value()["body"], "you sent [redacted]");
         assert_eq!(Secret::new(Some("x".to_owned())).redact("Mexico".to_owned()), "Mexico");
         assert_eq!(Secret::default().redact("text".to_owned()), "text");
+    }
+
+    #[test]
+    fn a_secret_that_is_still_arriving_is_held_back() {
+        let secret = Secret::new(Some("key-0123456789".to_owned()));
+        assert_eq!(secret.redact_arriving("the key-0123"), "the ");
+        assert_eq!(secret.redact_arriving("the key-0123456789 is"), "the [redacted] is");
+        assert_eq!(secret.redact_arriving("the door is grün"), "the door is grün");
+        assert_eq!(Secret::default().redact_arriving("key-0123"), "key-0123");
     }
 
     #[test]

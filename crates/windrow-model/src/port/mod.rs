@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod alert;
+pub mod analytics;
 pub mod audit;
 pub mod bell;
 pub mod dataset;

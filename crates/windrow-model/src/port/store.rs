@@ -352,17 +352,19 @@ pub struct NewLog {
     pub message: String,
 }
 
-/// A run, or the items of one of its variants.
+/// What a run made of its items, or of those of one variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunPart {
     pub run: RunId,
     /// `None`: all.
     pub variant: Option<String>,
+    /// The current results of the whole job instead, whichever run made them.
+    pub whole: bool,
 }
 
 impl From<RunId> for RunPart {
     fn from(run: RunId) -> Self {
-        Self { run, variant: None }
+        Self { run, variant: None, whole: false }
     }
 }
 

@@ -147,6 +147,10 @@ pub trait Journal: Send + Sync {
     async fn wait_out(&self, endpoint: &str, pause: Duration) -> Result<(), Stopped>;
     /// Stores the intent. The call may be made only after this returns; earlier results are then durable too.
     async fn begin(&self, intent: StepIntent) -> Result<StepNo, Stopped>;
+    /// Where the text of a step in progress is shown while it arrives (E30). Nothing of it is stored.
+    fn shown(&self, _no: StepNo, _name: &str, _turn: u32) -> Option<Arc<dyn Shown>> {
+        None
+    }
     /// The span of a step in progress, if the item is traced.
     fn span(&self, _no: StepNo) -> Option<Arc<dyn CallSpan>> {
         None
@@ -163,6 +167,12 @@ pub trait Journal: Send + Sync {
     async fn hand_in_partial(&self, done: Done) -> Result<(), Stopped>;
     /// Whether the item should stop before its next paid call.
     fn stopping(&self) -> bool;
+}
+
+/// A text that is shown while it arrives, until this is dropped.
+pub trait Shown: Send + Sync {
+    /// All of it so far.
+    fn show(&self, so_far: &str);
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

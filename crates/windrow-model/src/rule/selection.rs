@@ -33,6 +33,9 @@ pub struct Selection {
     /// Set where the system itself retries after the end of a run: how often it has, in a row.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_no: Option<u32>,
+    /// Set where failed rows are run again before a failed gate counts: how often they were, in a row.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm_no: Option<u32>,
 }
 
 impl Selection {

@@ -1,6 +1,8 @@
 //! The query language: conditions with AND, OR and NOT over every name of a row, and orders by any of them. What is
 //! not there is neither zero nor empty: it fits no comparison, answers only to `is null`, and sorts last.
 
+#[cfg(test)]
+mod documented;
 mod name;
 mod parse;
 mod value;

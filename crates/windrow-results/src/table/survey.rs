@@ -23,6 +23,15 @@ pub struct Survey {
 
 impl Survey {
     pub fn add(&mut self, row: &ResultRow) {
+        self.add_alone(row);
+        if matches!(row.outcome, RowOutcome::Pass | RowOutcome::Fail | RowOutcome::Error) {
+            let (first, differs) = self.outcomes.entry(hash(row)).or_insert((row.outcome, false));
+            *differs |= *first != row.outcome;
+        }
+    }
+
+    /// A row without other trials, which cannot be flaky.
+    pub fn add_alone(&mut self, row: &ResultRow) {
         row.scores.iter().for_each(|score| note(&mut self.evaluators, &score.name));
         row.outputs.keys().for_each(|name| note(&mut self.outputs, name));
         row.labels.iter().for_each(|label| note(&mut self.labels, &label.name));
@@ -38,10 +47,6 @@ impl Survey {
                     }
                 }
             }
-        }
-        if matches!(row.outcome, RowOutcome::Pass | RowOutcome::Fail | RowOutcome::Error) {
-            let (first, differs) = self.outcomes.entry(hash(row)).or_insert((row.outcome, false));
-            *differs |= *first != row.outcome;
         }
     }
 

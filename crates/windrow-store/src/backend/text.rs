@@ -179,24 +179,33 @@ pub(crate) struct NewRows {
     values: Parts<1>,
     /// The key and the columns that a row takes over if its key exists. Otherwise that is an error.
     replaces: Option<(&'static str, &'static [&'static str])>,
+    /// A column that grows by one whenever the row is replaced.
+    counts: Option<&'static str>,
 }
 
 impl NewRows {
     pub const fn new(table: &'static str, columns: &'static str, values: &'static str) -> Self {
-        Self { table, columns, values: Parts::Fixed([values]), replaces: None }
+        Self { table, columns, values: Parts::Fixed([values]), replaces: None, counts: None }
     }
 
     pub const fn written(table: &'static str, columns: &'static str, values: fn(Dialect) -> [String; 1]) -> Self {
-        Self { table, columns, values: Parts::Written(values), replaces: None }
+        Self { table, columns, values: Parts::Written(values), replaces: None, counts: None }
     }
 
     pub const fn or_replace(self, key: &'static str, columns: &'static [&'static str]) -> Self {
-        let Self { table, columns: of, values, .. } = self;
-        Self { table, columns: of, values, replaces: Some((key, columns)) }
+        let Self { table, columns: of, values, counts, .. } = self;
+        Self { table, columns: of, values, replaces: Some((key, columns)), counts }
+    }
+
+    pub const fn counting(self, column: &'static str) -> Self {
+        let Self { table, columns, values, replaces, .. } = self;
+        Self { table, columns, values, replaces, counts: Some(column) }
     }
 
     fn conflict(&self, dialect: Dialect) -> String {
-        self.replaces.map(|(key, columns)| dialect.or_replace(key, columns)).unwrap_or_default()
+        let Some((key, columns)) = self.replaces else { return String::new() };
+        let count = self.counts.map(|column| format!(", {column} = {}.{column} + 1", self.table));
+        dialect.or_replace(key, columns) + &count.unwrap_or_default()
     }
 
     fn list(&self, dialect: Dialect, rows: usize) -> String {

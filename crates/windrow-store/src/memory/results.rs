@@ -102,9 +102,20 @@ impl World {
         for (side, part) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(part.run)?.id;
             let is_meant = |row: &ItemRow| part.variant.is_none() || part.variant == row.variant;
-            for (item, row, _, handed_in) in self.handed_in(run).filter(|(_, row, ..)| is_meant(row)) {
+            let scored: Vec<(ItemId, &ItemRow, &[Score])> = match part.whole {
+                true => {
+                    let job = self.run(run)?.job;
+                    let rows = self.items.iter().filter(|(_, row)| row.job == job && row.archived.is_some());
+                    rows.map(|(item, row)| (*item, row, row.scores.as_slice())).collect()
+                }
+                false => self
+                    .handed_in(run)
+                    .map(|(item, row, _, handed_in)| (item, row, handed_in.scores.as_slice()))
+                    .collect(),
+            };
+            for (item, row, scores) in scored.into_iter().filter(|(_, row, _)| is_meant(row)) {
                 let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
-                for score in handed_in.scores.iter().filter(counts) {
+                for score in scores.iter().filter(counts) {
                     found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
                 }
             }

@@ -3,6 +3,7 @@
 
 mod access;
 mod alerts;
+mod analytics;
 mod audit;
 mod datasets;
 mod limits;

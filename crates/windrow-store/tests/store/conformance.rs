@@ -981,6 +981,9 @@ async fn a_run_keeps_its_results_when_a_later_one_redoes_them(store: &dyn Store)
     assert_eq!((exact.rows, exact.broken, exact.fixed), (3, 0, 2));
     assert!((exact.mean.unwrap().difference - 1.25 / 3.0).abs() < 1e-12);
     assert_eq!(exact.fixed_rows.iter().map(|flip| flip.ordinal).collect::<Vec<_>>(), [1, 2]);
+    let now = RunPart { whole: true, ..runs[0].into() };
+    let current = store.compare(runs[0].into(), now, 10).await.unwrap().evaluators.remove("exact").unwrap();
+    assert_eq!((current.rows, current.fixed), (3, 2), "the whole job has the results of the latest run");
     let classes = store.aggregates(runs[1]).await.unwrap().errors;
     assert_eq!(classes.into_iter().collect::<Vec<_>>(), [("server".to_owned(), 1)]);
 }

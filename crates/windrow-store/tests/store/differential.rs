@@ -488,6 +488,9 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
             lines.push(format!("{:?}", store.worst(run.id, 3).await));
             for other in &seen.runs {
                 lines.push(format!("{:?}", store.compare((*other).into(), run.id.into(), 2).await));
+                let whole = RunPart { whole: true, ..run.id.into() };
+                lines.push(format!("{:?}", store.compare((*other).into(), whole.clone(), 2).await));
+                lines.push(format!("{:?}", store.compare(whole, (*other).into(), 2).await));
             }
         }
         let filter = ItemFilter { job: job.id, run: None, state: None, after: None, limit: 1000 };

@@ -9,7 +9,8 @@ use windrow_store::SqlStore;
 use crate::databases::{self, Database};
 use crate::fault_proxy::{self, Faults};
 use crate::{
-    access, alerts, conformance, datasets, hooks, rollout, searching, secrets, shared_limits, steering, vitals,
+    access, alerts, analytics, conformance, datasets, hooks, rollout, searching, secrets, shared_limits, steering,
+    vitals,
 };
 
 /// The store of this database, behind a proxy.
@@ -47,6 +48,7 @@ async fn every_case_holds(database: Database, mysql: bool) {
         datasets::all(&store, &before_each).await;
         access::all(&store, &before_each).await;
         alerts::all(&store, &before_each).await;
+        analytics::all(&store, &before_each).await;
         secrets::all(&store, &before_each).await;
         before_each();
         shared_limits::nodes_take_turns(store.clone()).await;

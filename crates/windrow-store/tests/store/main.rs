@@ -33,6 +33,7 @@ use cases_of_databases;
 
 mod access;
 mod alerts;
+mod analytics;
 mod closing;
 mod concurrent;
 mod conformance;

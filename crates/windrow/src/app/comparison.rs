@@ -30,7 +30,7 @@ impl Side {
     }
 
     fn part(&self) -> RunPart {
-        RunPart { run: self.run.id, variant: self.variant.clone() }
+        RunPart { variant: self.variant.clone(), ..self.run.id.into() }
     }
 }
 

@@ -6,12 +6,15 @@
 
 pub mod actor;
 pub mod alerts;
+pub mod analytics;
 pub mod audit;
 pub mod backups;
 pub mod balance;
 pub mod batches;
+pub mod cells;
 pub mod choose;
 pub mod comparison;
+pub mod confirming;
 pub mod control;
 pub mod dataset_add;
 pub mod dataset_changes;
@@ -39,6 +42,7 @@ pub mod submit;
 pub mod target_lists;
 pub mod tasks;
 pub mod trends;
+pub mod usage;
 pub mod views;
 pub mod watch;
 pub mod webhooks;
@@ -53,6 +57,7 @@ use windrow_jobfile::dataset::Library;
 use windrow_model::access::AccessStore;
 use windrow_model::aggregate::{Aggregates, Stats};
 use windrow_model::alert::AlertStore;
+use windrow_model::analytics::AnalyticsStore;
 use windrow_model::audit::AuditLog;
 use windrow_model::bell::Bell;
 use windrow_model::dataset::DatasetStore;
@@ -87,6 +92,7 @@ pub struct App {
     shared: Option<Arc<SqlStore>>,
     pub datasets: Arc<dyn DatasetStore>,
     pub alerts: Arc<dyn AlertStore>,
+    pub analytics: Arc<dyn AnalyticsStore>,
     pub hooks: Arc<dyn HookStore>,
     pub access: Arc<dyn AccessStore>,
     pub audit: Arc<dyn AuditLog>,
@@ -168,6 +174,7 @@ impl App {
             shared: options.database.as_ref().map(|_| store.clone()),
             datasets: store.clone(),
             alerts: store.clone(),
+            analytics: store.clone(),
             hooks: store.clone(),
             tracer: None,
             access: store.clone(),
@@ -306,6 +313,11 @@ impl App {
         let Some((tracer, sending)) = Otlp::start(args)? else { return Ok(None) };
         self.tracer = Some(tracer);
         Ok(Some(sending))
+    }
+
+    /// The ClickHouse that has a copy of the results.
+    pub fn clickhouse(&self) -> Option<&windrow_analytics::Address> {
+        self.options.clickhouse.as_ref()
     }
 
     /// Where traces are looked at: a URL with `{trace_id}` in it.

@@ -8,7 +8,7 @@ use windrow_model::counters::Counters;
 use windrow_model::gate::{Baseline, Evidence, GateVerdict, Judged, Numbers, Quality, overall};
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
-use windrow_model::store::ItemFilter;
+use windrow_model::store::{ItemFilter, RunPart};
 use windrow_wire::{BadRow, BaselineHead, Compared, Findings, GateList, ItemRow, RunResult, Whole};
 
 use crate::app::actor::Actor;
@@ -56,7 +56,7 @@ async fn assess(app: &App, actor: &Actor, job: Job, run: &Run, options: &Options
     let aggregates = aggregates(app, run).await?;
     let baseline = baseline(app, actor, &job, run, &quality, options).await?;
     let comparison = match &baseline {
-        Some((_, before)) => Some(app.store.compare(before.id.into(), run.id.into(), FLIPS_SHOWN).await?),
+        Some((_, before)) => Some(app.store.compare(before.id.into(), judged_part(run), FLIPS_SHOWN).await?),
         None => None,
     };
     let whole = whole(app, &job, run, &aggregates).await?;
@@ -172,6 +172,11 @@ async fn judged(app: &App, run: &Run, own: &Aggregates) -> Result<(Counters, Agg
     Ok((counters, app.store.job_aggregates(run.job).await?))
 }
 
+/// The same, row by row.
+fn judged_part(run: &Run) -> RunPart {
+    RunPart { whole: run.mode != Mode::Submit, ..run.id.into() }
+}
+
 /// The whole job, next to this run.
 async fn whole(app: &App, job: &Job, run: &Run, own: &Aggregates) -> Result<Whole> {
     let latest = if job.latest_run == run.id { run.clone() } else { app.store.run(job.latest_run).await? };
@@ -196,7 +201,7 @@ fn exit(kind: &str, run: &Run, quality: &Quality, counters: &Counters, gates: &[
 }
 
 /// No gates at all would pass.
-fn unreadable_gates(job: &Job, run: &Run, error: &serde_json::Error) -> Error {
+pub(super) fn unreadable_gates(job: &Job, run: &Run, error: &serde_json::Error) -> Error {
     let what = format!("cannot read the quality gates of run {} of {}: {error}", run.no, job.name);
     Error::new(what, "use the version of windrow that the run was submitted with").coded(Code::Conflict)
 }
@@ -262,7 +267,7 @@ async fn passed(app: &App, run: &Run, spec: &Json, before: Option<&Run>) -> Resu
     let before = if quality.baseline.is_some() { other.as_ref() } else { before };
     let judged = judged(app, run, &aggregates(app, run).await?).await?;
     let comparison = match before.filter(|_| quality.compares_rows()) {
-        Some(before) => Some(app.store.compare(before.id.into(), run.id.into(), 0).await?),
+        Some(before) => Some(app.store.compare(before.id.into(), judged_part(run), 0).await?),
         None => None,
     };
     let gates = judge(app, &quality, &judged, before, comparison.as_ref()).await?;

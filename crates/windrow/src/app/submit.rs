@@ -14,7 +14,7 @@ use windrow_wire::{InOrder, Submitted};
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::webhooks::callback;
-use crate::app::{App, balance, choose, kinds, lookup, target_lists};
+use crate::app::{App, balance, cells, choose, kinds, lookup, target_lists};
 use crate::error::{Code, Error, Exit, Result};
 
 const UNCHANGED: &str = "run it without `--rescore` (`mode` over HTTP); unchanged results are reused";
@@ -275,7 +275,10 @@ pub async fn retry(app: &App, change: &Change, job: &str, wish: Retry, key: Opti
         return Err(Error::new(what, "").coded(Code::Conflict));
     }
     let mode = if latest.mode == Mode::Rollback { Mode::Rollback } else { Mode::FailRetry };
-    let items = choose::chosen_items(app, &job, &wish.items).await?;
+    let mut items = choose::chosen_items(app, &job, &wish.items).await?;
+    if !wish.columns.is_empty() {
+        items = cells::items_with_failed(app, &job, &wish.columns, &items).await?;
+    }
     let mut selection = selection(&wish.errors, items, &wish.evaluators, wish.unjudged);
     if mode == Mode::Rollback {
         let chosen = selection.unwrap_or_else(|| Selection::of(Mode::FailRetry));

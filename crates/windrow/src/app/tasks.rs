@@ -8,12 +8,12 @@ use windrow_model::record::{ItemDetail, Job, Labels};
 use windrow_model::store::{ItemFilter, JobFilter};
 use windrow_model::view::task::TaskStatus;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::row::ResultRow;
 use windrow_wire::request::{EvalTaskRequest, Submit};
-use windrow_wire::{Cell, EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
+use windrow_wire::{EvalTask, EvalTaskItem, EvalTaskItemList, EvalTaskList};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
+use crate::app::cells::CellTable;
 use crate::app::resolve_run::{self, RunExecutor};
 use crate::app::{App, lookup};
 use crate::error::{Error, Result};
@@ -113,23 +113,16 @@ pub async fn items(
     let mut items: Vec<_> = found.iter().map(|item| EvalTaskItem::of(item, &runs[&item.run])).collect();
     let spec = app.store.spec(&runs[&job.latest_run].spec_hash).await?;
     if let Some(column) = windrow_experiment::filled_column(&spec) {
-        let pipeline = label(&job.labels, "pipeline_id").unwrap_or_else(|| job.name.clone());
+        let table = CellTable::of(app, &job).await?;
         let details = app.store.details(found.iter().map(|item| item.id).collect()).await?;
-        let cell = |detail: &ItemDetail| cell_of(&pipeline, &column, ResultRow::of(detail, None, |_| 0));
-        items = items.into_iter().zip(&details).map(|(item, detail)| item.with_cell(cell(detail))).collect();
+        let cell = |detail: &ItemDetail| table.views(detail).into_iter().find(|cell| cell.column == column);
+        let with_cell = |(item, detail): (EvalTaskItem, &ItemDetail)| match cell(detail) {
+            Some(cell) => item.with_cell(cell.shortened()),
+            None => item,
+        };
+        items = items.into_iter().zip(&details).map(with_cell).collect();
     }
     Ok(EvalTaskItemList { items, next })
-}
-
-fn cell_of(pipeline: &str, column: &str, row: ResultRow) -> Cell {
-    let score = row.of_evaluator(column).next().cloned();
-    let value = score.as_ref().and_then(|score| score.value).map(|value| value.to_string());
-    Cell {
-        id: format!("{pipeline}.{column}.{}", row.key),
-        column: column.to_owned(),
-        preview: row.outputs.get(column).cloned().or(value),
-        score,
-    }
 }
 
 pub async fn create(

@@ -55,6 +55,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("jobs item", &["windrow jobs item capitals 23"]),
     (
+        "jobs cells",
+        &[
+            "windrow jobs cells pipeline --status failed",
+            "windrow jobs cells pipeline --column draft",
+            "windrow jobs cells pipeline --item 1001 --column draft",
+        ],
+    ),
+    (
         "jobs logs",
         &[
             "windrow jobs logs capitals",
@@ -73,6 +81,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow jobs retry capitals",
             "windrow jobs retry capitals --error timeout",
             "windrow jobs retry capitals --unjudged",
+            "windrow jobs retry pipeline --column draft",
         ],
     ),
     ("jobs approve", &["windrow jobs approve tasks-max", "windrow jobs approve tasks-max --wave 3"]),
@@ -151,6 +160,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "windrow worker --server https://windrow.example:7373",
             "windrow worker --server http://127.0.0.1:7373 --workers 8 --capability gpu",
         ],
+    ),
+    ("analytics status", &["windrow analytics status"]),
+    ("analytics check", &["windrow analytics check", "windrow analytics check capitals"]),
+    ("analytics rebuild", &["windrow analytics rebuild", "windrow analytics rebuild capitals"]),
+    ("analytics usage", &["windrow analytics usage --days 7"]),
+    (
+        "analytics rows",
+        &["windrow analytics rows --by flakiest", "windrow analytics rows capitals --by slowest --limit 5"],
     ),
     ("alerts", &["windrow alerts", "windrow alerts --json"]),
     ("nodes list", &["windrow nodes list"]),

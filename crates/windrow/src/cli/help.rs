@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str], &[&str])] = &[
     ("Run work", &["init", "check", "run", "plan"], &[]),
     ("Inspect results", &["results", "compare", "trends", "label", "agreement", "gates", "report", "export"], &[]),
     ("Manage", &["jobs", "datasets", "ingest", "secrets"], &[]),
-    ("Server", &["serve", "worker"], &["nodes", "keys", "webhooks", "alerts", "audit"]),
+    ("Server", &["serve", "worker"], &["analytics", "nodes", "keys", "webhooks", "alerts", "audit"]),
     ("Maintenance", &["doctor"], &["config", "backup", "restore", "migrate-store", "completions", "mock"]),
 ];
 const FOOTER: &str = "\

@@ -89,6 +89,9 @@ enum Command {
     /// Manage signed webhooks
     #[command(subcommand, arg_required_else_help = true)]
     Webhooks(admin::webhooks::Webhooks),
+    /// Keep and query a copy of all results in ClickHouse
+    #[command(subcommand, arg_required_else_help = true)]
+    Analytics(admin::analytics::Analytics),
     Alerts(admin::alerts::Args),
     Audit(admin::audit::Args),
     Doctor(admin::doctor::Args),
@@ -161,6 +164,7 @@ enum Jobs {
     Show(jobs::show::Args),
     Items(jobs::items::Args),
     Item(jobs::item::Args),
+    Cells(jobs::cells::Args),
     Logs(jobs::logs::Args),
     Why(jobs::why::Args),
     Stats(jobs::stats::Args),
@@ -244,6 +248,7 @@ pub async fn perform(started: Started) -> Result<Exit> {
         Command::Nodes(Nodes::List(args)) => admin::nodes::list(&context.api().await?, args).await,
         Command::Nodes(Nodes::Drain(args)) => admin::nodes::drain(&context.api().await?, args).await,
         Command::Keys(command) => perform_on_keys(context, command).await,
+        Command::Analytics(command) => Box::pin(admin::analytics::perform(&context.api().await?, command)).await,
         Command::Alerts(args) => admin::alerts::perform(&context.api().await?, args).await,
         Command::Audit(args) => admin::audit::perform(&context.api().await?, args).await,
         Command::Compare(args) => Box::pin(results::compare::perform(&context.api().await?, args)).await,
@@ -266,6 +271,7 @@ async fn perform_on(api: &Api, jobs: Jobs) -> Result<Exit> {
         Jobs::Show(args) => jobs::show::perform(api, args).await,
         Jobs::Items(args) => jobs::items::perform(api, args).await,
         Jobs::Item(args) => jobs::item::perform(api, args).await,
+        Jobs::Cells(args) => jobs::cells::perform(api, args).await,
         Jobs::Logs(args) => jobs::logs::perform(api, args).await,
         Jobs::Pause(args) => jobs::pause::perform(api, args).await,
         Jobs::Resume(args) => jobs::resume::perform(api, args).await,

@@ -15,6 +15,7 @@ use windrow_model::record::NodeRole;
 use windrow_model::store::Retention;
 use windrow_model::time::DAY_MS;
 
+use crate::app::analytics::Relaying;
 use crate::app::watch::Watch;
 use crate::app::{App, Load, control, webhooks};
 use crate::cli::run::execute::Signals;
@@ -147,6 +148,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     let answers = args.roles.contains(&NodeRole::Api);
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let workers = args.workers;
+    let schedules = args.roles.contains(&NodeRole::Scheduler);
     let listening = format!("{scheme}://{address}");
     let load = Load {
         jobs: args.jobs,
@@ -166,6 +168,7 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     output::print(&style::bold(format!("{scheme}://{address}")));
     tell_systemd(NotifyState::Ready);
     sweep(server.clone());
+    let relaying = if schedules { Relaying::start(&server.app, server.engine().session())? } else { None };
     if let Some(every) = args.backup_every {
         let (server, keep) = (server.clone(), args.backup_keep);
         tokio::spawn(async move { server.app.back_up_periodically(every, keep).await });
@@ -183,6 +186,9 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
         }
         None => serve(server, router, PlainListener(listener), &mut signals, args.grace).await,
     };
+    if let Some(relaying) = relaying {
+        relaying.stop().await;
+    }
     if let Some(sending) = sending {
         sending.finish().await;
     }

@@ -26,6 +26,16 @@ pub struct GlobalOptions {
     /// Redis URL, to speed up coordination between nodes, e.g. redis://host, or rediss://host for TLS
     #[arg(long, global = true, value_name = "URL", env = "WINDROW_REDIS_URL", hide_env_values = true)]
     pub redis: Option<String>,
+    /// ClickHouse for a copy of all results, e.g. http://user:password@host:8123/database
+    #[arg(
+        long,
+        global = true,
+        value_name = "URL",
+        env = "WINDROW_CLICKHOUSE_URL",
+        hide_env_values = true,
+        hide_short_help = true
+    )]
+    pub clickhouse: Option<windrow_analytics::Address>,
     /// Maximum concurrent runs per workspace, e.g. `3` or `3,team-a=10` [default: unlimited]
     #[arg(long, global = true, value_name = "N", env = "WINDROW_QUOTA", value_parser = quota, hide_short_help = true)]
     pub quota: Option<Quota>,

@@ -130,6 +130,7 @@ fn every_boundary_of_three_columns_survives_a_kill() {
                 true => wait_until("the cell to be on record", || called(&place, StepState::Done).len() >= n),
             }
             run.kill();
+            cells_are_right(&place, n, recorded);
             let finished = called(&place, StepState::Done);
             let begun = called(&place, StepState::Intent);
             assert_eq!(finished.len(), before, "{n}");
@@ -143,8 +144,36 @@ fn every_boundary_of_three_columns_survives_a_kill() {
                 assert!(*times <= most, "{question:?} was called {times} times, {n} {recorded}");
                 assert!(!is(&finished) || *times == 1, "{question:?} was finished and called again");
             }
+            assert!(states(&place).values().all(|state| state == "completed"), "{:?}", states(&place));
         }
     }
+}
+
+/// State by column, of the only row.
+fn states(place: &Place) -> BTreeMap<String, String> {
+    let cells = place.windrow(&["jobs", "cells", "counted", "--json"]).ended_with(0).json();
+    let text = |cell: &Value, field: &str| cell[field].as_str().unwrap().to_owned();
+    cells["cells"].as_array().unwrap().iter().map(|cell| (text(cell, "column"), text(cell, "state"))).collect()
+}
+
+/// Killed with the `n`th call in flight, or with its answer on record, when the next may be in flight.
+fn cells_are_right(place: &Place, n: usize, recorded: bool) {
+    let states = states(place);
+    let mut order = ["context", "draft", "final", "note"].into_iter();
+    for name in order.by_ref().take(if recorded { n } else { n - 1 }) {
+        assert_eq!(states[name], "completed", "{name} at {n} {recorded}: {states:?}");
+    }
+    if let Some(next) = order.next() {
+        let may_wait = recorded && states[next] == "pending";
+        assert!(states[next] == "running" || may_wait, "{next} at {n} {recorded}: {states:?}");
+    }
+    for name in order {
+        assert_eq!(states[name], "pending", "{name} at {n} {recorded}: {states:?}");
+    }
+    // A text is on record before the call that reads it.
+    let read = states["final"] != "pending";
+    assert!(!read || states["short"] == "completed", "{states:?}");
+    assert!(n < 4 || recorded || states["has"] == "pending", "{states:?}");
 }
 
 /// The inputs of the columns' calls in this state.
@@ -154,6 +183,63 @@ fn called(place: &Place, state: StepState) -> Vec<String> {
     let calls = "SELECT input FROM steps WHERE state = ? AND kind = 'column' AND name <> 'short'";
     let Ok(mut query) = db.prepare(calls) else { return Vec::new() };
     query.query_map([code(state)], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[test]
+fn cells_are_listed_by_state_and_retried_by_column_and_row() {
+    let (endpoint, place) = (Endpoint::open(), Place::empty());
+    let columns = "retry: { max: 0 }\ncolumns:\n  draft: { MODEL, prompt: \"{{ n }}\" }\n  \
+                   short: { template: \"{{ draft }}!\" }\nevaluators:\n  \
+                   - exact: { of: draft, expect: \"answer {{ n }}\", when: \"n != 2\" }\n";
+    pipeline(&place, &endpoint, 4, columns);
+    endpoint.fail_on([1, 3]);
+    place.windrow(&["run", "job.yaml", "--keep-going"]).ended_with(0);
+    let cells = |more: &[&str]| {
+        let said = place.windrow(&[&["jobs", "cells", "counted", "--json"], more].concat()).ended_with(0).json();
+        said["cells"].as_array().unwrap().clone()
+    };
+    let of = |cells: &[Value], field: &str| cells.iter().map(|cell| cell[field].clone()).collect::<Vec<_>>();
+    let failed = cells(&["--status", "failed"]);
+    assert_eq!((of(&failed, "column"), of(&failed, "row")), (vec!["draft".into(); 2], vec![2.into(), 4.into()]));
+    assert!(failed[0]["reason"].as_str().unwrap().contains("not welcome"), "{failed:?}");
+    let skipped = cells(&["--status", "skipped"]);
+    let columns = of(&skipped, "column");
+    assert_eq!(columns, ["short", "exact", "exact", "short", "exact"], "{skipped:?}");
+    assert_eq!(skipped[0]["reason"], "`draft` failed");
+    let drafts = cells(&["--column", "draft", "--status", "completed"]);
+    assert_eq!(of(&drafts, "preview"), ["answer 0", "answer 2"]);
+
+    endpoint.fail_on([3]);
+    let item = failed[0]["item"].as_str().unwrap();
+    place.windrow(&["jobs", "retry", "counted", "--column", "draft", "--item", item]).ended_with(0);
+    let times = |n: &str| endpoint.calls_by_question()[n];
+    assert_eq!(["0", "1", "2", "3"].map(times), [1, 2, 1, 1], "one cell was retried");
+    let said = place.windrow(&["jobs", "retry", "counted", "--column", "short"]).ended_with(1).stderr;
+    assert!(said.contains("no failed cells in short"), "{said}");
+    let said = place.windrow(&["jobs", "retry", "counted", "--column", "drat"]).ended_with(2).stderr;
+    assert!(said.contains("did you mean `draft`?"), "{said}");
+
+    let server = Served::start(&place, &[]);
+    let listed = server.get("/api/v1/jobs/counted/cells?column=draft&state=failed").with_status(200).json();
+    assert_eq!(of(listed["cells"].as_array().unwrap(), "row"), [4]);
+    let one = server.get(&format!("/api/v1/items/{item}/cells/draft")).with_status(200).json();
+    assert_eq!((&one["state"], &one["value"], &one["tries"]), (&"completed".into(), &"answer 1".into(), &2.into()));
+    assert_eq!((&one["record"]["kind"], &one["id"]), (&"column".into(), &drafts_id(&one)));
+    server.get(&format!("/api/v1/items/{item}/cells/drat")).with_status(404);
+    endpoint.fail_on([]);
+    server.post_json("/api/v1/jobs/counted/retry", &json!({ "columns": ["draft"] })).with_status(201);
+    server.wait_for_state("counted", "completed");
+    assert_eq!(times("3"), 2);
+    let left = place.windrow_at(&server, &["jobs", "cells", "counted", "--status", "failed"]).ended_with(0).stdout;
+    assert!(left.contains("No cells match"), "{left}");
+}
+
+/// `PIPELINE.COLUMN.KEY`
+fn drafts_id(cell: &Value) -> Value {
+    let id = cell["id"].as_str().unwrap();
+    let key = id.strip_prefix("counted.draft.").unwrap_or_default();
+    assert_eq!(key.len(), 32, "{id}");
+    cell["id"].clone()
 }
 
 #[test]
@@ -275,7 +361,7 @@ fn the_example_of_a_matrix_is_one_table_of_two_prompts_and_two_models() {
     let result = place.windrow(&["run", "matrix.yaml", "--json"]).ended_with(0).json();
     assert_eq!((&result["items"]["total"], &result["items"]["succeeded"]), (&240.into(), &240.into()), "{result}");
     let variants: Vec<&String> = result["variants"].as_object().unwrap().keys().collect();
-    assert_eq!(variants, ["large.plain", "large.strict", "small.plain", "small.strict"]);
+    assert_eq!(variants, ["large.plain", "large.sentence", "small.plain", "small.sentence"]);
     assert_eq!(result["evaluators"]["exact"]["rows"], 60);
 }
 

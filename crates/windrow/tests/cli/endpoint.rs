@@ -24,6 +24,8 @@ struct Record {
     calls: BTreeMap<String, usize>,
     answered: usize,
     failing: BTreeSet<String>,
+    /// Wrong answers left, by question.
+    wrong: BTreeMap<String, usize>,
     judging: Judging,
     /// Faults of the next calls; later calls succeed.
     reactions: VecDeque<Reaction>,
@@ -113,6 +115,11 @@ impl Endpoint {
         self.shared.record.lock().unwrap().failing = questions.into_iter().map(|n| n.to_string()).collect();
     }
 
+    /// Answers this question wrongly the next few times.
+    pub fn errs(&self, question: usize, times: usize) {
+        self.shared.record.lock().unwrap().wrong.insert(question.to_string(), times);
+    }
+
     pub fn judges(&self, judging: Judging) {
         self.shared.record.lock().unwrap().judging = judging;
     }
@@ -172,7 +179,11 @@ async fn complete(State(shared): State<Arc<Shared>>, headers: HeaderMap, Json(re
     if record.failing.contains(&question) {
         return refusal("this question is not welcome");
     }
+    let left = record.wrong.entry(question.clone()).or_default();
+    let errs = *left > 0;
+    *left = left.saturating_sub(1);
     let content = match record.judging {
+        _ if errs => "I do not know".to_owned(),
         _ if !asks_for_a_ruling(&question) => format!("answer {question}"),
         Judging::Valid => json!({"score": 5, "reason": "as it should be"}).to_string(),
         Judging::Unparsable => "Who am I to say?".to_owned(),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::client::Served;
 use crate::endpoint::{Endpoint, Reaction};
 use crate::place::{Place, wait_until};
+use crate::scale::peak_kb;
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/exported.py");
 const ROWS: i64 = 250;
@@ -134,4 +135,24 @@ fn the_page_has_cards_worst_rows_and_regressions_and_loads_nothing() {
     assert_eq!((&exact["paired"]["n"], &exact["paired"]["regressed"]), (&ROWS.into(), &200.into()));
     assert_eq!((data["regressed"].as_array().unwrap().len(), data["worst"].as_array().unwrap().len()), (20, 10));
     assert_ne!(data["regressed"][0]["baseline"]["output"], data["regressed"][0]["output"]);
+}
+
+#[test]
+fn a_table_of_large_texts_is_exported_within_150_mb() {
+    const ROWS: usize = 2_500;
+    let place = Place::empty();
+    let text = "größe ".repeat(1_750);
+    let rows: String = (0..ROWS).map(|n| json!({ "n": n, "said": "ok", "text": text }).to_string() + "\n").collect();
+    assert!(rows.len() > 32 << 20);
+    place.write("rows.jsonl", &rows);
+    let job = "kind: experiment\nname: large\ndataset: rows.jsonl\ntarget: { recorded: { field: said } }\nevaluators:\n  \
+               - exact: { expect: ok }\nconcurrency: 64\n";
+    place.write("job.yaml", job);
+    place.windrow(&["run", "job.yaml", "--quiet"]).ended_with(0);
+    for format in ["parquet", "jsonl"] {
+        let file = format!("all.{format}");
+        let peak = peak_kb(place.start(&["export", "large", "-o", &file]));
+        println!("{peak} kB for {format}");
+        assert!(peak > 0 && peak < 150_000, "{peak} kB for {format}");
+    }
 }

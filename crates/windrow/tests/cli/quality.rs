@@ -156,3 +156,62 @@ fn an_invalid_gate_stops_before_anything_is_stored() {
     assert!(said.stderr.contains("\"line\":11") && said.stderr.contains("did you mean `exact`"), "{}", said.stderr);
     assert!(!place.data().exists() && endpoint.calls() == 0);
 }
+
+#[test]
+fn failing_rows_are_run_again_before_a_failed_gate_fails_the_build() {
+    let endpoint = Endpoint::open();
+    let gates = "confirm: 2\ngates:\n  - exact.mean == 1\n";
+    let place = Place::with_rows(&endpoint, 10, 4);
+    place.append("job.yaml", gates);
+    endpoint.errs(3, 1);
+    endpoint.errs(5, 2);
+    let said = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0);
+    let times = |n: &str| endpoint.calls_by_question()[n];
+    assert_eq!((times("3"), times("5"), endpoint.calls()), (2, 3, 13), "only failing rows are run again");
+    for part in [
+        "Running 2 failing rows again (confirm 1 of 2)",
+        "confirm 1 of 2: exact passed 1 of 2 · 10 tokens · $0.00",
+        "Running 1 failing row again (confirm 2 of 2)",
+        "confirm 2 of 2: exact passed 1 of 1",
+    ] {
+        assert!(said.stderr.contains(part), "no {part:?} in {}", said.stderr);
+    }
+    let result = said.json();
+    assert_eq!((&result["run"]["no"], &result["job"]["items"]["succeeded"]), (&3.into(), &10.into()));
+    assert_eq!(verdicts(&result), ["passed"]);
+
+    endpoint.errs(7, 99);
+    let said = place.windrow(&["run", "job.yaml", "--new", "--json"]).ended_with(3);
+    assert_eq!(times("7"), 1 + 3, "once in the first run, then in the new one and twice more");
+    assert!(said.stderr.contains("confirm: still failing after 2 repeats of the failing rows"), "{}", said.stderr);
+    assert_eq!(verdicts(&said.json()), ["failed"]);
+}
+
+#[test]
+fn after_a_confirmation_a_paired_gate_compares_all_rows_with_the_baseline() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 40, 8);
+    place.append("job.yaml", "confirm: 1\ngates:\n  - exact.mean >= baseline - 0.02 at 95%\n");
+    place.windrow(&["run", "job.yaml"]).ended_with(0);
+    (0..8).for_each(|n| endpoint.errs(n, 1));
+    let result = place.windrow(&["run", "job.yaml", "--new", "--json"]).ended_with(0).json();
+    let gate = &result["gates"][0];
+    assert_eq!((&gate["verdict"], &gate["n"]), (&"passed".into(), &40.into()), "{gate}");
+    assert_eq!(result["comparison"]["evaluators"]["exact"]["rows"], 40);
+}
+
+#[test]
+fn a_confirmation_is_for_gates_on_rows() {
+    let endpoint = Endpoint::open();
+    let place = Place::with_rows(&endpoint, 3, 4);
+    place.append("job.yaml", "confirm: 2\ngates:\n  - tokens.total < 1\n");
+    let said = place.windrow(&["run", "job.yaml"]).ended_with(3).stderr;
+    assert!(said.contains("no rows to run again"), "{said}");
+    assert_eq!(endpoint.calls(), 3);
+    for (confirm, part) in [("confirm: 9", "must be 1 to 5"), ("confirm: 2", "`confirm` needs `gates`")] {
+        let place = Place::with_rows(&endpoint, 3, 4);
+        place.append("job.yaml", confirm);
+        let said = place.windrow(&["check", "job.yaml"]).ended_with(2).stderr;
+        assert!(said.contains(part), "{said}");
+    }
+}

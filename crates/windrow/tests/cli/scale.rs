@@ -22,7 +22,7 @@ fn job(endpoint: &Endpoint, rows: usize) -> Place {
 }
 
 /// Peak memory of the process at the last sample, in kB.
-fn peak_kb(mut run: Background) -> u64 {
+pub fn peak_kb(mut run: Background) -> u64 {
     let status = format!("/proc/{}/status", run.pid());
     let mut peak = 0;
     while run.has_ended().is_none() {

@@ -5,6 +5,7 @@ mod embeddings;
 mod provider;
 mod provider_settings;
 mod settings;
+mod showing;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,6 +28,7 @@ use super::{Answer, ComponentContext, Question, Target, thaw};
 use crate::context::Place;
 use dialect::{Asking, Dialect, Said};
 use provider::KeyHeader;
+use showing::Showing;
 use windrow_jobfile::environment::{Environment, Resolved};
 use windrow_jobfile::http_client::{self, Frames, Secret, failure, ms_since};
 use windrow_jobfile::prices::Prices;
@@ -149,20 +151,25 @@ impl Chat {
     async fn gather(&self, mut reply: reqwest::Response, started: Instant) -> Result<(String, Option<i64>), Failure> {
         let mut frames = Frames::new(self.dialect.framing);
         let (mut whole, mut first_token_ms) = (Value::Null, None);
-        let mut add = |message: &str| {
+        let add = |message: &str, whole: &mut Value, first_token_ms: &mut Option<i64>| {
             // `[DONE]` and the like are not JSON and say nothing.
             let Ok(piece @ Value::Object(_)) = serde_json::from_str(message) else { return };
-            if (self.dialect.gather)(&mut whole, piece) && first_token_ms.is_none() {
-                first_token_ms = Some(ms_since(started));
+            if (self.dialect.gather)(whole, piece) && first_token_ms.is_none() {
+                *first_token_ms = Some(ms_since(started));
             }
         };
-        while let Some(chunk) = reply.chunk().await.map_err(|error| self.broken(error))? {
+        let mut showing = Showing::new(http_client::current_shown());
+        loop {
+            let so_far = || self.secret.redact_arriving(&(self.dialect.said)(&whole));
+            let chunk = showing.while_waiting(reply.chunk(), so_far).await;
+            let Some(chunk) = chunk.map_err(|error| self.broken(error))? else { break };
             let messages = frames
                 .take(&chunk)
                 .ok_or_else(|| Failure::new(ErrorClass::InvalidOutput, "the stream is longer than any answer"))?;
-            messages.iter().for_each(|message| add(message));
+            messages.iter().for_each(|message| add(message, &mut whole, &mut first_token_ms));
+            showing.arrived();
         }
-        frames.rest().iter().for_each(|message| add(message));
+        frames.rest().iter().for_each(|message| add(message, &mut whole, &mut first_token_ms));
         match (self.dialect.is_whole)(&whole) {
             true => Ok((whole.to_string(), first_token_ms)),
             false => Err(Failure::new(ErrorClass::Network, "the stream ended before the answer did")),

@@ -1,4 +1,5 @@
-//! Capitals of countries. Four of the sixty are wrong, with common misconceptions.
+//! Capitals of countries. Four of the sixty are wrong, with common misconceptions, unless the model is a large one. A
+//! question that asks for a sentence gets one.
 
 use std::sync::LazyLock;
 
@@ -16,8 +17,13 @@ const MISTAKEN: &[(&str, &str)] =
 pub fn answer(asked: &Asked, _seed: u64) -> Option<Said> {
     let question = QUESTION.captures(asked.question())?;
     let country = question[1].trim();
-    let known = MISTAKEN.iter().chain(CAPITALS).find(|(name, _)| name.eq_ignore_ascii_case(country));
-    Some(Said::text(known.map_or("I do not know", |(_, capital)| capital)))
+    let mistaken = if asked.model.contains("large") { &[] } else { MISTAKEN };
+    let known = mistaken.iter().chain(CAPITALS).find(|(name, _)| name.eq_ignore_ascii_case(country));
+    let Some((country, capital)) = known else { return Some(Said::text("I do not know")) };
+    Some(match asked.question().contains("in a sentence") {
+        true => Said::text(format!("The capital of {country} is {capital}.")),
+        false => Said::text(*capital),
+    })
 }
 
 const CAPITALS: &[(&str, &str)] = &[
@@ -94,6 +100,14 @@ mod tests {
         assert_eq!(answer("What is the capital city of the Netherlands?").unwrap(), "Amsterdam");
         assert_eq!(answer("capital of Australia").unwrap(), "Sydney");
         assert_eq!(answer("Capital of Atlantis?").unwrap(), "I do not know");
+        let sentence = answer("Capital of Italy? Answer in a sentence.").unwrap();
+        assert_eq!(sentence, "The capital of Italy is Rome.");
         assert_eq!(answer("Who are you?"), None);
+    }
+
+    #[test]
+    fn a_large_model_makes_no_mistakes() {
+        let asked = Asked { model: "mock-large".to_owned(), ..Asked::user("capital of Australia") };
+        assert_eq!(answer(&asked, 0).unwrap().text, "Canberra");
     }
 }

@@ -27,6 +27,9 @@ pub struct Quality {
     /// Fewer items done than this decide nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_items: Option<i64>,
+    /// How often rows that failed are run again before a failed gate counts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<u32>,
 }
 
 impl Quality {

@@ -18,6 +18,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_job_counters.sql"),
     include_str!("migrations/0007_variants.sql"),
     include_str!("migrations/0008_labels.sql"),
+    include_str!("migrations/0009_analytics.sql"),
 ];
 
 /// One installation per database. The name of a lock is short and of the whole server.

@@ -27,6 +27,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0018_job_counters.sql"),
     include_str!("migrations/0019_variants.sql"),
     include_str!("migrations/0020_labels.sql"),
+    include_str!("migrations/0021_analytics.sql"),
 ];
 
 pub(crate) fn migrate(conn: &Connection) -> Result<()> {

@@ -9,6 +9,7 @@ use windrow_model::{AttemptId, ItemId, JobId, Time};
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Change, Connection, Lookup, NewRows, Sql, Text, params};
 use crate::sql::lock;
+use crate::sql::table::analytics_marks;
 
 pub(crate) static DOOMED: Sql = Sql::new(|d| {
     format!(
@@ -51,7 +52,7 @@ pub(crate) fn clean_up(tx: &Connection, retention: Retention, now: Time) -> Resu
 pub(crate) fn doom(tx: &Connection, jobs: &[JobId]) -> Result<()> {
     delete_rows(tx, jobs)?;
     tx.execute_many(&DOOM, &rows_of(jobs))?;
-    Ok(())
+    analytics_marks::mark(tx, jobs.iter().map(|job| (*job, None)))
 }
 
 fn doomed(tx: &Connection, retention: Retention, now: Time) -> Result<Vec<JobId>> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod access;
 pub(crate) mod alerts;
+pub(crate) mod analytics;
 pub(crate) mod audit;
 pub(crate) mod clean_up;
 pub(crate) mod dataset_drop;

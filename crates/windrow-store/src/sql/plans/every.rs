@@ -30,6 +30,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
     statements! {
         admin::access { ALL, BY_ID, ADD }
         admin::alerts { ACTIVE, RECENT, RAISE }
+        admin::analytics { BEGIN, UNMARK, MOVE, RUNNING }
         admin::clean_up { DOOMED, DOOM, PINS, LABELS, SPECS, SHARED_STEPS, STEPS, SCORES, ATTEMPTS, INPUTS, ITEM_ROWS, RUNS, JOBS, UNUSED_SPECS }
         admin::dataset_drop { DELETE_UNUSED }
         admin::dataset_import { ROW_BY_KEY, ENTRIES, ROWS }
@@ -41,11 +42,12 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::limit_authority { BEGIN }
         admin::secrets { BY_NAME, ALL, PUT, NONCE, RESEAL }
         read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
-        read::compare { BOTH }
+        read::compare { RUNS, RUN_AND_JOB, JOB_AND_RUN, JOBS }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
         read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
+        table::analytics_marks { MARK }
         table::attempts { QUEUE, READ, OF_ITEM }
         table::items { BY_ID, INPUT }
         table::jobs { BY_ID, BY_NAME, PAGE }

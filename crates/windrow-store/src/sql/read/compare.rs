@@ -9,40 +9,66 @@ use windrow_model::step::Verdict;
 use windrow_model::store::RunPart;
 
 use crate::backend::failure::Result;
-use crate::backend::{self, Connection, Sql, params};
+use crate::backend::{self, Connection, Dialect, Sql, ToCell};
 use crate::sql::cells::Cells;
 use crate::sql::codes::code;
 use crate::sql::read::results::handed_in;
 use crate::sql::table::runs;
 use crate::sql::table::scores::{Part, own_column};
 
-pub(crate) static BOTH: Sql = Sql::new(|d| {
-    let side = |side: Side, job: &str, run: &str, variant: &str| {
+pub(crate) static RUNS: Sql = Sql::new(|d| both(d, [false, false]));
+pub(crate) static RUN_AND_JOB: Sql = Sql::new(|d| both(d, [false, true]));
+pub(crate) static JOB_AND_RUN: Sql = Sql::new(|d| both(d, [true, false]));
+pub(crate) static JOBS: Sql = Sql::new(|d| both(d, [true, true]));
+
+/// For each side: the job, the run unless the side is the whole job, and the variant.
+fn both(d: Dialect, whole: [bool; 2]) -> String {
+    let mut bound = 0;
+    let mut next = || {
+        bound += 1;
+        format!("?{bound}")
+    };
+    let sides = [Side::Before, Side::After].map(|side| {
+        let (job, whole) = (next(), whole[side as usize]);
+        let (items, part) = match whole {
+            true => {
+                (format!("items i {}", d.each_by_key("attempts", "a", "a.id = i.archived")), "i.archived_part".into())
+            }
+            false => (handed_in(d, &next()), (Part::Whole as i64).to_string()),
+        };
+        let variant = next();
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
-             i.ordinal, s.verdict, s.value FROM {} {} \
+             i.ordinal, s.verdict, s.value FROM {items} {} \
              WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {} AND (i.variant = {variant} OR {variant} IS NULL)",
             side as i64,
-            handed_in(d, run),
-            d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {}", Part::Whole as i64)),
+            d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {part}")),
             code(Verdict::Pass),
             code(Verdict::Fail),
             own_column(d),
         )
-    };
-    format!(
-        "{} UNION ALL {} ORDER BY name, row_key, side, item, turn",
-        side(Side::Before, "?1", "?2", "?5"),
-        side(Side::After, "?3", "?4", "?6")
-    )
-});
+    });
+    format!("{} ORDER BY name, row_key, side, item, turn", sides.join(" UNION ALL "))
+}
 
 pub(crate) fn compare(conn: &Connection, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
-    let (own, other) = (before.variant.clone(), after.variant.clone());
-    let (before, after) = (runs::run(conn, before.run)?, runs::run(conn, after.run)?);
+    let runs = [runs::run(conn, before.run)?, runs::run(conn, after.run)?];
     let mut pairing = Pairing::new(limit);
-    let mut stmt = conn.prepare_cached(&BOTH)?;
-    let asked = params![before.job.0, before.id.0, after.job.0, after.id.0, own, other];
+    let mut stmt = conn.prepare_cached(match (before.whole, after.whole) {
+        (false, false) => &RUNS,
+        (false, true) => &RUN_AND_JOB,
+        (true, false) => &JOB_AND_RUN,
+        (true, true) => &JOBS,
+    })?;
+    let mut asked: Vec<&dyn ToCell> = Vec::new();
+    for (run, part) in runs.iter().zip([before, after]) {
+        asked.push(&run.job.0);
+        if !part.whole {
+            asked.push(&run.id.0);
+        }
+        asked.push(&part.variant);
+    }
+    let asked = asked.as_slice();
     stmt.walk(asked, |row| {
         let mut c = Cells::of(row);
         let (evaluator, row_key) = (c.text()?, c.key()?);

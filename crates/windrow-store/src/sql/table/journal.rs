@@ -12,6 +12,7 @@ use windrow_model::{ItemId, JobId, Json, RunId, Time};
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Cell, Connection, NewRows, Sql, params};
 use crate::sql::cells::Cells;
+use crate::sql::table::analytics_marks;
 use crate::sql::table::event_numbers::STAGE;
 
 pub(crate) static OUTBOX: Sql = Sql::new(|d| {
@@ -178,6 +179,7 @@ pub(crate) fn forget_outbox(tx: &Connection, up_to: i64) -> Result<()> {
         .prepare_cached("SELECT min(cursor) FROM webhooks WHERE state <> 'disabled'")?
         .query_row((), |row| row.get(0))?;
     let up_to = slowest.map_or(up_to, |slowest| up_to.min(slowest.max(up_to - HELD)));
+    analytics_marks::mark_forgotten(tx, up_to)?;
     tx.prepare_cached("DELETE FROM outbox WHERE id <= ?1")?.execute([up_to])?;
     let sql = "UPDATE sequences SET last = ?1 WHERE name = 'outbox_forgotten' AND last < ?1";
     tx.prepare_cached(sql)?.execute([up_to])?;

@@ -9,7 +9,7 @@ use windrow_model::{ItemId, JobId, Time};
 use crate::backend::failure::Result;
 use crate::backend::{self, Cell, Connection, Lookup, NewRows, Row, params};
 use crate::sql::cells::Cells;
-use crate::sql::table::jobs;
+use crate::sql::table::{analytics_marks, jobs};
 
 pub(crate) static NEW: NewRows = NewRows::new(
     "labels",
@@ -36,6 +36,8 @@ pub(crate) fn label_items(tx: &Connection, job: JobId, labels: &[NewLabel], auth
     let new = label::changes(&history, labels.to_vec(), author);
     let rows: Vec<[Cell<'_>; 10]> = new.iter().map(|label| row(job, label, author, now)).collect();
     tx.execute_many(&NEW, &rows)?;
+    let labelled: BTreeSet<ItemId> = new.iter().map(|label| label.item).collect();
+    analytics_marks::mark(tx, labelled.into_iter().map(|item| (job, Some(item))))?;
     Ok(rows.len() as i64)
 }
 

@@ -1,5 +1,6 @@
 //! The tables and how their rows are read: shared by verbs and reads.
 
+pub(crate) mod analytics_marks;
 pub(crate) mod attempts;
 pub(crate) mod event_numbers;
 pub(crate) mod items;

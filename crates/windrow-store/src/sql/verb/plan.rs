@@ -13,7 +13,7 @@ use windrow_model::{ItemId, JobId, RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
 use crate::backend::{self, Connection, params};
-use crate::sql::table::{journal, runs};
+use crate::sql::table::{analytics_marks, journal, runs};
 use crate::sql::verb::gathered::{Gathered, NewRow, Seen};
 use crate::sql::verb::item_ids::{NewIds, Numbered, Start};
 use crate::sql::verb::requeue::Requeued;
@@ -63,6 +63,9 @@ pub(crate) fn feed_items(tx: &Connection, ids: &NewIds, run: RunId, items: &[New
     for item in items {
         intake.take(item, true)?;
     }
+    // No event tells of them.
+    let created = (last_item + 1..=intake.last_item).map(|item| (run.job, Some(ItemId(item))));
+    analytics_marks::mark(tx, created)?;
     Ok(Numbered::Done(intake.write(ids)?.count()?))
 }
 

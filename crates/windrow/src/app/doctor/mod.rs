@@ -1,6 +1,7 @@
 //! Diagnoses the installation and suggests fixes. One file per check; nothing is repaired here.
 
 mod check;
+mod clickhouse;
 mod clock;
 mod credentials;
 mod data_folder;
@@ -44,6 +45,7 @@ pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Er
     if let Some(url) = &options.database {
         checks.extend(shared_database::checks(url, &patient).await);
         checks.extend(redis::check(options).await);
+        checks.extend(clickhouse::check(options).await);
         checks.push(server::check(&patient).await);
         return checks;
     }
@@ -64,6 +66,7 @@ pub async fn examine(options: &GlobalOptions, listen: String, config: Option<&Er
         }
     }
     checks.extend(redis::check(options).await);
+    checks.extend(clickhouse::check(options).await);
     checks.push(server::check(&patient).await);
     checks
 }

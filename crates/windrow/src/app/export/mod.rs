@@ -106,7 +106,10 @@ async fn survey(app: &App, job: &Job, format: FileFormat, request: Request) -> R
     while let Some(page) = scan.next(app).await? {
         for (detail, made) in &page {
             let row = ResultRow::whole(detail, made.as_ref(), |run| scan.number_of(run));
-            survey.add(&row);
+            match detail.item.group {
+                Some(_) => survey.add(&row),
+                None => survey.add_alone(&row),
+            }
             profile.add(&row.fields);
         }
     }

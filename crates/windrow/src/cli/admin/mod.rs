@@ -1,4 +1,5 @@
 pub mod alerts;
+pub mod analytics;
 pub mod audit;
 pub mod backup;
 pub mod config_show;

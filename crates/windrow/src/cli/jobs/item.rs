@@ -45,6 +45,11 @@ impl Show for ItemDetailView {
         page += &format!("{}\n  {}\n", style::dim("INPUT"), self.input.as_str());
         page += &format!("\n{}", attempts(self));
         page += &format!("\n{}", steps(self));
+        if let Some(streaming) = &self.streaming {
+            let name = streaming.column.as_deref().unwrap_or("output");
+            let head = format!("STREAMING {name}, {} characters so far", streaming.length);
+            page += &format!("\n{}\n  {}\n", style::dim(head), streaming.text);
+        }
         if self.turns.len() > 1 {
             page += &format!("\n{}", turns(self));
         }

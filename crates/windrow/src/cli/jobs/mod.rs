@@ -1,4 +1,5 @@
 pub mod cancel;
+pub mod cells;
 pub mod clone;
 pub mod delete;
 pub mod item;

@@ -30,6 +30,9 @@ pub struct Args {
     /// Retry only items with evaluator errors
     #[arg(long)]
     unjudged: bool,
+    /// Retry only items whose cell in this column failed; may be repeated
+    #[arg(long, value_name = "NAME")]
+    column: Vec<String>,
     #[command(flatten)]
     shown: follow::Shown,
 }
@@ -41,6 +44,7 @@ impl Args {
             items: self.item.clone(),
             evaluators: self.evaluator.clone(),
             unjudged: self.unjudged,
+            columns: self.column.clone(),
         }
     }
 }

@@ -7,6 +7,7 @@ use windrow_model::SessionId;
 use windrow_model::record::Run;
 
 use crate::app::actor::Actor;
+use crate::app::analytics::Relaying;
 use crate::app::audit::Change;
 use crate::app::resolve_run::{self, RunExecutor, RunIntent};
 use crate::app::{App, forecast, lookup, submit};
@@ -46,8 +47,16 @@ pub async fn perform(options: &GlobalOptions, args: Args) -> Result<Exit> {
     };
     let sending = app.trace(&args.traces)?;
     let name = job.name.clone();
+    let relaying = Relaying::start(&app, SessionId::mint(app.now(), fastrand::u64(..)))?;
+    let quiet = args.quiet;
     let run = |change| run_job(&app, change, job, args);
     let exit = app.act_until(&Actor::local(), "run", &name, run, |exit: &Exit| exit.code()).await;
+    if let Some(relaying) = relaying
+        && !relaying.finish().await
+        && !quiet
+    {
+        output::say("note: ClickHouse does not have all results yet; the next run or server sends the rest");
+    }
     if let Some(sending) = sending {
         sending.finish().await;
     }

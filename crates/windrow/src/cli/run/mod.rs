@@ -2,6 +2,7 @@
 //! result.
 
 pub mod budget;
+pub mod confirming;
 pub mod dry_run;
 pub mod execute;
 pub mod follow;
@@ -138,11 +139,16 @@ pub async fn perform(context: &Context, args: Args) -> Result<Exit> {
 /// Follows it to its end and shows the result.
 pub async fn finish(api: &Api, started: &Started, args: &Args) -> Result<Exit> {
     let ending = ending(api, started, args).await?;
+    let (ending, confirmed) = Box::pin(confirming::until_decided(api, started, ending, args)).await?;
+    let again = match confirmed {
+        true => follow::command(api, &started.name),
+        false => api.command(&args.again()),
+    };
     let report = result::Report {
         resumed: started.resumed,
         json: args.json,
         aside: args.how.online,
-        continue_with: api.command(&args.again()),
+        continue_with: again,
         options: Options { baseline: args.baseline.clone(), worst: args.worst },
         targets: args.report.clone(),
         file: Some(args.file.clone()),

@@ -2,8 +2,9 @@
 
 use windrow_model::ItemId;
 use windrow_wire::request::ItemRef;
-use windrow_wire::{ItemDetailView, ItemList};
+use windrow_wire::{CellList, CellView, ItemDetailView, ItemList};
 
+use crate::app::cells::{self, CellListing};
 use crate::app::items::{self, Listing};
 use crate::app::operations::TargetFilter;
 use crate::app::{choose, lookup, submit};
@@ -16,6 +17,29 @@ impl Api {
         match self {
             Api::Local(app, actor) => items::list(app, actor, job, listing).await,
             Api::Remote(remote) => items_of(remote, job, listing).await,
+        }
+    }
+
+    pub async fn cells(&self, job: &str, listing: CellListing<'_>) -> Result<CellList> {
+        match self {
+            Api::Local(app, actor) => cells::list(app, actor, job, listing).await,
+            Api::Remote(remote) => {
+                let query = [
+                    ("column", listing.column.map(str::to_owned)),
+                    ("state", listing.state.map(|state| state.to_string())),
+                    ("after", listing.after.map(|item| item.to_string())),
+                    ("limit", Some(listing.limit.min(PAGE).to_string())),
+                ];
+                remote.get(&["jobs", job, "cells"], &query).await
+            }
+        }
+    }
+
+    pub async fn cell(&self, job: &str, item: &str, column: &str) -> Result<CellView> {
+        let item = self.item(job, item).await?.item.id;
+        match self {
+            Api::Local(app, actor) => cells::show(app, actor, ItemId(item.parse().unwrap_or_default()), column).await,
+            Api::Remote(remote) => remote.get(&["items", &item, "cells", column], NOTHING).await,
         }
     }
 

@@ -3,6 +3,7 @@
 //! so commands cannot tell the two apart.
 
 mod access;
+mod analytics;
 mod comparison;
 mod datasets;
 mod ingest;

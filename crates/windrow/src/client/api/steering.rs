@@ -2,10 +2,10 @@
 
 use windrow_model::JobId;
 use windrow_model::state::RunEvent;
-use windrow_wire::request::{CleanUp, CloneRequest, Reason, Resume, Retry, ScheduleRequest};
-use windrow_wire::{Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
+use windrow_wire::request::{CleanUp, CloneRequest, ConfirmRequest, Reason, Resume, Retry, ScheduleRequest};
+use windrow_wire::{Confirming, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
-use crate::app::{control, submit};
+use crate::app::{confirming, control, submit};
 use crate::client::api::Api;
 use crate::client::remote::NOTHING;
 use crate::error::Result;
@@ -51,6 +51,17 @@ impl Api {
             Api::Remote(remote) => remote.post(&["jobs", job, "retry"], &wish).await?,
         };
         Ok(started.run)
+    }
+
+    /// Runs failing rows again where gates failed, if the job file says so.
+    pub async fn confirm(&self, job: &str, wish: ConfirmRequest) -> Result<Confirming> {
+        match self {
+            Api::Local(app, actor) => {
+                let confirm = |change| async move { confirming::next(app, &change, job, wish).await };
+                app.act(actor, "run", job, confirm).await
+            }
+            Api::Remote(remote) => remote.post(&["jobs", job, "confirm"], &wish).await,
+        }
     }
 
     /// Starts another job with the same definition; returns the id of its run.

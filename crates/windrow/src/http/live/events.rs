@@ -33,6 +33,9 @@ pub struct EventsQuery {
     #[serde(default)]
     #[param(inline)]
     pub detail: Detail,
+    /// Also the texts of calls in flight, while they arrive (`item_text`)
+    #[serde(default)]
+    pub text: bool,
 }
 
 /// Events of all jobs
@@ -72,7 +75,7 @@ pub async fn of_job(
 
 fn stream(server: Arc<Server>, whose: Whose, headers: &HeaderMap, query: &EventsQuery) -> Result<Response, ApiError> {
     let after = last_seen(headers)?.or(query.after);
-    let reader = Reader::new(server, whose, query.detail, after, SSE);
+    let reader = Reader::new(server, whose, query.detail, after, SSE).with_texts(query.text);
     let frames = futures::stream::unfold(reader, |mut reader| async move {
         let frame = match tokio::time::timeout(KEEP_ALIVE, reader.next()).await {
             Ok(event) => event?.server_sent(),

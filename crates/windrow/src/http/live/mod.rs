@@ -4,6 +4,7 @@
 
 pub mod events;
 mod reader;
+pub mod texts;
 pub mod ws;
 
 pub use reader::{Detail, Reader, Whose};

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use windrow_model::record::OutboxEvent;
 use windrow_model::{JobId, RunId};
 
+use crate::http::live::texts::Texts;
 use crate::http::server::Server;
 use crate::http::tail::Next;
 use crate::http::tail::written::{Of, Written};
@@ -65,6 +66,8 @@ pub struct Reader {
     /// The latest of each run that is to be told, and since when none was.
     progress: BTreeMap<RunId, Arc<Written>>,
     quiet_since: Instant,
+    /// Of calls in flight, where they are wanted.
+    texts: Option<Texts>,
     _counted: Counted,
 }
 
@@ -75,7 +78,14 @@ impl Reader {
         let cursor = after.unwrap_or(*newest.borrow());
         let (page, progress) = (VecDeque::new(), BTreeMap::new());
         let quiet_since = Instant::now();
-        Self { server, whose, detail, cursor, page, newest, progress, quiet_since, _counted: Counted::new(kind) }
+        let _counted = Counted::new(kind);
+        Self { server, whose, detail, cursor, page, newest, progress, quiet_since, texts: None, _counted }
+    }
+
+    /// Also tells the texts of calls in flight.
+    pub fn with_texts(self, wanted: bool) -> Self {
+        let texts = wanted.then(|| Texts::new(&self.server));
+        Self { texts, ..self }
     }
 
     /// `None` when the server closes.
@@ -92,9 +102,17 @@ impl Reader {
             }
             let (server, due_at) = (self.server.clone(), self.quiet_since + PROGRESS_EVERY);
             let waiting = !self.progress.is_empty();
+            let texts = self.texts.as_ref().map(Texts::due);
             tokio::select! {
                 () = server.closed() => return None,
                 () = tokio::time::sleep_until(due_at), if waiting => {}
+                () = wait_for(texts) => {
+                    if let Some(texts) = &mut self.texts
+                        && let Some(told) = texts.take(&server, &self.whose, self.cursor).await
+                    {
+                        return Some(told);
+                    }
+                }
                 gap = self.more() => if gap.is_some() { return gap },
             }
         }
@@ -216,5 +234,13 @@ impl Reader {
         tracing::warn!(%error, "failed to read events for a stream, retrying");
         tokio::time::sleep(AGAIN).await;
         None
+    }
+}
+
+/// For ever without one.
+async fn wait_for(one: Option<impl Future<Output = ()>>) {
+    match one {
+        Some(one) => one.await,
+        None => std::future::pending().await,
     }
 }

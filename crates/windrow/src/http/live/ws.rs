@@ -74,7 +74,7 @@ fn open(
         ApiError::new(Code::UpgradeRequired, rejection.body_text(), "open it as a WebSocket, or read /api/v1/events")
     })?;
     let (key, keys) = (actor.key, server.clone());
-    let reader = Reader::new(server.clone(), whose, query.detail, query.after, WEBSOCKET);
+    let reader = Reader::new(server.clone(), whose, query.detail, query.after, WEBSOCKET).with_texts(query.text);
     let socket = Socket { server, actor, reader, heard: Instant::now() };
     Ok(upgrade.max_message_size(MAX_SAID).on_upgrade(move |connection| async move {
         tokio::select! {

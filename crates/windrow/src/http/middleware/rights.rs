@@ -11,6 +11,7 @@ const PUBLIC: &[&str] = &["/", "/assets/{file}", "/healthz", "/readyz", "/api/do
 const API: &[&str] = &["/api"];
 
 const OF_ADMINS: &[&str] = &[
+    "/api/v1/analytics",
     "/api/v1/audit",
     "/api/v1/backups",
     "/api/v1/clean-up",
@@ -22,7 +23,8 @@ const OF_ADMINS: &[&str] = &[
 ];
 
 /// Not for callers limited to one workspace.
-const OF_ALL_WORKSPACES: &[&str] = &["/api/v1/backups", "/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
+const OF_ALL_WORKSPACES: &[&str] =
+    &["/api/v1/analytics", "/api/v1/backups", "/api/v1/clean-up", "/api/v1/nodes", "/metrics"];
 
 /// Tells a caller only about itself.
 const OF_EVERYBODY: &[&str] = &["/api/v1/session"];

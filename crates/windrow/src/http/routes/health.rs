@@ -33,7 +33,11 @@ pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
     let reasons = [("database", &health.database), ("engine", &health.engine)];
     let reasons = reasons.into_iter().filter(|(_, state)| *state != OK).map(|(part, why)| format!("{part}: {why}"));
     match reasons.reduce(|all, one| format!("{all}; {one}")) {
-        None => (StatusCode::OK, health.slowed.map_or(OK.to_owned(), |why| format!("{OK}; {why}"))),
+        None => {
+            let behind = health.analytics.filter(|state| state != OK).map(|why| format!("analytics: {why}"));
+            let notes = [Some(OK.to_owned()), health.slowed, behind].into_iter().flatten();
+            (StatusCode::OK, notes.collect::<Vec<_>>().join("; "))
+        }
         Some(why) => (StatusCode::SERVICE_UNAVAILABLE, why),
     }
 }
@@ -44,7 +48,10 @@ async fn health(server: &Server, workspace: Option<String>) -> Health {
     let engine = server.engine().fatal().map_or(OK.to_owned(), |error| error.to_string());
     let findings = reading.vitals.as_ref().map(|vitals| vitals.findings.as_slice()).unwrap_or_default();
     let slowed = server.engine().trouble();
-    let attention = slowed.is_some() || findings.iter().any(|finding| finding.count > 0);
+    let analytics = crate::app::analytics::summary(&server.app).await;
+    let attention = slowed.is_some()
+        || analytics.as_ref().is_some_and(|(_, is_trouble)| *is_trouble)
+        || findings.iter().any(|finding| finding.count > 0);
     let status = match (database == OK && engine == OK, attention) {
         (false, _) => DEGRADED,
         (true, true) => ATTENTION,
@@ -56,6 +63,7 @@ async fn health(server: &Server, workspace: Option<String>) -> Health {
         database,
         engine,
         slowed,
+        analytics: analytics.map(|(text, _)| text),
         worker: server.engine().session().to_string(),
         items_at_work: server.engine().in_flight(),
         started_at: server.started_at.into(),

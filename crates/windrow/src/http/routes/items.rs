@@ -13,6 +13,7 @@ use crate::app::actor::Actor;
 use crate::app::items::{self, Listing};
 use crate::http::error::ApiError;
 use crate::http::extract::{JobPath, PathParam, Query, id, page};
+use crate::http::live::texts;
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
@@ -76,5 +77,8 @@ pub async fn show(
     actor: Actor,
     PathParam(item): PathParam,
 ) -> Result<Json<ItemDetailView>, ApiError> {
-    Ok(Json(items::show(&server.app, &actor, ItemId(id("item", &item)?)).await?))
+    let item = ItemId(id("item", &item)?);
+    let mut shown = items::show(&server.app, &actor, item).await?;
+    shown.streaming = server.engine().live().of_item(item).map(texts::whole);
+    Ok(Json(shown))
 }

@@ -1,8 +1,10 @@
 pub mod alerts;
+pub mod analytics;
 pub mod audit;
 pub mod backups;
 pub mod batch;
 pub mod browser;
+pub mod cells;
 pub mod check;
 pub mod checkpoints;
 pub mod comparison;
@@ -36,6 +38,7 @@ pub mod start_run;
 pub mod stats;
 pub mod submit;
 pub mod ui;
+pub mod usage;
 pub mod views;
 pub mod webhooks;
 pub mod workers;

@@ -1,12 +1,13 @@
-//! `POST /jobs/{job}/retry|rescore|append|rollback|clone`: another run of a stored job, or of a copy.
+//! `POST /jobs/{job}/retry|confirm|rescore|append|rollback|clone`: another run of a stored job, or of a copy.
 
+use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use windrow_wire::Submitted;
-use windrow_wire::request::{CloneRequest, Rescore, Retry, Rollback};
+use windrow_wire::request::{CloneRequest, ConfirmRequest, Rescore, Retry, Rollback};
+use windrow_wire::{Confirming, Submitted};
 
 use crate::app::audit::Change;
-use crate::app::submit;
+use crate::app::{confirming, submit};
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, JobPath, PathParam};
 use crate::http::middleware::idempotency::IdempotencyKey;
@@ -27,6 +28,26 @@ pub async fn retry(
 ) -> Result<Response, ApiError> {
     let wish = body.json_or_default()?;
     Ok(started(submit::retry(&server.app, &change, &job, wish, key.read()?).await?))
+}
+
+/// Run failing rows again where quality gates failed, as `confirm` in the job file says
+///
+/// Starts a run of the failing rows of the latest run, which repeats every call. Without a failed gate, without
+/// `confirm` or after as many times, nothing is started, and `run` is null.
+#[utoipa::path(post, operation_id = "confirm_gates", path = "/jobs/{job}/confirm", tag = "jobs", params(JobPath),
+    request_body(content = Option<ConfirmRequest>),
+    responses((status = 200, description = "The run that was started, if any", body = Confirming)))]
+pub async fn confirm(
+    State(server): Shared,
+    change: Change,
+    PathParam(job): PathParam,
+    body: Body,
+) -> Result<Json<Confirming>, ApiError> {
+    let wish = body.json_or_default()?;
+    let _permit = server.heavy_request_permit().await?;
+    let answer = confirming::next(&server.app, &change, &job, wish).await?;
+    server.engine().wake();
+    Ok(Json(answer))
 }
 
 /// Run the evaluators on stored outputs, without calling the target

@@ -4,12 +4,14 @@ use axum::Json;
 use axum::extract::{Path, State};
 use serde::Deserialize;
 use utoipa::IntoParams;
+use windrow_model::ItemId;
 use windrow_wire::{FieldList, ResultView, TablePage, ViewRequest};
 
 use crate::app::actor::Actor;
 use crate::app::views;
 use crate::http::error::ApiError;
 use crate::http::extract::{Body, JobPath, PathParam, Query, page};
+use crate::http::live::texts;
 use crate::http::server::Shared;
 
 const PAGE: usize = 50;
@@ -55,7 +57,12 @@ pub async fn rows(
     Query(query): Query<RowsQuery>,
 ) -> Result<Json<TablePage>, ApiError> {
     let limit = page(query.limit, PAGE)?;
-    Ok(Json(views::rows(&server.app, &actor, &job, &view, query.offset.unwrap_or(0), limit).await?))
+    let mut page = views::rows(&server.app, &actor, &job, &view, query.offset.unwrap_or(0), limit).await?;
+    for row in &mut page.rows {
+        let text = row.item.parse().ok().and_then(|item| server.engine().live().of_item(ItemId(item)));
+        row.streaming = text.map(texts::preview);
+    }
+    Ok(Json(page))
 }
 
 /// The names of the query language for a job, with values to complete

@@ -55,6 +55,12 @@ impl Written {
         Self::frame(&Event { id, at: at.into(), job, run, kind: "run_progress".into(), body }, Some(of.clone()))
     }
 
+    /// Texts of calls in flight.
+    pub fn texts(id: i64, at: Time, body: &serde_json::Value) -> Self {
+        let body = Json::of(body);
+        Self::frame(&Event { id, at: at.into(), job: None, run: None, kind: "item_text".into(), body }, None)
+    }
+
     /// Events were forgotten before this reader came to them.
     pub fn gap(from: i64, to: i64, at: Time) -> Self {
         let remedy = "events were deleted before they were read: read the items again, then continue from here";

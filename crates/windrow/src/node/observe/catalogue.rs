@@ -11,7 +11,10 @@ use crate::node::observe::{gauges, http, otlp, streams};
 /// In the order of the docs.
 pub fn all() -> impl Iterator<Item = &'static Metric> {
     let of_server = [gauges::METRICS, http::METRICS, streams::METRICS, otlp::METRICS];
-    [windrow_engine::METRICS, windrow_store::METRICS, windrow_ingest::METRICS].into_iter().chain(of_server).flatten()
+    [windrow_engine::METRICS, windrow_store::METRICS, windrow_ingest::METRICS, windrow_analytics::METRICS]
+        .into_iter()
+        .chain(of_server)
+        .flatten()
 }
 
 /// Where everything measured in this process is gathered.
@@ -34,6 +37,7 @@ impl Exposition {
         streams::announce();
         otlp::announce();
         windrow_ingest::announce();
+        windrow_analytics::meters::announce();
         Ok(Self(handle))
     }
 

@@ -23,6 +23,10 @@ pub const ANTHROPIC: Dialect = Dialect {
     read,
     framing: Framing::Events,
     gather,
+    said: |whole| {
+        let blocks = whole["content"].as_array().into_iter().flatten();
+        blocks.filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str()).collect()
+    },
     is_whole: |whole| whole["stop_reason"].is_string() || whole["error"].is_object(),
     unknown: &["seed", "max_completion_tokens"],
     reserved: &["model", "messages", "system", "stream"],

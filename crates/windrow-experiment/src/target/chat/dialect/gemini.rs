@@ -25,6 +25,10 @@ pub const GEMINI: Dialect = Dialect {
     read,
     framing: Framing::Events,
     gather,
+    said: |whole| {
+        let parts = whole["candidates"][0]["content"]["parts"].as_array().into_iter().flatten();
+        parts.filter(|part| part["thought"] != true).filter_map(|part| part["text"].as_str()).collect()
+    },
     is_whole: |whole| {
         whole["candidates"][0]["finishReason"].is_string()
             || whole["promptFeedback"]["blockReason"].is_string()

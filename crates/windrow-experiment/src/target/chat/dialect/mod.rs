@@ -38,6 +38,8 @@ pub struct Dialect {
     /// Puts a piece of a stream, which is an object, where a whole answer has it; says whether
     /// something was said in it.
     pub gather: fn(&mut Value, Value) -> bool,
+    /// What was said in what was gathered so far.
+    pub said: fn(&Value) -> String,
     /// Whether what was gathered is the end.
     pub is_whole: fn(&Value) -> bool,
     /// Settings this dialect has no word for.
@@ -133,6 +135,11 @@ fn append(place: &mut Value, text: &str) {
     }
 }
 
+/// The text at that place, or none.
+fn text_in(value: &Value, place: &str) -> String {
+    value.pointer(place).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
 fn owned(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
@@ -172,7 +179,8 @@ mod tests {
                         (dialect.gather)(&mut whole, piece.clone());
                         piece[*a] = json!({ *b: value });
                         (dialect.gather)(&mut whole, piece.clone());
-                        let _ = ((dialect.is_whole)(&whole), (dialect.read)(&piece.to_string()));
+                        let _ =
+                            ((dialect.is_whole)(&whole), (dialect.said)(&whole), (dialect.read)(&piece.to_string()));
                     }
                 }
             }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use windrow_model::Json;
 
-use super::{Asking, Dialect, Said, ToolCall, append, count, functions, owned, set};
+use super::{Asking, Dialect, Said, ToolCall, append, count, functions, owned, set, text_in};
 use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
@@ -20,6 +20,7 @@ pub const OLLAMA: Dialect = Dialect {
     read,
     framing: Framing::Lines,
     gather,
+    said: |whole| text_in(whole, "/message/content"),
     is_whole: |whole| whole["done"] == true || !whole["error"].is_null(),
     unknown: &["max_completion_tokens"],
     reserved: &["model", "messages", "stream"],

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use windrow_model::Json;
 
-use super::{Asking, Dialect, Said, ToolCall, append, count, functions, is_batch, named, owned, usage_of};
+use super::{Asking, Dialect, Said, ToolCall, append, count, functions, is_batch, named, owned, text_in, usage_of};
 use crate::definition::message::Message;
 use windrow_jobfile::http_client::Framing;
 use windrow_jobfile::http_client::failure::Unusable;
@@ -19,6 +19,7 @@ pub const OPENAI: Dialect = Dialect {
     read,
     framing: Framing::Events,
     gather,
+    said: |whole| text_in(whole, "/choices/0/message/content"),
     is_whole: |whole| whole["choices"][0]["finish_reason"].is_string() || whole["error"].is_object(),
     unknown: &[],
     reserved: &["model", "messages", "stream", "n"],

@@ -1,0 +1,24 @@
+-- The relay to analytics: one row, and what it has to send that no event tells of.
+
+CREATE TABLE IF NOT EXISTS `analytics_relay` (
+    `id` BIGINT NOT NULL,
+    `incarnation` VARCHAR(100) NOT NULL,
+    `event` BIGINT NOT NULL,
+    `event_at` BIGINT NOT NULL,
+    `revision` BIGINT NOT NULL,
+    `owner` BIGINT,
+    `owned_until` BIGINT NOT NULL,
+    `trouble` LONGTEXT,
+    `trouble_at` BIGINT,
+    PRIMARY KEY (`id`)
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
+
+-- Item 0 stands for all items of the job.
+CREATE TABLE IF NOT EXISTS `analytics_marks` (
+    `job_id` BIGINT NOT NULL,
+    `item_id` BIGINT NOT NULL,
+    `version` BIGINT NOT NULL,
+    `sent_to` BIGINT NOT NULL,
+    `since` BIGINT NOT NULL,
+    PRIMARY KEY (`job_id`, `item_id`)
+) ENGINE = InnoDB COLLATE = utf8mb4_nopad_bin;
