@@ -108,7 +108,8 @@ fn item_views(page: &mut String) {
     for &state in ItemState::ALL {
         let attempts: &[AttemptState] = if state == ItemState::Queued { &live } else { &over };
         for &attempt in attempts {
-            let view = |mode| ItemView { state, attempt, mode, tried_before: false, late: false, lost: false };
+            let view =
+                |mode| ItemView { state, attempt, mode, tried_before: false, late: false, lost: false, planned: true };
             let _ = writeln!(
                 page,
                 "| `{state}` | `{attempt}` | `{}` | `{}` | `{}` | `{}` | `{}` | `{}` |",

@@ -45,7 +45,7 @@ ingest_machine! {
 
 ingest_machine! {
     SLICE, SliceStatus, "ing_plan_slice", initial Pending, {
-        #[doc = "Made."]
+        #[doc = "Made, while the plan makes more of them."]
         Pending = "PENDING",
         #[doc = "Its task exists."]
         Dispatched = "DISPATCHED",
@@ -139,6 +139,7 @@ impl SliceStatus {
     pub fn of(item: &ItemView, begun: bool) -> Self {
         match item.state {
             ItemState::Queued if begun => Self::Executing,
+            ItemState::Queued if !item.planned => Self::Pending,
             ItemState::Queued => Self::Dispatched,
             ItemState::Succeeded | ItemState::Skipped => Self::Succeeded,
             ItemState::Failed => Self::Failed,
@@ -258,7 +259,8 @@ mod tests {
                 }
             }
         }
-        let item = |state| ItemView {
+        let sliced = |state, planned| ItemView {
+            planned,
             state,
             attempt: AttemptState::Queued,
             mode: Mode::Submit,
@@ -266,11 +268,18 @@ mod tests {
             late: false,
             lost: false,
         };
+        let item = |state| sliced(state, true);
         // A later run that takes the item up again is another task.
         for &(from, _, to) in state::ITEM.table.iter().filter(|(from, _, _)| *from == ItemState::Queued) {
             for begun in [false, true] {
                 leads(&TASK, TaskStatus::of(&item(from), begun), TaskStatus::of(&item(to), begun));
                 leads(&SLICE, SliceStatus::of(&item(from), begun), SliceStatus::of(&item(to), begun));
+            }
+            // Tasks may begin, and the plan may be cancelled, before all slices are made.
+            let made = SliceStatus::of(&sliced(from, false), false);
+            assert_eq!(made, SliceStatus::Pending);
+            for (state, planned, begun) in [(from, true, false), (from, false, true), (to, false, false)] {
+                leads(&SLICE, made, SliceStatus::of(&sliced(state, planned), begun));
             }
             leads(&TASK, TaskStatus::of(&item(from), false), TaskStatus::of(&item(from), true));
             leads(&SLICE, SliceStatus::of(&item(from), false), SliceStatus::of(&item(from), true));

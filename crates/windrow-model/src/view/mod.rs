@@ -5,6 +5,7 @@ pub mod batch;
 pub mod experiment;
 pub mod filter;
 pub mod ingest;
+pub mod label_filter;
 pub mod task;
 pub mod turn;
 
@@ -70,6 +71,8 @@ pub struct ItemView {
     pub late: bool,
     /// It failed because its workers disappeared: what they did is not known.
     pub lost: bool,
+    /// Its run has read its whole source.
+    pub planned: bool,
 }
 
 impl ItemView {
@@ -78,7 +81,8 @@ impl ItemView {
         let late = run.cancelled_at.is_some_and(|at| item.finished_at.is_some_and(|finished| finished >= at));
         let tried_before = item.tries > 1;
         let lost = item.error.as_ref().is_some_and(|(class, _)| *class == ErrorClass::Lost);
-        Self { state: item.state, attempt: item.attempt_state, mode: run.mode, tried_before, late, lost }
+        let (mode, planned) = (run.mode, run.planned);
+        Self { state: item.state, attempt: item.attempt_state, mode, tried_before, late, lost, planned }
     }
 
     /// As far as it alone tells: a worker has started it.

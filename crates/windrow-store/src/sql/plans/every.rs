@@ -43,7 +43,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
         read::compare { BOTH }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
-        read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
+        read::health { LIVE, ZOMBIES, STALLED, EXECUTED, NEWEST_STEP, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
         table::attempts { QUEUE, READ, OF_ITEM }

@@ -85,9 +85,9 @@ async fn preview(api: &Api, args: &Args) -> Result<Exit> {
             && args.wave.is_none_or(|wave| wave == target.wave)
             && (args.item.is_empty() || args.item.iter().any(|item| names(item, target)))
     };
-    let (mut wanted, mut restored) = (TargetFilter { status: None, after: None, limit: PAGE }, 0);
+    let (mut wanted, mut restored) = (TargetFilter { limit: PAGE, ..TargetFilter::default() }, 0);
     loop {
-        let page = api.targets(&args.job, wanted).await?;
+        let page = api.targets(&args.job, wanted.clone()).await?;
         for target in page.targets.iter().filter(|target| chosen(target)) {
             restored += 1;
             if restored <= SHOWN {
