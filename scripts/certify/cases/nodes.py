@@ -21,7 +21,9 @@ def cancelled_queries(name, database):
         until("calls are made", lambda: nodes.calls() > 50, 60)
         before = database.interrupted()
         sent = database.cancel(CANCEL_S)
-        hits = database.interrupted() - before
+        # On a slow machine fewer statements are running when they are cancelled.
+        while (hits := database.interrupted() - before) < HITS and nodes.calls() < items:
+            sent += database.cancel(1)
         expect(nodes.calls() < items, f"the run was over before all queries were cancelled: {sent} sent, {hits} hit")
         nodes.until_over(database.rows, 120)
         nodes.check(database.rows)

@@ -33,6 +33,13 @@ pub(crate) enum Error {
     Overtaken,
     /// The server ended the transaction before it was committed.
     Ended,
+    /// An update changed another number of rows than were read before. MariaDB can answer a killed update as if it had
+    /// found no row, so it is run again before it counts as damage.
+    Miscounted {
+        what: String,
+        expected: usize,
+        changed: usize,
+    },
     Sqlite(rusqlite::Error),
     Postgres(postgres::Error),
     MySql(mysql::Error),
@@ -44,7 +51,7 @@ impl Error {
     /// The data is not what was written.
     pub fn is_damage(&self) -> bool {
         match self {
-            Error::NoRows | Error::Decode { .. } => true,
+            Error::NoRows | Error::Decode { .. } | Error::Miscounted { .. } => true,
             Error::Sqlite(error) => {
                 let damaged = [ErrorCode::DatabaseCorrupt, ErrorCode::NotADatabase];
                 // Without a code, the driver could not read a value.
@@ -108,6 +115,9 @@ impl std::fmt::Display for Error {
             Error::Decode { column, why } => write!(f, "column {column}: {why}"),
             Error::Overtaken => f.write_str("another changed the same rows meanwhile"),
             Error::Ended => f.write_str("the server ended the transaction before it was committed"),
+            Error::Miscounted { what, expected, changed } => {
+                write!(f, "{what}: {expected} row(s) should have changed, {changed} did")
+            }
             Error::Sqlite(error) => error.fmt(f),
             Error::Postgres(error) => match error.as_db_error() {
                 Some(told) => {

@@ -53,5 +53,5 @@ pub(crate) fn expect_rows(changed: usize, expected: usize, what: &str) -> Result
     if changed == expected {
         return Ok(());
     }
-    Err(StoreError::Corrupt(format!("{what}: {expected} row(s) should have changed, {changed} did")).into())
+    Err(backend::Error::Miscounted { what: what.to_owned(), expected, changed }.into())
 }

@@ -145,10 +145,11 @@ impl Reruns {
             tracing::warn!(%error, "lost the connection to the database, reconnecting");
             return (!std::mem::replace(&mut self.lost, true)).then_some(Duration::ZERO);
         }
-        if error.is_damage() || error.is_refused() {
+        let miscounted = matches!(error, backend::Error::Miscounted { .. });
+        if (error.is_damage() && !miscounted) || error.is_refused() {
             return None;
         }
-        tracing::warn!(%error, "unknown database error, running the transaction again");
+        tracing::warn!(%error, "unexpected database error, running the transaction again");
         self.unknown += 1;
         (self.unknown <= AFTER_UNKNOWN).then(|| LONGER.after(self.unknown - 1))
     }
@@ -201,4 +202,20 @@ fn is_undone(conn: &Connection) -> bool {
         tracing::debug!(%error, "the transaction could not be rolled back; closing its connection");
     }
     undone.is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_update_that_missed_its_row_is_run_again_before_it_is_damage() {
+        let missed = || backend::Error::Miscounted { what: "budget of a run".into(), expected: 1, changed: 0 };
+        let mut reruns = Reruns::default();
+        assert!((0..AFTER_UNKNOWN).all(|_| reruns.delay(&missed()).is_some()));
+        assert!(reruns.delay(&missed()).is_none());
+        let told: StoreError = StoreFailure::from(missed()).into();
+        assert!(matches!(told, StoreError::Corrupt(text) if text.contains("1 row(s) should have changed, 0 did")));
+        assert!(Reruns::default().delay(&backend::Error::NoRows).is_none());
+    }
 }
