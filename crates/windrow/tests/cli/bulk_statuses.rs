@@ -44,7 +44,7 @@ impl Scene {
         self.server.submit(&job.to_string()).with_status(201);
     }
 
-    fn let_go(&self, targets: &[&str]) {
+    fn release(&self, targets: &[&str]) {
         targets.iter().for_each(|target| self.place.write(&format!("{target}.go"), ""));
     }
 
@@ -136,11 +136,11 @@ fn every_status_of_a_batch_and_its_tasks_is_seen_everywhere() {
     let first = scene.occupy("first");
     scene.submit("batch", &all);
     scene.reads("batch", "pending");
-    scene.let_go(&first);
+    scene.release(&first);
     scene.reads("batch", "running");
     scene.tasks_read("batch", &["running", "pending", "pending", "pending"]);
     scene.refuse(&["t2", "t3"]);
-    scene.let_go(&all);
+    scene.release(&all);
     scene.reads("batch", "partial_fail");
     scene.tasks_read("batch", &["success", "fail", "fail", "success"]);
 
@@ -149,10 +149,10 @@ fn every_status_of_a_batch_and_its_tasks_is_seen_everywhere() {
     scene.reads("batch", "retry_pending");
     scene.hold(&all);
     scene.accept(&["t2", "t3"]);
-    scene.let_go(&second);
+    scene.release(&second);
     scene.tasks_read("batch", &["success", "running", "retry_pending", "success"]);
     scene.reads("batch", "running");
-    scene.let_go(&all);
+    scene.release(&all);
     scene.reads("batch", "success");
     scene.tasks_read("batch", &["success"; 4]);
 
@@ -160,7 +160,7 @@ fn every_status_of_a_batch_and_its_tasks_is_seen_everywhere() {
     scene.post("batch/rollback");
     scene.reads("batch", "rollback_pending");
     scene.hold(&all);
-    scene.let_go(&third);
+    scene.release(&third);
     scene.reads("batch", "rollback_running");
     // The last changed target is restored first.
     let state = || scene.get("jobs/batch/targets")["targets"].as_array().unwrap().clone();
@@ -170,7 +170,7 @@ fn every_status_of_a_batch_and_its_tasks_is_seen_everywhere() {
     let statuses: Vec<String> = state().iter().map(|one| one["status"].as_str().unwrap().to_owned()).collect();
     scene.tasks_read("batch", &statuses.iter().map(String::as_str).collect::<Vec<_>>());
     scene.refuse(&["t1"]);
-    scene.let_go(&all);
+    scene.release(&all);
     scene.reads("batch", "rollback_fail");
     scene.tasks_read("batch", &["rollback_fail", "rollback_success", "rollback_success", "rollback_success"]);
     scene.accept(&["t1"]);
@@ -180,12 +180,12 @@ fn every_status_of_a_batch_and_its_tasks_is_seen_everywhere() {
     scene.submit("ended", &["c1", "c2"]);
     scene.tasks_read("ended", &["running", "pending"]);
     scene.windrow(&["jobs", "cancel", "ended"]);
-    scene.let_go(&["c1"]);
+    scene.release(&["c1"]);
     scene.reads("ended", "cancel");
     scene.tasks_read("ended", &["cancel", "cancel"]);
 
     scene.refuse(&["f1", "f2"]);
-    scene.let_go(&["f1", "f2"]);
+    scene.release(&["f1", "f2"]);
     scene.submit("broken", &["f1", "f2"]);
     scene.reads("broken", "fail");
 
