@@ -39,6 +39,11 @@ const SETTLED: &str = "e => { if (!e) return false; const r = e.getBoundingClien
                          window.settling = {e, at: [x, y, width, height].join(), since: performance.now()}; return false } \
                        const top = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2); \
                        return performance.now() - seen.since > 100 && (e.contains(top) || !!top?.contains(e)) }";
+/// The middle of an element, and in `window.hit` from now on whether the next click has reached it.
+const AIM: &str = "(e, middle) => { if (!e) return null; window.hit = false; \
+                   const at = middle(e), inside = e.contains(document.elementFromPoint(...at)); \
+                   document.addEventListener('click', c => window.hit = e.contains(c.target) || \
+                     (!inside && c.target.contains(e)), {capture: true, once: true}); return at }";
 
 pub struct Browser {
     process: Child,
@@ -121,17 +126,27 @@ impl Browser {
         self.press_at(&find);
     }
 
-    /// Clicks the middle of an element that no longer moves and that nothing covers: a page that is still loading would move
-    /// it away from under the click.
+    /// Clicks the middle of an element that no longer moves and that nothing covers. A page that is still loading can move
+    /// it away between the look and the click; a click that hit something else is made again.
     #[track_caller]
     fn press_at(&mut self, find: &str) {
-        let (settled, middle) = (format!("({SETTLED})({find})"), format!("({MIDDLE})({find})"));
-        self.wait_for(&format!("{find} to stand still"), &settled);
-        let middle = self.evaluate(&middle);
-        for kind in ["mousePressed", "mouseReleased"] {
-            let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
-            self.call("Input.dispatchMouseEvent", event);
+        let aim = format!("({AIM})({find}, {MIDDLE})");
+        for _ in 0..10 {
+            self.wait_for(&format!("{find} to stand still"), &format!("({SETTLED})({find})"));
+            let middle = self.evaluate(&aim);
+            if middle.is_null() {
+                continue;
+            }
+            for kind in ["mousePressed", "mouseReleased"] {
+                let event = json!({"type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1});
+                self.call("Input.dispatchMouseEvent", event);
+            }
+            // A page that the click opened knows nothing of it.
+            if self.evaluate("window.hit") != false {
+                return;
+            }
         }
+        panic!("ten clicks missed {find}");
     }
 
     /// Replaces the content of the focused field.
