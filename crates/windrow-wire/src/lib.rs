@@ -21,6 +21,7 @@ pub mod health;
 pub mod item;
 mod job;
 mod label;
+mod limits;
 mod lineage;
 pub mod log;
 mod node;
@@ -66,10 +67,14 @@ pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
-pub use lineage::{BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};
+pub use limits::{LimitList, LimitedRun, ServerLimits, WorkspaceLimits};
+pub use lineage::{
+    BackfillAnswer, BackfillPreview, BackfillSlice, BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode,
+    TaskNode, TaskRunNode,
+};
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
-pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
+pub use operation::{Plan, PlannedKind, PlannedTarget, TargetList, TargetView};
 pub use problem::{Place, PlacedProblem, Problem};
 pub use rejected::{RejectedList, RejectedView, ReplayResult};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};

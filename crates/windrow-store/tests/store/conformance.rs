@@ -1051,6 +1051,22 @@ async fn the_log_records_actor_and_action(store: &dyn Store) {
     assert_eq!(lines, [("submitted", "ann"), ("started", "system"), ("pause", "bob"), ("resume", "bob")]);
     assert_eq!(log[2].message, "lunch");
     assert_eq!(store.logs(job, log[2].id, 100).await.unwrap().len(), 1, "continued from a known line");
+    let newest = store.newest_logs(job, None, false, 2).await.unwrap();
+    assert_eq!(newest, [log[3].clone(), log[2].clone()]);
+    assert_eq!(store.newest_logs(job, Some(log[2].id), false, 100).await.unwrap(), [log[1].clone(), log[0].clone()]);
+    let of_item = NewLog {
+        job,
+        run: Some(ticket.run),
+        item: Some(ItemId(1)),
+        level: LogLevel::Error,
+        event: "failed".into(),
+        actor: "system".into(),
+        message: String::new(),
+    };
+    store.log(vec![of_item], T0 + 3).await.unwrap();
+    let of_runs = store.newest_logs(job, None, true, 100).await.unwrap();
+    assert_eq!(of_runs, log.iter().rev().cloned().collect::<Vec<_>>(), "without lines about items");
+    assert_eq!(store.newest_logs(job, None, false, 100).await.unwrap().len(), 5);
 }
 
 async fn standing_tells_why(store: &dyn Store) {

@@ -23,7 +23,7 @@ pub async fn check(app: &App, workspace: &str) -> Result<()> {
 }
 
 /// Of all runs of the workspace's jobs.
-async fn spent(app: &App, workspace: &str) -> Result<i64> {
+pub async fn spent(app: &App, workspace: &str) -> Result<i64> {
     let (mut spent, mut before) = (0, None);
     loop {
         let filter = JobFilter {

@@ -30,6 +30,7 @@ pub mod jobs;
 pub mod keys;
 pub mod kinds;
 pub mod labels;
+pub mod limits;
 pub mod logs;
 pub mod lookup;
 pub mod nodes;
@@ -47,6 +48,7 @@ pub mod views;
 pub mod watch;
 pub mod webhooks;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -208,6 +210,18 @@ impl App {
     /// What the runs of a workspace may cost together, in billionths of a dollar.
     pub fn balance_of(&self, workspace: &str) -> Option<i64> {
         self.options.balance.as_ref()?.of(workspace)
+    }
+
+    /// How many runs of a workspace may be active at the same time.
+    pub fn quota_of(&self, workspace: &str) -> Option<i64> {
+        self.options.quota.as_ref()?.of(workspace).map(|runs| runs as i64)
+    }
+
+    /// Workspaces with a quota or a balance of their own.
+    pub fn limited_workspaces(&self) -> BTreeSet<String> {
+        let quotas = self.options.quota.iter().flat_map(|quota| quota.named.keys());
+        let balances = self.options.balance.iter().flat_map(|balance| balance.names());
+        quotas.chain(balances).cloned().collect()
     }
 
     /// Whether a server answers, which executes runs itself.

@@ -16,6 +16,11 @@ impl Balance {
     pub fn of(&self, workspace: &str) -> Option<i64> {
         self.named.get(workspace).copied().or(self.each)
     }
+
+    /// Workspaces with one of their own.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.named.keys()
+    }
 }
 
 impl std::str::FromStr for Balance {

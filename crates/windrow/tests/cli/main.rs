@@ -48,6 +48,7 @@ mod ingest_types;
 mod interrupting;
 mod json_contract;
 mod limits;
+mod live_limits;
 mod metrics;
 mod mock_connect;
 mod mock_model;

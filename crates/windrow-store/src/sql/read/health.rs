@@ -4,6 +4,7 @@
 use windrow_model::health::{COUNTED, Check, Example, Finding, HealthSnapshot, HealthThresholds, LiveRun};
 use windrow_model::priority::Priority;
 use windrow_model::state::{AttemptState, STEP, StepEvent};
+use windrow_model::store::Extent;
 use windrow_model::{AttemptId, ItemId, JobId, RunId, StepId, Time};
 
 use crate::backend::failure::Result;
@@ -54,12 +55,12 @@ pub(crate) static LOGGED: Sql = Sql::new(|_| {
 
 pub(crate) fn health(
     conn: &Connection,
-    workspace: Option<&str>,
+    extent: &Extent,
     patience: &HealthThresholds,
     now: Time,
 ) -> Result<HealthSnapshot> {
     let mut runs = live(conn)?;
-    runs.retain(|run| workspace.is_none_or(|only| run.workspace == only));
+    runs.retain(|run| extent.covers(&run.workspace, run.job));
     let (mut zombies, mut stalled, mut pending) = (Vec::new(), Vec::new(), Vec::new());
     let mut vitals = HealthSnapshot::default();
     let since = |check| patience.since(check, now).0;

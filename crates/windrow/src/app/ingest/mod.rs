@@ -16,7 +16,7 @@ use crate::app::actor::Actor;
 use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
-pub use backfill::backfill;
+pub use backfill::{backfill, preview_backfill};
 pub use checkpoints::{checkpoints, edit, restore};
 pub use rejected::{rejected, replay};
 

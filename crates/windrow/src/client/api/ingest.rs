@@ -1,7 +1,7 @@
 //! Ingest jobs.
 
 use windrow_wire::request::{Backfill, EditCheckpoint, Replay, RestoreCheckpoint};
-use windrow_wire::{CheckpointList, CheckpointView, Lineage, RejectedList, ReplayResult, Submitted};
+use windrow_wire::{BackfillPreview, CheckpointList, CheckpointView, Lineage, RejectedList, ReplayResult, Submitted};
 
 use crate::app::ingest::{self, LineageOptions};
 use crate::client::api::Api;
@@ -75,6 +75,14 @@ impl Api {
             Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await?,
         };
         Ok(started.run)
+    }
+
+    /// The slices that a backfill would fetch again.
+    pub async fn preview_backfill(&self, job: &str, wish: Backfill) -> Result<BackfillPreview> {
+        match self {
+            Api::Local(app, actor) => ingest::preview_backfill(app, actor, job, wish).await,
+            Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await,
+        }
     }
 
     pub async fn rejected(
