@@ -14,7 +14,7 @@ use windrow_wire::{LimitList, LimitedRun, RunDetail, ServerLimits, WorkspaceLimi
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::control::{self, with_budget};
-use crate::app::{App, balance, lookup, submit};
+use crate::app::{App, lookup, submit};
 use crate::error::{Code, Error, Result};
 
 /// `live`: the active runs of all workspaces, or of the actor's.
@@ -40,6 +40,9 @@ pub async fn list(
             (Err(StoreError::NotFound { .. }), _) | (_, Err(StoreError::NotFound { .. })) => continue,
             (Err(error), _) | (_, Err(error)) => return Err(error.into()),
         };
+        if run.state.is_final() {
+            continue;
+        }
         let LiveRun { name, workspace, .. } = live;
         let (name, workspace) = (name.clone(), workspace.clone());
         runs.push(LimitedRun { name, workspace, run: RunDetail::of(&job.kind, &run), kind: job.kind });
@@ -66,7 +69,7 @@ async fn workspaces(app: &App, actor: &Actor, live: &[&LiveRun]) -> Result<Vec<W
     for (workspace, (runs, waiting_runs)) in counts {
         let (quota, balance_nanos) = (app.quota_of(&workspace), app.balance_of(&workspace));
         let spent_nanos = match balance_nanos {
-            Some(_) => Some(balance::spent(app, &workspace).await?),
+            Some(_) => Some(app.spent(&workspace).await?),
             None => None,
         };
         listed.push(WorkspaceLimits { workspace, runs, waiting_runs, quota, balance_nanos, spent_nanos });

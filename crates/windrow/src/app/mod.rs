@@ -57,7 +57,7 @@ use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_jobfile::Environment;
 use windrow_jobfile::dataset::Library;
 use windrow_model::access::AccessStore;
-use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::aggregate::{Aggregates, Stats, StepLatency};
 use windrow_model::alert::AlertStore;
 use windrow_model::analytics::AnalyticsStore;
 use windrow_model::audit::AuditLog;
@@ -106,6 +106,9 @@ pub struct App {
     aggregates: Arc<Recent<RunId, Aggregates>>,
     job_aggregates: Arc<Recent<JobId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
+    /// By the runs of a workspace.
+    spent: Arc<Recent<String, i64>>,
+    batch_latency: Arc<Recent<RunId, Option<StepLatency>>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
     /// Where a server writes its backups; `backups` in the data directory unless given.
@@ -188,6 +191,8 @@ impl App {
             aggregates: Arc::default(),
             job_aggregates: Arc::default(),
             stats: Arc::default(),
+            spent: Arc::default(),
+            batch_latency: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
             backup_dir: None,
@@ -320,6 +325,16 @@ impl App {
     /// Counts and durations, cached briefly.
     pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
         Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
+    }
+
+    /// What the runs of a workspace have cost, in billionths of a dollar.
+    pub async fn spent(&self, workspace: &str) -> Result<i64> {
+        Ok(*self.spent.get(workspace.to_owned(), balance::spent(self, workspace)).await?)
+    }
+
+    /// Of the batches of an ingest run.
+    pub async fn batch_latency(&self, run: RunId) -> Result<Option<StepLatency>> {
+        Ok(*self.batch_latency.get(run, self.store.step_latency(run, windrow_ingest::BATCH)).await?)
     }
 
     /// Exports traces of items to the collector, if one is given.

@@ -74,7 +74,7 @@ fn add_batch(operation: &mut Operation) {
     let either = ["BatchRequest", "Submit"].map(Ref::from_schema_name);
     let either = either.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
     if let Some(RefOr::T(body)) = operation.request_body.as_mut()
-        && let Some(content) = body.content.get_mut("application/json")
+        && let Some(RefOr::T(content)) = body.content.get_mut("application/json")
     {
         content.schema = Some(Schema::OneOf(either.build()).into());
     }
