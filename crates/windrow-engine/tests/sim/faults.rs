@@ -16,7 +16,7 @@ use windrow_model::record::*;
 use windrow_model::state::{AttemptState, RunEvent};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 use windrow_store::MemoryStore;
 
 use crate::scenario::Tally;
@@ -393,6 +393,9 @@ impl Queue for FaultyStore {
     }
     async fn aggregates(&self, run: RunId) -> Result<Aggregates> {
         pass_on!(self, self.inner.aggregates(run))
+    }
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        pass_on!(self, self.inner.failed_classes(run))
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         pass_on!(self, self.inner.recount(run))

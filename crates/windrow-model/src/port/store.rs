@@ -14,7 +14,7 @@ use async_trait::async_trait;
 
 use crate::counters::{Counters, JobCounters};
 pub use crate::error::{Result, StoreError};
-use crate::failure::Failure;
+use crate::failure::{ErrorClass, Failure};
 use crate::ids::{AttemptId, ItemId, JobId, Lease, RunId, SessionId, StepId, Ticket};
 use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
@@ -521,6 +521,8 @@ pub trait Queue: Send + Sync {
     async fn newest_steps(&self, attempt: AttemptId, limit: usize) -> Result<Vec<Step>>;
     /// Over the results that the run archived, also where a later run has replaced them.
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
+    /// Why items of the run failed, each class once. No result is read for it.
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>>;
     /// The counters, counted from the rows.
     async fn recount(&self, run: RunId) -> Result<Counters>;
 }

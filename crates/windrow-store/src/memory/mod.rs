@@ -42,7 +42,7 @@ use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::RunDiagnosis;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use world::World;
 
@@ -233,6 +233,9 @@ impl Queue for MemoryStore {
         let world = self.world();
         let run = world.run(run)?.id;
         Ok(world.tally_of(run))
+    }
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        Ok(self.world().failed_classes(run))
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)

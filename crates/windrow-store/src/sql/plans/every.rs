@@ -41,7 +41,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         admin::limit_accounts { BEGIN, ACCOUNT, KEEP }
         admin::limit_authority { BEGIN }
         admin::secrets { BY_NAME, ALL, PUT, NONCE, RESEAL }
-        read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED }
+        read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED, FAILED }
         read::compare { RUNS, RUN_AND_JOB, JOB_AND_RUN, JOBS }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
         read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
@@ -68,6 +68,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         verb::ended_attempts { HAND_IN, ABANDON, RETRY, LOSE, RELEASE, TRIED }
         verb::ending { PARTIAL, SHOW_PART }
         verb::gathered { CREATE, KEEP_INPUT, BY_KEY }
+        verb::item_ids { NEWEST }
         verb::reap { EXPIRED }
         verb::renew { EXTEND }
         verb::requeue { REQUEUE, REGROUP, CHANGE_INPUT, RENUMBER }
