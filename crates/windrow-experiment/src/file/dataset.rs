@@ -147,6 +147,11 @@ fn in_file(
         problems.add(span, message, help);
         return None;
     };
+    if config.delimiter.is_some() && file.format != Format::Csv {
+        let message = "`dataset.delimiter` is for CSV, and this file has another format";
+        problems.add(section.span_of("delimiter"), message, "leave it out, or add `format: csv`");
+        return None;
+    }
     Some(Located { source: Source::File(file), shown, span, profile: None })
 }
 

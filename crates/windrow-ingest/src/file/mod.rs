@@ -48,6 +48,7 @@ pub fn load(
 ) -> Option<LoadedJob> {
     let ignored = [
         ("worker", "slices are read by the server itself", "leave it out"),
+        ("budget", "its calls use no tokens of a model and have no price", "leave it out"),
         ("timeout", "a slice takes as long as it takes", "limit one request with `source.rest.timeout`"),
     ];
     let given = |name: &&(&str, &str, &str)| root.field_names().contains(&name.0);

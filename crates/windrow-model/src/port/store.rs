@@ -35,6 +35,7 @@ use crate::state::{ItemState, JobState, Mode, Outcome, RunEvent, RunState};
 use crate::step::{ContentKey, Score, StepIntent, StepResult, Usage};
 use crate::time::{DAY_MS, Time};
 use crate::view::filter::JobWord;
+use crate::view::label_filter::LabelFilter;
 
 // ---- submit ----------------------------------------------------------------------------------
 
@@ -309,6 +310,8 @@ pub struct JobFilter {
     /// By public status or by the state of the latest run.
     pub status: Option<JobWord>,
     pub name_contains: Option<String>,
+    /// Only jobs that carry these labels.
+    pub labels: LabelFilter,
     /// Only scheduled jobs.
     pub scheduled: bool,
     /// Newest first; continue after this one.
@@ -319,8 +322,9 @@ pub struct JobFilter {
 impl JobFilter {
     /// Without conditions a page reads no more rows than it has jobs.
     pub fn is_every_job(&self) -> bool {
-        let Self { workspace, kind, status, name_contains, scheduled, before: _, limit: _ } = self;
-        workspace.is_none() && kind.is_none() && status.is_none() && name_contains.is_none() && !scheduled
+        let Self { workspace, kind, status, name_contains, labels, scheduled, before: _, limit: _ } = self;
+        let none = workspace.is_none() && kind.is_none() && status.is_none() && name_contains.is_none();
+        none && labels.is_empty() && !scheduled
     }
 }
 

@@ -117,6 +117,17 @@ pub fn read(section: Option<Section>, folder: &Path, problems: &mut Problems) ->
         })?),
         None => None,
     };
+    if given.waves.is_none() && given.wave.is_none() && given.canary.is_none() {
+        let between = [
+            ("bake", given.bake.is_some()),
+            ("approval", given.approval.is_some_and(|approval| approval != Approval::Never)),
+            ("health", health.is_some()),
+        ];
+        for (field, _) in between.iter().filter(|(_, given)| *given) {
+            let message = format!("`strategy.{field}` has no effect without waves: it comes between two of them");
+            problems.add(section.span_of(field), message, "add `canary`, `wave` or `waves`, or leave it out");
+        }
+    }
     let unreachable_for_ms = given.unreachable_for.as_ref().map_or(unreachable_for_ms(), |length| length.ms);
     Some(Strategy { given, span: section.span, freeze: windows, health, unreachable_for_ms })
 }

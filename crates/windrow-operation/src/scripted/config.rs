@@ -108,6 +108,13 @@ fn read(
             problems.add(section.span_of(field), message, example);
         }
         if let CallConfig::Command(command) = call {
+            if !command.folder.as_os_str().is_empty() {
+                let message = format!(
+                    "`{}.{field}.folder` has no effect: programs run in the folder of the job file",
+                    section.path
+                );
+                problems.add(section.span_of(field), message, "leave it out");
+            }
             command.folder = folder.clone();
         }
         if let Err(error) = check_templates(call) {

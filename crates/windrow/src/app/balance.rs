@@ -29,11 +29,9 @@ async fn spent(app: &App, workspace: &str) -> Result<i64> {
         let filter = JobFilter {
             workspace: Some(workspace.to_owned()),
             kind: Some(windrow_experiment::KIND.to_owned()),
-            status: None,
-            name_contains: None,
-            scheduled: false,
             before,
             limit: PAGE,
+            ..JobFilter::default()
         };
         let page = app.store.jobs(filter).await?;
         for (job, _) in &page {

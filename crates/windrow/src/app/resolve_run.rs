@@ -15,7 +15,7 @@ use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::dataset_changes::{self, DatasetChange};
 use crate::app::forecast::DryRun;
-use crate::app::{App, control, forecast, submit};
+use crate::app::{App, Running, control, forecast, submit};
 use crate::error::{Code, Error, Result};
 use crate::text;
 
@@ -26,6 +26,19 @@ pub trait RunExecutor: Sync {
 
     /// Returns when a run that is stopping has ended.
     fn end(&self, app: &App, run: &Run) -> impl Future<Output = Result<()>> + Send;
+}
+
+/// The engine of a server executes all unfinished runs.
+impl RunExecutor for Running {
+    fn is(&self, session: SessionId) -> bool {
+        session == self.engine.session()
+    }
+
+    async fn end(&self, _: &App, run: &Run) -> Result<()> {
+        self.engine.wake();
+        self.engine.settled(run.id).await?;
+        Ok(())
+    }
 }
 
 #[derive(Debug)]

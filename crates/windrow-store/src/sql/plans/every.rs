@@ -44,7 +44,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         read::aggregates { SINGLE, GROUPED, OWN_SINGLE, OWN_GROUPED, FAILED }
         read::compare { RUNS, RUN_AND_JOB, JOB_AND_RUN, JOBS }
         read::diagnose { QUEUED, GATED, LEASED, LOGGED, BLOCKED, AHEAD }
-        read::health { LIVE, ZOMBIES, STALLED, PENDING, LOGGED }
+        read::health { LIVE, ZOMBIES, STALLED, EXECUTED, NEWEST_STEP, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
         table::analytics_marks { MARK }

@@ -4,6 +4,7 @@ use serde_json::Value;
 use windrow_model::ItemId;
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::view::filter;
+use windrow_model::view::label_filter::LabelFilter;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;
@@ -36,16 +37,21 @@ pub struct Args {
     /// Filter by status, e.g. success, fail, rollback_fail
     #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::target_status)]
     status: Option<BatchStatus>,
+    /// Filter by labels, e.g. region=eu,type=cdc; labels are creator, service, environment, region, az, id, type, action
+    /// and info.NAME
+    #[arg(long, value_name = "NAME=VALUE,…", value_parser = LabelFilter::of_targets)]
+    labels: Option<LabelFilter>,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let form = if args.json { Form::Json } else { args.form };
-    let mut wanted = TargetFilter { status: args.status, limit: PAGE, ..TargetFilter::default() };
+    let (status, labels) = (args.status, args.labels.unwrap_or_default());
+    let mut wanted = TargetFilter { status, labels, limit: PAGE, ..TargetFilter::default() };
     let mut table = Vec::new();
     let mut first = true;
     // Page by page, so that memory does not depend on how many there are.
     loop {
-        let page = api.targets(&args.job, wanted).await?;
+        let page = api.targets(&args.job, wanted.clone()).await?;
         if std::mem::take(&mut first) {
             head(form);
         }
@@ -76,10 +82,30 @@ fn head(form: Form) {
     }
 }
 
-const HEADINGS: [&str; 10] =
-    ["item", "target", "wave", "status", "verified", "tries", "duration_ms", "before", "after", "error"];
+const HEADINGS: [&str; 20] = [
+    "item",
+    "target",
+    "wave",
+    "status",
+    "verified",
+    "tries",
+    "duration_ms",
+    "before",
+    "after",
+    "error",
+    "target_id",
+    "target_type",
+    "action",
+    "creator",
+    "service",
+    "environment",
+    "region",
+    "az",
+    "version",
+    "retries",
+];
 
-fn cells(record: &TargetView) -> [String; 10] {
+fn cells(record: &TargetView) -> [String; 20] {
     let json = |value: &Option<Value>| value.as_ref().map(Value::to_string).unwrap_or_default();
     [
         record.item.clone(),
@@ -92,6 +118,16 @@ fn cells(record: &TargetView) -> [String; 10] {
         json(&record.before),
         json(&record.after),
         record.error.clone().unwrap_or_default(),
+        record.labels.target_id.clone(),
+        record.labels.target_type.clone(),
+        record.labels.action.clone(),
+        record.labels.creator.clone(),
+        record.labels.service.clone(),
+        record.labels.environment.clone(),
+        record.labels.region.clone(),
+        record.labels.az.clone(),
+        record.version.to_string(),
+        record.retries.to_string(),
     ]
 }
 
