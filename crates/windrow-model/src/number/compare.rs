@@ -1,5 +1,6 @@
 //! Two runs compared row by row. Rows are paired by their content, so that the difference is freed
-//! of how hard each row is, and the order of the dataset does not matter.
+//! of how hard each row is, and the order of the dataset does not matter. Of a row with several variants, only those
+//! take part that both runs have, unless they have none in common.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -146,7 +147,8 @@ pub struct Pairing {
     done: BTreeMap<String, Difference>,
     evaluator: String,
     row: Option<ContentKey>,
-    sides: [RowSide; 2],
+    /// By variant, of one row.
+    sides: Vec<(Option<String>, [RowSide; 2])>,
     current: Paired,
 }
 
@@ -169,6 +171,17 @@ impl RowSide {
             self.sum += value;
             self.values += 1;
         }
+    }
+
+    fn merge(&mut self, other: &RowSide) {
+        self.first = match (self.first, other.first) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        self.sum += other.sum;
+        self.values += other.values;
+        self.passes += other.passes;
+        self.n += other.n;
     }
 
     fn mean(&self) -> Option<f64> {
@@ -246,12 +259,17 @@ impl Pairing {
             done: BTreeMap::new(),
             evaluator: String::new(),
             row: None,
-            sides: Default::default(),
+            sides: Vec::new(),
             current: Paired::default(),
         }
     }
 
     pub fn add(&mut self, finding: Finding<'_>) {
+        self.add_of(None, finding);
+    }
+
+    /// As [`add`](Self::add), where runs with several variants are compared as a whole.
+    pub fn add_of(&mut self, variant: Option<&str>, finding: Finding<'_>) {
         if self.row.is_none() || self.evaluator != finding.evaluator {
             self.close_evaluator();
             self.evaluator = finding.evaluator.to_owned();
@@ -259,7 +277,11 @@ impl Pairing {
             self.close_row();
         }
         self.row = Some(finding.row);
-        self.sides[finding.side as usize].add(&finding);
+        let at = self.sides.iter().position(|(known, _)| known.as_deref() == variant).unwrap_or_else(|| {
+            self.sides.push((variant.map(str::to_owned), Default::default()));
+            self.sides.len() - 1
+        });
+        self.sides[at].1[finding.side as usize].add(&finding);
     }
 
     pub fn finish(mut self) -> Comparison {
@@ -292,7 +314,14 @@ impl Pairing {
     }
 
     fn close_row(&mut self) {
-        let [before, after] = std::mem::take(&mut self.sides);
+        let is_common = |sides: &[RowSide; 2]| sides.iter().all(|side| side.first.is_some());
+        let variants = std::mem::take(&mut self.sides);
+        let common = variants.iter().any(|(_, sides)| is_common(sides));
+        let [mut before, mut after] = <[RowSide; 2]>::default();
+        for (_, [earlier, later]) in variants.iter().filter(|(_, sides)| !common || is_common(sides)) {
+            before.merge(earlier);
+            after.merge(later);
+        }
         let difference = &mut self.current.difference;
         let (first, last) = match (before.first, after.first) {
             (None, None) => return,
@@ -390,6 +419,27 @@ mod tests {
     fn mcnemars_test_is_exact() {
         assert!((mcnemar(1, 9).unwrap() - 2.0 * 11.0 / 1024.0).abs() < 1e-12);
         assert_eq!((mcnemar(4, 4), mcnemar(0, 0)), (Some(1.0), None));
+    }
+
+    /// Row 0 has a in both runs and b only later; row 1 has no variant in common.
+    #[test]
+    fn a_row_is_paired_variant_by_variant() {
+        let mut pairing = Pairing::new(2);
+        let findings = [
+            (0, Side::Before, "a", 0.0),
+            (0, Side::After, "a", 0.0),
+            (0, Side::After, "b", 1.0),
+            (1, Side::Before, "a", 1.0),
+            (1, Side::After, "b", 0.0),
+        ];
+        for (no, (row, side, variant, value)) in findings.into_iter().enumerate() {
+            let (row, item) = (ContentKey([row; 16]), ItemId(no as i64));
+            let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
+            let finding = Finding { evaluator: "e", row, side, item, ordinal: 0, verdict, value: Some(value) };
+            pairing.add_of(Some(variant), finding);
+        }
+        let found = pairing.finish().evaluators.remove("e").unwrap();
+        assert_eq!((found.rows, found.same, found.regressed, found.fixed, found.broken), (2, 1, 1, 0, 1));
     }
 
     #[test]

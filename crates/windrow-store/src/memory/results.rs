@@ -98,7 +98,8 @@ impl World {
     }
 
     pub fn compare(&self, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
-        let mut found: Vec<(&str, ContentKey, Side, ItemId, i64, &Score)> = Vec::new();
+        let by_variant = before.variant.is_none() && after.variant.is_none();
+        let mut found: Vec<(&str, ContentKey, Side, ItemId, &ItemRow, &Score)> = Vec::new();
         for (side, part) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(part.run)?.id;
             let is_meant = |row: &ItemRow| part.variant.is_none() || part.variant == row.variant;
@@ -116,14 +117,16 @@ impl World {
             for (item, row, scores) in scored.into_iter().filter(|(_, row, _)| is_meant(row)) {
                 let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
                 for score in scores.iter().filter(counts) {
-                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
+                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row, score));
                 }
             }
         }
         found.sort_by_key(|(evaluator, row, side, item, _, score)| (*evaluator, *row, *side as i64, *item, score.turn));
         let mut pairing = Pairing::new(limit);
-        for (evaluator, row, side, item, ordinal, score) in found {
-            pairing.add(Finding { evaluator, row, side, item, ordinal, verdict: score.verdict, value: score.value });
+        for (evaluator, row, side, item, of, score) in found {
+            let (ordinal, verdict, value) = (of.ordinal, score.verdict, score.value);
+            let variant = of.variant.as_deref().filter(|_| by_variant);
+            pairing.add_of(variant, Finding { evaluator, row, side, item, ordinal, verdict, value });
         }
         Ok(pairing.finish())
     }
