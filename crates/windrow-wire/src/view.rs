@@ -40,7 +40,8 @@ pub struct ResultView {
     pub vs: Option<BaselineName>,
     /// Number of the newest event when the table was read.
     pub as_of: i64,
-    /// Changes that the table does not have yet.
+    /// Rows that changed and are not in the answer yet: the table is being read. 0: it has everything that was committed
+    /// before.
     pub behind: i64,
     /// Rows that match.
     pub total: i64,
@@ -105,6 +106,28 @@ pub struct TablePage {
     pub offset: i64,
     pub total: i64,
     pub rows: Vec<TableRow>,
+}
+
+/// The result table of a job, read from the records again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RebuiltTable {
+    pub job: String,
+    pub rows: i64,
+    /// Whether there was a table to compare with.
+    pub compared: bool,
+    /// Rows that were not what the records say.
+    pub differing: i64,
+    /// The first of them.
+    pub differences: Vec<RowDifference>,
+    /// Where the counters of the job are not those of its rows.
+    pub counters: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RowDifference {
+    pub item: String,
+    /// The names whose values differed; `missing` or `superfluous` for a whole row.
+    pub names: Vec<String>,
 }
 
 /// A row of the table. Texts are previews of 200 characters; the item has them in full.

@@ -501,8 +501,11 @@ pub trait Queue: Send + Sync {
     async fn forget_outbox(&self, up_to: i64) -> Result<()>;
 
     // housekeeping
-    /// Forgets up to this number which rows of a job's result table changed.
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()>;
+    /// Forgets up to this number which rows of a job's result table changed, but none of the newest `keep` pages of
+    /// changes.
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()>;
+    /// Jobs with more pages of changes than this.
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>>;
     /// Deletes at most `limit` items and jobs whose latest run ended longer ago than the retention period; pinned and
     /// scheduled jobs stay. Returns how many.
     async fn clean_up(&self, retention: Retention, limit: usize, now: Time) -> Result<i64>;

@@ -218,6 +218,22 @@ fn check(
     same(&grid.groups(&slots, &grouping, pairs).unwrap(), &summary::groups(&seen, &grouping), &what);
 }
 
+/// A table that was saved and opened again has the same rows, and goes on as if it had not been.
+fn again_from_bytes(grid: &Grid, changes: &[(usize, u64)]) {
+    let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+    let head = grid.save(&mut |bytes| kept.put(bytes)).unwrap();
+    let opened = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
+    let change = |(at, bits): &(usize, u64)| row((at % (grid.len() + 2)) as i64 * 3 + 3, bits.rotate_left(9));
+    let same = |one: &Grid, other: &Grid| {
+        let slots: Vec<u32> = (0..one.len() as u32).collect();
+        assert_eq!((one.len(), one.names()), (other.len(), other.names()));
+        assert_eq!(one.rows(&slots).unwrap(), other.rows(&slots).unwrap());
+    };
+    same(grid, &opened);
+    same(&grid.with(changes.iter().map(change)).unwrap(), &opened.with(changes.iter().map(change)).unwrap());
+    assert!(Grid::open(&head[..head.len() - 1], &kept, Arc::<InMemory>::default()).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
 
@@ -236,6 +252,7 @@ proptest! {
         let mut rows: Vec<ResultRow> = (0..grid.len() as u32).map(|slot| grid.row(slot).unwrap()).collect();
         rows.sort_by_key(|row| row.item);
         prop_assert_eq!(&rows, table.rows());
+        again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
         let pairs = Pairs::new(&grid, before, variant);
         let baseline = Baseline::new(plain_before, variant);

@@ -494,8 +494,16 @@ impl Queue for SqlStore {
         self.write("label_items", move |tx| labels::label_items(tx, job, &new, &author, now)).await
     }
 
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        self.write("forget_result_changes", move |tx| result_changes::forget(tx, job, up_to)).await
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        // Only numbered changes are forgotten.
+        let up_to = up_to.min(self.newest_result_change(job).await?);
+        let forget = move |tx: &Connection| result_changes::forget(tx, job, up_to, keep);
+        while self.write("forget_result_changes", forget).await? {}
+        Ok(())
+    }
+
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        self.read("jobs_with_changes", move |conn| result_changes::jobs(conn, more_than)).await
     }
 
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {

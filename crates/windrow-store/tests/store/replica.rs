@@ -78,7 +78,7 @@ impl Replica {
 
     pub async fn forget(&self, store: &dyn Store) {
         for (job, known) in &self.jobs {
-            store.forget_result_changes(*job, known.newest).await.unwrap();
+            store.forget_result_changes(*job, known.newest, 0).await.unwrap();
             assert_eq!(store.newest_result_change(*job).await.unwrap(), known.newest);
             if known.newest > 0 {
                 assert_eq!(store.result_changes(*job, known.newest - 1, 1).await.unwrap(), None);

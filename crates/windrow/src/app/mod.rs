@@ -335,6 +335,11 @@ impl App {
         self.data.uploads()
     }
 
+    /// Result tables that are kept.
+    pub fn tables(&self) -> PathBuf {
+        self.data.tables()
+    }
+
     pub fn now(&self) -> Time {
         self.clock.now()
     }

@@ -1,5 +1,6 @@
 //! The data directory: `windrow.db` (and SQLite's own files), `sessions/<id>.lock` per live process, `files/` for jobs
-//! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads.
+//! sent to a server (`workspaces/<name>/files/` for workspaces other than the default), `uploads/` for running uploads,
+//! `tables/` for result tables, which may be deleted at any time.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -107,6 +108,10 @@ impl DataDir {
 
     pub fn uploads(&self) -> PathBuf {
         self.path.join("uploads")
+    }
+
+    pub fn tables(&self) -> PathBuf {
+        self.path.join("tables")
     }
 
     /// Deletes uploads of killed processes. Younger files may belong to another server on the same directory.

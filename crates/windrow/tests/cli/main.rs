@@ -47,6 +47,7 @@ mod ingest_statuses;
 mod ingest_types;
 mod interrupting;
 mod json_contract;
+mod kept_tables;
 mod limits;
 mod metrics;
 mod mock_connect;

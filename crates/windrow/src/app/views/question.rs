@@ -78,7 +78,11 @@ fn usual_columns(names: &Names) -> Vec<Name> {
     if names.baseline {
         columns.push(Name::BaselineOutput);
     }
-    columns.push(Name::Output);
+    // The output is that of the last column.
+    match names.outputs.is_empty() {
+        true => columns.push(Name::Output),
+        false => columns.extend(names.outputs.iter().cloned().map(Name::OutputOf)),
+    }
     columns
 }
 
@@ -131,6 +135,6 @@ pub async fn baseline(
         }
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
-    let loaded = load::table(app, &other, Some(run.no)).await?;
+    let loaded = load::current(app, &other, Some(run.no)).await?;
     Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), loaded, None))
 }
