@@ -42,7 +42,7 @@ use rows::RowRules;
 pub use definition::placement::CAPABILITY;
 pub use definition::spec::{Callback, KIND};
 pub use evaluator::page as evaluators_page;
-pub use frozen::{columns, evaluators, filled_column, has_columns, is_trial_run, judges, quality};
+pub use frozen::{columns, evaluators, filled_column, has_columns, is_trial_run, judges, judging_changes, quality};
 pub use process::broken_code;
 
 pub const FILE_KIND: Kind = Kind { name: KIND, load: file::load, rolls_back: false };

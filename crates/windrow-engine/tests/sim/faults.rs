@@ -355,6 +355,10 @@ impl Queue for FaultyStore {
         pass_on!(self, self.inner.label_items(job, labels, author, now))
     }
 
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        self.inner.cost_of_workspace(workspace).await
+    }
+
     async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
         pass_on!(self, self.inner.forget_result_changes(job, up_to))
     }

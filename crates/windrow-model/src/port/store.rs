@@ -523,6 +523,8 @@ pub trait Queue: Send + Sync {
     async fn aggregates(&self, run: RunId) -> Result<Aggregates>;
     /// The counters, counted from the rows.
     async fn recount(&self, run: RunId) -> Result<Counters>;
+    /// What all runs of a workspace cost, also those of deleted jobs, in billionths of a dollar.
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64>;
 }
 
 /// What people ask: lists, results, statistics and diagnoses.

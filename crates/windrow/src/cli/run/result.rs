@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use windrow_model::failure::ErrorClass;
-use windrow_model::gate::{GateVerdict, Judged};
+use windrow_model::gate::{GateVerdict, Judged, Unit};
 use windrow_model::state::{Mode, RunState};
 use windrow_wire::{ItemCounts, ItemRow, RunDetail, RunResult};
 
@@ -190,6 +190,9 @@ fn headline(result: &RunResult, exit: Exit) -> String {
     let status = style::status(status);
     let failed = match items.failed {
         0 => status.clone(),
+        n if conflicts(result) == Some(n) => {
+            format!("{status}, {}", style::yellow(text::plural(n, "conflict")))
+        }
         n => format!("{status}, {}", style::yellow(format!("{} failed", text::plural(n, unit(result))))),
     };
     let (mark, word) = match exit {
@@ -199,6 +202,7 @@ fn headline(result: &RunResult, exit: Exit) -> String {
         }
         Exit::Passed if items.failed == 0 => (style::green(style::OK), status),
         Exit::Passed => (style::yellow(style::WARNING), failed),
+        _ if conflicts(result).is_some() => (style::yellow(style::WARNING), failed),
         _ if run.state == RunState::Completed || items.failed > 0 => (style::red(style::FAILED), failed),
         _ => (style::yellow(style::WARNING), status),
     };
@@ -222,6 +226,9 @@ fn why(result: &RunResult, exit: Exit) -> Option<String> {
             first(GateVerdict::Undecided)
                 .map(|judged| format!("quality gate inconclusive: {}{}", found(judged), why(judged)))
         }
+        Exit::ItemsFailed if conflicts(result).is_some() => {
+            Some(format!("{} not restored, to keep later changes", text::plural(items.failed, "target")))
+        }
         Exit::ItemsFailed | Exit::PartialFail if items.failed > 0 => {
             Some(format!("{} of {} failed", text::count(items.failed), text::plural(items.total, unit(result))))
         }
@@ -237,7 +244,11 @@ fn found(judged: &Judged) -> String {
     let quantity = judged.gate.split_whitespace().next().unwrap_or(&judged.gate);
     match (judged.actual, judged.bound) {
         (Some(actual), Some(bound)) => {
-            format!("{quantity} is {}, required {}", judged.unit.show(actual), judged.unit.show(bound))
+            let shown = match judged.unit {
+                Unit::Number => tables::number(Some(actual), None),
+                unit => unit.show(actual),
+            };
+            format!("{quantity} is {shown}, required {}", judged.unit.show(bound))
         }
         _ => judged.gate.clone(),
     }
@@ -363,8 +374,10 @@ fn outcomes(result: &RunResult, items: &ItemCounts, separator: &str) -> String {
         _ => ("succeeded", "cancelled", "skipped"),
     };
     let mut parts = vec![format!("{} {succeeded}", text::count(items.succeeded))];
-    if items.failed > 0 {
-        parts.push(style::yellow(format!("{} failed", text::count(items.failed))));
+    match conflicts(result).filter(|n| *n == items.failed) {
+        Some(n) => parts.push(style::yellow(text::plural(n, "conflict"))),
+        None if items.failed > 0 => parts.push(style::yellow(format!("{} failed", text::count(items.failed)))),
+        None => {}
     }
     let queued = if unit(result) == "target" { "to do" } else { "queued" };
     let others = [(items.cancelled, cancelled), (items.skipped, skipped), (items.queued, queued)];
@@ -430,6 +443,12 @@ fn is_part(result: &RunResult) -> bool {
 /// The target changed after the operation, so the rollback left it alone.
 fn is_conflict(item: &ItemRow) -> bool {
     item.error.as_ref().is_some_and(|error| error.message.starts_with("conflict: "))
+}
+
+/// Their number, if the rollback failed on conflicts only.
+fn conflicts(result: &RunResult) -> Option<i64> {
+    let all = result.failed.len() as i64 == result.items.failed && result.failed.iter().all(is_conflict);
+    Some(result.items.failed).filter(|n| *n > 0 && all)
 }
 
 fn failures(result: &RunResult) -> String {

@@ -80,6 +80,6 @@ fn detail_of(response: &Response) -> String {
 
 /// A request that was rejected before it had a caller.
 pub fn record_rejected(server: &Server, request: &Parts, actor: Option<&str>, error: &ApiError) {
-    let entry = entry_of(request, actor.unwrap_or("nobody"), None);
+    let entry = entry_of(request, actor.unwrap_or("anonymous"), None);
     server.app.record_rejected(entry, format!("{} {}", error.status().as_u16(), error.code()));
 }
