@@ -97,7 +97,7 @@ pub fn evaluators(scores: &Scores, pairs: &[PairAgreement], judges: &[String]) -
     if scores.keys().any(previous) {
         headings.push("");
         for (name, row) in scores.keys().zip(&mut rows) {
-            row.push(if previous(name) { style::dim("previous") } else { String::new() });
+            row.push(if previous(name) { "previous".to_owned() } else { String::new() });
         }
     }
     let mut page = table(&with_interval(&headings), rows);

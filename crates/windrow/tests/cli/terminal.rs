@@ -258,10 +258,16 @@ fn a_failed_slice_is_listed_by_its_name() {
     screen.shows(&[
         "✗ orders: FAILED, 1 slice failed · run 1",
         "slices",
+        "records",
         "Failed slices",
         "next: windrow jobs retry orders",
+        "windrow ingest lineage orders --status FAILED",
     ]);
     let lineage = place.windrow(&["ingest", "lineage", "orders", "--json"]).ended_with(0).json();
     let name = lineage["slices"][0]["name"].as_str().unwrap();
     screen.shows(&["Failed slices", &format!("  {name}  ")]);
+    place.windrow(&["ingest", "lineage", "orders", "--status", "FAILED"]).ended_with(0);
+    let again = place.windrow(&["jobs", "retry", "orders"]);
+    assert!(again.stderr.contains("Retrying 1 failed item\n"), "{}", again.stderr);
+    assert!(again.stdout.contains("1 slice retried · 0 succeeded, 1 failed · 0 fetched"), "{}", again.stdout);
 }

@@ -81,15 +81,14 @@ fn chosen(job: &JobRow, aggregates: Option<&Aggregates>, wish: &Retry) -> Option
     }
     let (failed, cancelled) = (job.items.failed, job.items.cancelled);
     if errors.is_empty() {
-        let cancelled = match cancelled {
-            0 => String::new(),
-            n => format!(" and {} cancelled", text::count(n)),
-        };
-        return Some(format!("Retrying {} failed{cancelled} items", text::count(failed)));
+        return Some(match cancelled {
+            0 => format!("Retrying {}", text::plural(failed, "failed item")),
+            n => format!("Retrying {} failed and {}", text::count(failed), text::plural(n, "cancelled item")),
+        });
     }
     let of_class = |class: &ErrorClass| aggregates?.errors.get(class.as_str()).copied();
     let n: i64 = errors.iter().filter_map(of_class).sum();
-    Some(format!("Retrying {} of {} failed items", text::count(n), text::count(failed)))
+    Some(format!("Retrying {} of {} failed items", text::count(n), text::plural(failed, "failed item")))
 }
 
 /// An interrupted retry is resumed; any other unfinished run belongs to its job file.

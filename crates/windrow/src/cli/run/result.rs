@@ -288,7 +288,10 @@ fn next(api: &Api, result: &RunResult, exit: Exit, undoable: bool) -> Vec<String
         }
     } else if items.failed > 0 {
         commands.push(format!("jobs retry {name}{}", worth_retrying(result)));
-        commands.push(format!("results {name} --status failed"));
+        commands.push(match result.job.kind.as_str() {
+            windrow_ingest::KIND => format!("ingest lineage {name} --status FAILED"),
+            _ => format!("results {name} --status failed"),
+        });
     } else if let Some(bad) = result.worst.first().filter(|bad| bad.value.is_some_and(|value| value < 0.5)) {
         commands.push(format!("results {name} --where 'score.{} < 0.5'", bad.evaluator));
     } else if exit == Exit::Error {
@@ -316,12 +319,11 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         _ => "items",
     };
     facts.push((label, outcomes(result, counted(result), " · ")));
-    if let Some(stats) = &result.ingest {
-        let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
-        let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
-        parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
-        parts.push(text::plural(stats.pages, "page"));
-        facts.push(("records", parts.join(" · ")));
+    if result.ingest.is_some() {
+        // Those of a part are with this run.
+        if !is_part(result) {
+            facts.push(("records", records(result).join(" · ")));
+        }
         facts.extend(result.type_changes.iter().map(|change| ("type change", style::yellow(change.to_string()))));
     }
     if let Some(reason) = result.run.reason.as_ref().filter(|_| result.run.state.is_final()) {
@@ -359,6 +361,16 @@ fn facts(result: &RunResult, pace: Option<Pace>) -> Vec<(&'static str, String)> 
         facts.push(("this run", this_run.join(" · ")));
     }
     facts
+}
+
+/// `46,210 fetched · 45,985 upserted · 225 skipped · 55 pages`, of the run.
+fn records(result: &RunResult) -> Vec<String> {
+    let Some(stats) = &result.ingest else { return Vec::new() };
+    let mut parts = vec![format!("{} fetched", text::count(stats.fetched))];
+    let fates = [(stats.upserted, "upserted"), (stats.skipped, "skipped"), (stats.failed, "rejected")];
+    parts.extend(fates.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{} {what}", text::count(*n))));
+    parts.push(text::plural(stats.pages, "page"));
+    parts
 }
 
 /// The whole job; of an earlier run, its own items.
@@ -411,6 +423,7 @@ fn this_run(result: &RunResult, pace: Option<Pace>) -> Vec<String> {
         let outcomes = outcomes(result, &result.items, ", ");
         let outcomes = outcomes.split_once(" · ").map_or("", |(_, outcomes)| outcomes);
         parts.push(format!("{}{done} · {outcomes}", text::plural(result.items.total, unit(result))));
+        parts.extend(records(result));
     }
     if let Some(pace) = pace.filter(|_| result.resumed) {
         let elapsed = text::duration(pace.elapsed.as_millis() as i64);
@@ -456,10 +469,12 @@ fn failures(result: &RunResult) -> String {
     let more = result.items.failed - result.failed.len() as i64;
     let title = format!("Failed {}s", unit(result));
     let (rest, none) = if failed.is_empty() { (0, more) } else { (more, 0) };
-    listed(&title, &failed, rest) + &listed("Conflicts (not overwritten)", &conflicts, none)
+    // Later runs would count the attempts of earlier ones.
+    let counts = result.run.no == 1;
+    listed(&title, &failed, rest, counts) + &listed("Conflicts (not overwritten)", &conflicts, none, counts)
 }
 
-fn listed(title: &str, items: &[&ItemRow], more: i64) -> String {
+fn listed(title: &str, items: &[&ItemRow], more: i64, counts: bool) -> String {
     if items.is_empty() {
         return String::new();
     }
@@ -477,7 +492,9 @@ fn listed(title: &str, items: &[&ItemRow], more: i64) -> String {
             false => format!("  {row:row_width$}  {:width$}  ", class(item)),
         };
         let message = item.error.as_ref().map_or("", |error| error.message.trim_start_matches("conflict: "));
-        let attempts = if item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
+        // The command is under the page.
+        let message = message.trim_end_matches("; use --force to overwrite it");
+        let attempts = if counts && item.tries > 1 { format!(" ({} attempts)", item.tries) } else { String::new() };
         let changed = match item.changed {
             Some(true) => " (changed)",
             Some(false) => " (not changed)",
