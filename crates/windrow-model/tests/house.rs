@@ -201,23 +201,35 @@ const RETIRED: &[&str] = &[
     "stands",
 ];
 
+/// Common words, which a comment may need.
+const LOOSE: [&str; 9] =
+    ["beside", "by itself", "is no ", "looked at", "of its own", "seal", "so many", "stands", "there is no"];
+
 #[test]
 fn retired_words_stay_out_of_comments_and_texts() {
     let program = ["cli", "client", "grpc", "http", "node", "worker"].map(|room| format!("windrow/src/{room}"));
-    let rooms = ["windrow-model/src", "windrow-wire/src"].map(str::to_owned).into_iter().chain(program);
-    let rooms: Vec<PathBuf> = rooms.map(|room| crates().join(room)).collect();
+    let strict = ["windrow-model/src", "windrow-wire/src"].map(str::to_owned).into_iter().chain(program);
+    let others = ["experiment", "jobfile", "mock", "sql"].map(|krate| format!("windrow-{krate}/src"));
+    let few: Vec<&str> = RETIRED.iter().copied().filter(|word| !LOOSE.contains(word)).collect();
+    let mut found: Vec<String> = strict.flat_map(|room| retired(&room, RETIRED)).collect();
+    found.extend(others.iter().flat_map(|room| retired(room, &few)));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// Where the comments and literals of a room have one of the words.
+fn retired(room: &str, words: &[&str]) -> Vec<String> {
     let texts = Regex::new(r#"//[/!]? ?(.*)$|"((?:[^"\\]|\\.)*)""#).unwrap();
     let mut found = Vec::new();
     // The list of another test of this kind.
-    for file in rooms.iter().flat_map(|room| sources(room)).filter(|file| !file.ends_with("cli/help.rs")) {
-        for (no, line) in read_to_string(&file).unwrap().lines().enumerate() {
-            for text in texts.find_iter(line).map(|text| text.as_str().to_lowercase()) {
-                let word = RETIRED.iter().find(|word| starts_a_word(&text.replace("{sealed}", ""), word));
+    for file in sources(&crates().join(room)).iter().filter(|file| !file.ends_with("cli/help.rs")) {
+        for (no, line) in read_to_string(file).unwrap().lines().enumerate() {
+            for text in texts.find_iter(line).map(|text| text.as_str().to_lowercase().replace("{sealed}", "")) {
+                let word = words.iter().find(|word| starts_a_word(&text, word));
                 found.extend(word.map(|word| format!("{}:{}: {word:?}", file.display(), no + 1)));
             }
         }
     }
-    assert!(found.is_empty(), "{}", found.join("\n"));
+    found
 }
 
 /// What a person reads: every literal of every crate. The prompts of judges say "stands", and a changed prompt would be

@@ -1,4 +1,4 @@
-//! `conversation:` in a job file: how conversations of more than one turn go on.
+//! `conversation:` in a job file: how conversations of more than one turn continue.
 
 use serde::Deserialize;
 use windrow_jobfile::diagnostics::Problems;

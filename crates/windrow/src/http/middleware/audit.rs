@@ -25,6 +25,7 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
     let actor = head.extensions.get::<Actor>().filter(|_| is_change(&head)).cloned();
     let Some(actor) = actor else { return next.run(Request::from_parts(head, body)).await };
     let entry = entry_of(&head, &actor.name, actor.workspace.clone());
+    let least = rights::least_role(&head.method, head.uri.path());
     // Rows come in thousands of requests.
     let recording = match entry.operation.ends_with("/jobs/{job}/items") {
         true => Recording::Queued,
@@ -35,7 +36,7 @@ pub async fn record(State(server): Shared, request: Request, next: Next) -> Resp
         next.run(Request::from_parts(head, body))
     };
     let outcome = |response: &Response| (verdict_of(response), detail_of(response));
-    let done = server.app.audited(&actor, entry, recording, work, outcome).await;
+    let done = server.app.audited((&actor, least), entry, recording, work, outcome).await;
     server.engine().wake();
     done.unwrap_or_else(|error| ApiError::from(error).into_response())
 }
