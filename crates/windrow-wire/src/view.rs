@@ -26,7 +26,7 @@ pub struct ViewRequest {
     pub group: Option<String>,
     /// Names of the columns to describe. Default: a choice that fits the job.
     pub columns: Option<Vec<String>>,
-    /// Names to count values of. `*` stands for a choice that fits the job.
+    /// Names to count values of. `*` selects names that fit the job.
     pub facets: Option<Vec<String>>,
 }
 
@@ -167,7 +167,7 @@ pub struct TableRow {
     pub scores: BTreeMap<String, TableScore>,
     /// What people said, by evaluator, `outcome`, `note` or a name of their own.
     pub labels: BTreeMap<String, TableLabel>,
-    /// Somebody gave a verdict or a value on this output.
+    /// A person gave a verdict or a value on this output.
     pub reviewed: bool,
     /// The row of the baseline; null without one.
     pub baseline: Option<BaselineRow>,
@@ -181,12 +181,12 @@ pub struct TableRow {
 pub struct TableLabel {
     /// `pass`, `fail`, a number or a text.
     pub label: String,
-    /// What stands for the computed score in corrected numbers; null for a note, or if the label is outdated.
+    /// The value used instead of the computed score in corrected numbers; null for a note, or if the label is outdated.
     pub corrected: Option<f64>,
     pub reason: String,
     pub author: String,
     pub at: Timestamp,
-    /// Another output was looked at.
+    /// The label was given to another output.
     pub outdated: bool,
 }
 

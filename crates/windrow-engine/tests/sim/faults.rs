@@ -361,6 +361,9 @@ impl Queue for FaultyStore {
     async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
         pass_on!(self, self.inner.jobs_with_changes(more_than))
     }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        self.inner.cost_of_workspace(workspace).await
+    }
 
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         pass_on!(self, self.inner.pin(job, pinned, actor, now))

@@ -532,6 +532,8 @@ pub trait Queue: Send + Sync {
     async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>>;
     /// The counters, counted from the rows.
     async fn recount(&self, run: RunId) -> Result<Counters>;
+    /// What all runs of a workspace cost, also those of deleted jobs, in billionths of a dollar.
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64>;
 }
 
 /// What people ask: lists, results, statistics and diagnoses.

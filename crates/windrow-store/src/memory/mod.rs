@@ -244,6 +244,9 @@ impl Queue for MemoryStore {
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
     }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        Ok(self.world().cost_of_workspace(workspace))
+    }
 }
 
 #[async_trait]

@@ -38,7 +38,7 @@ use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, Se
 use crate::backend::sqlite::{self, FailureScope, Readers, Writer};
 use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool, failure};
 use crate::meters::Meters;
-use crate::sql::admin::{clean_up, delete_job};
+use crate::sql::admin::{clean_up, costs, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
 use crate::sql::table::{event_numbers, items, jobs, journal, labels, result_changes, runs, shared, steps};
@@ -569,6 +569,11 @@ impl Queue for SqlStore {
 
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        let workspace = workspace.to_owned();
+        self.read("cost_of_workspace", move |conn| costs::of_workspace(conn, &workspace)).await
     }
 }
 
