@@ -61,6 +61,7 @@ use windrow_model::aggregate::{Aggregates, Stats, StepLatency};
 use windrow_model::alert::AlertStore;
 use windrow_model::analytics::AnalyticsStore;
 use windrow_model::audit::AuditLog;
+use windrow_model::balance::Balance;
 use windrow_model::bell::Bell;
 use windrow_model::dataset::DatasetStore;
 use windrow_model::hook::HookStore;
@@ -106,8 +107,6 @@ pub struct App {
     aggregates: Arc<Recent<RunId, Aggregates>>,
     job_aggregates: Arc<Recent<JobId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
-    /// By the runs of a workspace.
-    spent: Arc<Recent<String, i64>>,
     batch_latency: Arc<Recent<RunId, Option<StepLatency>>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
@@ -191,7 +190,6 @@ impl App {
             aggregates: Arc::default(),
             job_aggregates: Arc::default(),
             stats: Arc::default(),
-            spent: Arc::default(),
             batch_latency: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
@@ -212,9 +210,9 @@ impl App {
         Self { backup_dir: dir, ..self }
     }
 
-    /// What the runs of a workspace may cost together, in billionths of a dollar.
-    pub fn balance_of(&self, workspace: &str) -> Option<i64> {
-        self.options.balance.as_ref()?.of(workspace)
+    /// What the runs of each workspace may cost together.
+    pub fn balance(&self) -> Option<&Balance> {
+        self.options.balance.as_ref()
     }
 
     /// How many runs of a workspace may be active at the same time.
@@ -327,11 +325,6 @@ impl App {
         Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
     }
 
-    /// What the runs of a workspace have cost, in billionths of a dollar.
-    pub async fn spent(&self, workspace: &str) -> Result<i64> {
-        Ok(*self.spent.get(workspace.to_owned(), balance::spent(self, workspace)).await?)
-    }
-
     /// Of the batches of an ingest run.
     pub async fn batch_latency(&self, run: RunId) -> Result<Option<StepLatency>> {
         Ok(*self.batch_latency.get(run, self.store.step_latency(run, windrow_ingest::BATCH)).await?)
@@ -362,6 +355,11 @@ impl App {
     /// Temporary files of uploads.
     pub fn uploads(&self) -> PathBuf {
         self.data.uploads()
+    }
+
+    /// Result tables that are kept.
+    pub fn tables(&self) -> PathBuf {
+        self.data.tables()
     }
 
     pub fn now(&self) -> Time {
@@ -461,9 +459,9 @@ impl App {
             tracer: self.tracer.clone(),
             shared_limits: self.shared_limits(id)?,
         };
-        let engine =
-            Engine::start(parts, Settings { quota: self.options.quota.clone().unwrap_or_default(), ..settings })
-                .await?;
+        let quota = self.options.quota.clone().unwrap_or_default();
+        let balance = self.options.balance.clone().unwrap_or_default();
+        let engine = Engine::start(parts, Settings { quota, balance, ..settings }).await?;
         Ok(Running { engine, _lock: lock })
     }
 
