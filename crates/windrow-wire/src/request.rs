@@ -58,20 +58,23 @@ pub struct Submit {
 /// A task to create. `config` is the job file as JSON.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub struct EvalTaskRequest {
-    /// A number or a text.
-    #[schema(example = 1)]
-    pub pipeline_id: Value,
-    /// A number or a text.
-    #[schema(example = 1)]
-    pub column_id: Value,
-    /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given. With `columns`,
-    /// `column_id` names the column to fill, or an evaluator; `cache` is on, so that tasks of a pipeline share cells.
-    #[schema(value_type = Object, example = json!({
+#[schema(example = json!({
+    "pipeline_id": 1,
+    "column_id": 1,
+    "config": {
         "dataset": { "name": "capitals" },
         "target": { "openai": { "model": "gpt-4o-mini" }, "prompt": "Capital of {{ country }}?" },
         "evaluators": [{ "exact": { "expect": "{{ capital }}" } }],
-    }))]
+    },
+}))]
+pub struct EvalTaskRequest {
+    /// A number or a text.
+    pub pipeline_id: Value,
+    /// A number or a text.
+    pub column_id: Value,
+    /// The fields of a job file; `kind` is `experiment` and `name` is `pipeline-P-column-C` unless given. With `columns`,
+    /// `column_id` names the column to fill, or an evaluator; `cache` is on, so that tasks of a pipeline share cells.
+    #[schema(value_type = Object)]
     pub config: serde_json::Map<String, Value>,
     /// `false` creates the task without starting it; `POST …/start` starts it.
     #[serde(default = "starts")]

@@ -67,7 +67,8 @@ async fn workspaces(app: &App, actor: &Actor, live: &[&LiveRun]) -> Result<Vec<W
     }
     let mut listed = Vec::with_capacity(counts.len());
     for (workspace, (runs, waiting_runs)) in counts {
-        let (quota, balance_nanos) = (app.quota_of(&workspace), app.balance().and_then(|balance| balance.of(&workspace)));
+        let (quota, balance_nanos) =
+            (app.quota_of(&workspace), app.balance().and_then(|balance| balance.of(&workspace)));
         let spent_nanos = match balance_nanos {
             Some(_) => Some(app.store.cost_of_workspace(&workspace).await?),
             None => None,
