@@ -139,6 +139,9 @@ fn a_lineage_is_walked_to_its_schedule_a_checkpoint_edited_and_restored_and_slic
     browser.press("Restore");
     browser.wait_for("the dialog to close", DIALOG_GONE);
     wait_until("the restored position", || newest()["cause"] == "restore" && newest()["position"] != "tok-edited");
+    browser.press("All");
+    browser.wait_for_text("Checkpoint of all edited");
+    browser.wait_for_text("Checkpoint of all restored");
 
     let pages = source.pages();
     browser.press("Backfill…");
@@ -148,7 +151,6 @@ fn a_lineage_is_walked_to_its_schedule_a_checkpoint_edited_and_restored_and_slic
     browser.wait_for_text("Run 2, fail_retry");
     wait_until("the backfill", || source.pages() >= pages + 10);
     browser.wait_for_text("of 10 batches");
-    browser.wait_for_text("Checkpoint of all restored");
     fits(&mut browser, "ingest");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
