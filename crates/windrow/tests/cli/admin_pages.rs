@@ -305,12 +305,12 @@ fn limits_of_a_run_change_while_it_works() {
     fill(&mut browser, "limits-concurrency", "none");
     browser.wait_for_text("Concurrency must be a whole number above 0");
     fill(&mut browser, "limits-concurrency", "5");
-    fill(&mut browser, "limits-cap", "3");
+    fill(&mut browser, "limits-cap", "9");
     browser.press("Change the limits");
     browser.wait_for("the dialog to close", DIALOG_GONE);
     browser.wait_for_text("5 of 5");
-    browser.wait_for_text("0 of 3");
-    assert_eq!((&run()["concurrency"], &run()["max_failed"]), (&json!(5), &json!(3)));
+    browser.wait_for_text("0 of 9");
+    assert_eq!((&run()["concurrency"], &run()["max_failed"]), (&json!(5), &json!(9)));
     wait_until("five calls", || endpoint.questions() == 5);
     endpoint.open_gate();
     server.wait_for_state("counted", "completed");

@@ -32,9 +32,10 @@ fn concurrency_changes_while_a_run_works() {
     assert_eq!((&of("team-a")["runs"], &of("team-a")["quota"]), (&json!(0), &json!(2)));
     assert_eq!(listed["server"]["busy_workers"], 5);
 
-    change(&server, "counted", &json!({ "max_failed": 3, "budget": { "tokens": 1_000_000 } })).with_status(200);
+    // The cap counts what is in flight, so that a lower one would let fewer start.
+    change(&server, "counted", &json!({ "max_failed": 9, "budget": { "tokens": 1_000_000 } })).with_status(200);
     let told = place.windrow_at(&server, &["jobs", "limits", "counted"]).ended_with(0).stdout;
-    assert!(told.contains("5 of 5") && told.contains("0 of 3") && told.contains("0 of 1,000,000"), "{told}");
+    assert!(told.contains("5 of 5") && told.contains("0 of 9") && told.contains("0 of 1,000,000"), "{told}");
     place.windrow_at(&server, &["jobs", "limits", "counted", "--concurrency", "7"]).ended_with(0);
     wait_until("seven items at work", || endpoint.questions() == 7);
     let log = server.get("/api/v1/jobs/counted/logs?newest=true&items=false").json();
