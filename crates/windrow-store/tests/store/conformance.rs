@@ -5,7 +5,9 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::label::NewLabel;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{Item, ItemDetail, Labels, LogLevel, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
+use windrow_model::record::{
+    Item, ItemDetail, Labels, LogLevel, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session,
+};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::step::{ContentKey, Score, Usage, Verdict};
 use windrow_model::store::*;
