@@ -40,8 +40,8 @@ impl Permutation {
         // Sums of the same terms in another order differ in their last digits.
         let reach = self.total.abs() * (1.0 - 1e-9);
         match self.n {
-            0..=EXACT => self.exact(reach),
-            0..=DRAWN => self.drawn(reach),
+            n if n <= EXACT => self.exact(reach),
+            n if n <= DRAWN => self.drawn(reach),
             // The variance of a sum of random signs is the sum of the squares.
             _ => 2.0 * Normal::standard().cdf(-self.total.abs() / self.squares.sqrt()),
         }

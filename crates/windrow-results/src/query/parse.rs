@@ -49,7 +49,8 @@ impl Sort {
     pub fn parse(text: &str, names: &Names) -> Result<Vec<Sort>, SyntaxError> {
         let commas = lex(text)?.into_iter().filter(|placed| placed.token == Token::Sign(","));
         let (mut keys, mut from) = (Vec::new(), 0);
-        for at in commas.map(|placed| placed.at).chain([text.len()..text.len()]) {
+        let end = text.len()..text.len();
+        for at in commas.map(|placed| placed.at).chain(std::iter::once(end)) {
             keys.push(Self::key(text, from..at.start, names)?);
             from = at.end;
         }

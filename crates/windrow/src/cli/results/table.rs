@@ -150,7 +150,7 @@ impl Show for Results {
         let mut page = format!("{total} of {all} match{versus}\n");
         if view.behind > 0 {
             let rows = text::plural(view.behind, "changed row");
-            page += &style::yellow(&format!("{rows} not shown yet: the table is being read. Try again in a moment."));
+            page += &style::yellow(format!("{rows} not shown yet: the table is being read. Try again in a moment."));
             page += "\n";
         }
         page += &header(&view.header);
@@ -257,7 +257,7 @@ impl Show for RebuiltTable {
         page += &match (self.compared, self.differing) {
             (false, _) => "There was no table to compare with.\n".to_owned(),
             (true, 0) => "No row differed from the records.\n".to_owned(),
-            (true, rows) => style::yellow(&format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
+            (true, rows) => style::yellow(format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
         };
         for RowDifference { item, names } in &self.differences {
             page += &format!("  item {item}: {}\n", names.join(", "));
@@ -267,7 +267,7 @@ impl Show for RebuiltTable {
             page += &format!("  and {more} more\n");
         }
         for counter in &self.counters {
-            page += &format!("{}\n", style::yellow(&format!("counter of the job: {counter}")));
+            page += &format!("{}\n", style::yellow(format!("counter of the job: {counter}")));
         }
         page
     }
