@@ -93,7 +93,7 @@ impl Grouping {
             return Err(SyntaxError::new(at, "expected a positive number", "for example: latency_ms by 250"));
         };
         if !matches!(name.kind(), Kind::Number | Kind::Time) {
-            let message = format!("`{name}` is no number and has no ranges");
+            let message = format!("`{name}` is not a number and has no ranges");
             return Err(SyntaxError::new(0..text.len(), message, format!("group by its values: {name}")));
         }
         Ok(Grouping { name, width: Some(width) })
