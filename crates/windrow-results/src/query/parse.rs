@@ -380,7 +380,7 @@ mod tests {
             ("latency_ms by", "expected a positive number"),
             ("latency_ms by 0", "expected a positive number"),
             ("latency_ms by 2 3", "expected a positive number"),
-            ("outcome by 2", "`outcome` is no number and has no ranges"),
+            ("outcome by 2", "`outcome` is not a number and has no ranges"),
             ("latencyms by 2", "unknown name `latencyms`"),
             ("outcome latency_ms", "expected one name"),
         ];
