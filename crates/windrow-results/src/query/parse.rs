@@ -94,7 +94,7 @@ impl Grouping {
             return Err(SyntaxError::new(at, "expected a positive number", "for example: latency_ms by 250"));
         };
         if !matches!(name.kind(), Kind::Number | Kind::Time) {
-            let message = format!("`{name}` is no number and has no ranges");
+            let message = format!("`{name}` is not a number and has no ranges");
             return Err(SyntaxError::new(0..text.len(), message, format!("group by its values: {name}")));
         }
         Ok(Grouping { name, width: Some(width) })
@@ -381,7 +381,7 @@ mod tests {
             ("latency_ms by", "expected a positive number"),
             ("latency_ms by 0", "expected a positive number"),
             ("latency_ms by 2 3", "expected a positive number"),
-            ("outcome by 2", "`outcome` is no number and has no ranges"),
+            ("outcome by 2", "`outcome` is not a number and has no ranges"),
             ("latencyms by 2", "unknown name `latencyms`"),
             ("outcome latency_ms", "expected one name"),
         ];

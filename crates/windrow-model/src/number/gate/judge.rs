@@ -451,7 +451,7 @@ mod tests {
         assert!(Gate::parse("exact.mean > exact.n").is_err() && Gate::parse("a.mean > b.mean at 95%").is_err());
     }
 
-    /// 60 rows: b fails three that a passes, and a has ten rows of its own, all failed.
+    /// 60 rows: b fails three that a passes, and a has ten other rows, all failed.
     #[test]
     fn variants_are_compared_over_the_rows_of_both() {
         use GateVerdict::*;

@@ -25,7 +25,7 @@ fn judge(tables: &[Checked]) -> Check {
     if let Some(damaged) = tables.iter().find(|table| table.differing.is_none()) {
         let finding = format!("the file of {} is damaged or of another version", name(damaged));
         let remedy =
-            format!("nothing to do: it is read anew when it is asked for; or delete {}", damaged.path.display());
+            format!("nothing to do: the table is rebuilt when it is opened; or delete {}", damaged.path.display());
         return Check::warning(NAME, finding, remedy);
     }
     match tables.len() {
