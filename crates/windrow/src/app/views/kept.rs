@@ -1,6 +1,6 @@
 //! Result tables on disk, so that the next process does not read all records again. A file has the pieces of a table, its
 //! head, and a checksum over everything. It is a cache: a file that is damaged, of another version, or not confirmed by
-//! a sample of the records is deleted, and the table is read anew.
+//! a sample of the records is deleted, and the table is read again.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -17,9 +17,10 @@ use windrow_model::store::StoreError;
 use windrow_results::Grid;
 use windrow_results::columns::Shelf;
 
-use super::load::{self, Held};
-use super::shelf::OnDisk;
 use crate::app::App;
+use crate::app::views::computed;
+use crate::app::views::held::{self, Held};
+use crate::app::views::shelf::OnDisk;
 use crate::error::Result;
 
 /// Changes with the layout, and with what a row shows.
@@ -75,7 +76,7 @@ fn file_of(folder: &Path, job: JobId, run: Option<i64>) -> PathBuf {
 pub async fn keep(app: &App, job: &Job, run: Option<i64>, held: &Held) -> Result<()> {
     let (folder, path) = (app.tables(), file_of(&app.tables(), job.id, run));
     let (head, grid) = (Head::of(job, run, held), held.grid.clone());
-    super::computed(move || write(&folder, &path, head, &grid)).await?.map_err(load::unreadable)?;
+    computed(move || write(&folder, &path, head, &grid)).await?.map_err(held::unreadable)?;
     clear(app).await
 }
 
@@ -128,7 +129,7 @@ pub async fn open(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
     }
     let why = match peek(app, job, run).await {
         Some(held) if held.newest > app.store.newest_result_change(job.id).await.ok()? => "it is of a newer database",
-        Some(held) => match load::sample(app, job, run, &held, SAMPLE).await {
+        Some(held) => match held::sample(app, job, run, &held, SAMPLE).await {
             Ok(differing) if differing.is_empty() => return Some(held),
             Ok(_) => "its rows are not those of the records",
             Err(_) => return None,
@@ -143,7 +144,7 @@ pub async fn open(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
 /// The same, as it is.
 pub async fn peek(app: &App, job: &Job, run: Option<i64>) -> Option<Held> {
     let (path, folder, job) = (file_of(&app.tables(), job.id, run), app.uploads(), job.clone());
-    super::computed(move || read(&path, &folder, &job, run)).await.ok()?.ok()
+    computed(move || read(&path, &folder, &job, run)).await.ok()?.ok()
 }
 
 fn read(path: &Path, folder: &Path, job: &Job, run: Option<i64>) -> io::Result<Held> {
