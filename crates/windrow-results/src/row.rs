@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 use windrow_model::record::{ItemDetail, ItemResult, Step};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
-use windrow_model::step::{ContentKey, Score, Usage, Verdict};
+use windrow_model::step::{ANSWERING, ContentKey, Score, Usage, Verdict, answer_text};
 use windrow_model::trace::TraceId;
 use windrow_model::{AttemptId, ErrorClass, ItemId, RunId, StepId, Time};
 
@@ -266,14 +266,10 @@ fn answers(steps: &[Step], attempt: AttemptId) -> Vec<Answer<'_>> {
     let by_id = |id: StepId| steps.iter().find(|step| step.id == id);
     let own = steps.iter().filter(|step| step.id.attempt() == attempt);
     // A target that answers later has a second step: its answer comes after what was handed in, and replaces it.
-    own.filter(|step| matches!(step.kind.as_str(), "target" | "column" | "collect"))
+    own.filter(|step| ANSWERING.contains(&step.kind.as_str()))
         .filter_map(|step| {
             let made = step.reused_from.and_then(by_id).unwrap_or(step);
-            let mut output = made.output.as_ref()?.value();
-            if step.kind == "collect" {
-                output = output.get_mut("answer")?.take();
-            }
-            let text = output["content"].as_str().map_or_else(|| text_of(&output), str::to_owned);
+            let text = answer_text(&step.kind, made.output.as_ref()?)?;
             Some((step.name.as_str(), step.turn, text))
         })
         .collect()

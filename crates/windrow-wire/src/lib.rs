@@ -63,7 +63,7 @@ pub use dataset::{
 };
 pub use forecast::DryRunView;
 pub use health::{HealthCheck, HealthExample};
-pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView};
+pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView, next_retry_at};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
 pub use lineage::{BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, TaskNode, TaskRunNode};

@@ -42,7 +42,7 @@ use windrow_model::state::{RunEvent, StepState};
 use windrow_model::step::ContentKey;
 use windrow_model::store::*;
 use windrow_model::why::RunDiagnosis;
-use windrow_model::{AttemptId, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
+use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, SessionId, Ticket, Time};
 
 use world::World;
 
@@ -238,8 +238,14 @@ impl Queue for MemoryStore {
         let run = world.run(run)?.id;
         Ok(world.tally_of(run))
     }
+    async fn failed_classes(&self, run: RunId) -> Result<Vec<ErrorClass>> {
+        Ok(self.world().failed_classes(run))
+    }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
+    }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        Ok(self.world().cost_of_workspace(workspace))
     }
 }
 

@@ -1,6 +1,6 @@
 use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
-use windrow_model::record::{BadScore, ItemResult};
+use windrow_model::record::{Attempt, BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
 use windrow_model::store::{Result, RunPart};
@@ -48,6 +48,16 @@ impl World {
                 scores: &of.scores,
             })
         }))
+    }
+
+    pub fn failed_classes(&self, run: RunId) -> Vec<ErrorClass> {
+        let failed = |attempt: &Attempt| attempt.run == run && attempt.outcome == Some(Outcome::Failed);
+        let of_class =
+            |attempt: &Attempt, class: ErrorClass| attempt.error.as_ref().is_some_and(|(of, _)| *of == class);
+        let has = |class: &ErrorClass| {
+            self.attempts.values().any(|row| failed(&row.attempt) && of_class(&row.attempt, *class))
+        };
+        ErrorClass::ALL.iter().copied().filter(has).collect()
     }
 
     /// What the run handed in for good, by item: at most one attempt each.
@@ -98,7 +108,6 @@ impl World {
     }
 
     pub fn compare(&self, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
-        let by_variant = before.variant.is_none() && after.variant.is_none();
         let mut found: Vec<(&str, ContentKey, Side, ItemId, &ItemRow, &Score)> = Vec::new();
         for (side, part) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(part.run)?.id;
@@ -124,9 +133,8 @@ impl World {
         found.sort_by_key(|(evaluator, row, side, item, _, score)| (*evaluator, *row, *side as i64, *item, score.turn));
         let mut pairing = Pairing::new(limit);
         for (evaluator, row, side, item, of, score) in found {
-            let (ordinal, verdict, value) = (of.ordinal, score.verdict, score.value);
-            let variant = of.variant.as_deref().filter(|_| by_variant);
-            pairing.add_of(variant, Finding { evaluator, row, side, item, ordinal, verdict, value });
+            let (variant, ordinal, verdict, value) = (of.variant.as_deref(), of.ordinal, score.verdict, score.value);
+            pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
         }
         Ok(pairing.finish())
     }

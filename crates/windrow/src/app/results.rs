@@ -8,6 +8,7 @@ use windrow_model::aggregate::Aggregates;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::Counters;
 use windrow_model::gate::{Baseline, Evidence, GateVerdict, Judged, Numbers, Quality, overall};
+use windrow_model::ingest::Slice;
 use windrow_model::record::{BadScore, Job, Run};
 use windrow_model::state::{ItemState, Mode, RunState};
 use windrow_model::store::{ItemFilter, RunPart};
@@ -342,6 +343,12 @@ async fn failed(app: &App, kind: &str, run: &Run) -> Result<Vec<ItemRow>> {
         for (row, detail) in rows.iter_mut().zip(&details) {
             let view = windrow_operation::target_view(detail, run);
             (row.target, row.changed) = (Some(view.target), Some(view.changed));
+        }
+    }
+    if kind == windrow_ingest::KIND {
+        let details = app.store.outlines(items.iter().map(|item| item.id).collect()).await?;
+        for (row, detail) in rows.iter_mut().zip(&details) {
+            row.target = detail.input.parse::<Slice>().ok().map(|slice| slice.name);
         }
     }
     Ok(rows)

@@ -156,7 +156,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let dir = DataDir { path: folder.path().to_owned() };
         let now = SystemTime::now();
-        assert_eq!(dir.clear_uploads(now).unwrap(), 0, "there is no such folder yet");
+        assert_eq!(dir.clear_uploads(now).unwrap(), 0, "the folder does not exist yet");
         std::fs::create_dir(dir.uploads()).unwrap();
         std::fs::write(dir.uploads().join("arriving"), "").unwrap();
         let forsaken = std::fs::File::create(dir.uploads().join("forsaken")).unwrap();

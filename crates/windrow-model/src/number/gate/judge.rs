@@ -464,7 +464,16 @@ mod tests {
                 let (row, item) = (ContentKey([no; 16]), ItemId(no.into()));
                 let verdict = if right { Verdict::Pass } else { Verdict::Fail };
                 let value = Some(f64::from(u8::from(right)));
-                pairing.add(Finding { evaluator: "my.exact", row, side, item, ordinal: 0, verdict, value });
+                pairing.add(Finding {
+                    evaluator: "my.exact",
+                    row,
+                    side,
+                    item,
+                    variant: None,
+                    ordinal: 0,
+                    verdict,
+                    value,
+                });
             }
         }
         let named = |mut of: Aggregates| {
@@ -542,7 +551,8 @@ mod tests {
                 let (row, item) = (ContentKey([no; 16]), ItemId(no.into()));
                 let verdict = if pass { Verdict::Pass } else { Verdict::Fail };
                 let value = Some(f64::from(u8::from(pass)));
-                pairing.add(Finding { evaluator: "exact", row, side, item, ordinal: 0, verdict, value });
+                let (variant, ordinal) = (None, 0);
+                pairing.add(Finding { evaluator: "exact", row, side, item, variant, ordinal, verdict, value });
             }
         }
         let (comparison, counters) = (pairing.finish(), counters(100, 0));

@@ -39,7 +39,7 @@ fn both(d: Dialect, whole: [bool; 2]) -> String {
         let variant = next();
         format!(
             "SELECT s.name AS name, coalesce(i.group_key, i.key) AS row_key, {} AS side, i.id AS item, s.turn AS turn, \
-             i.ordinal, s.verdict, s.value, i.variant FROM {items} {} \
+             i.ordinal, s.verdict, s.value, coalesce(i.variant, '') AS variant FROM {items} {} \
              WHERE i.job_id = {job} AND s.verdict IN ({}, {}) AND {} AND (i.variant = {variant} OR {variant} IS NULL)",
             side as i64,
             d.each("scores", "s", &format!("s.attempt_id = a.id AND s.part = {part}")),
@@ -68,16 +68,15 @@ pub(crate) fn compare(conn: &Connection, before: &RunPart, after: &RunPart, limi
         }
         asked.push(&part.variant);
     }
-    let (asked, by_variant) = (asked.as_slice(), before.variant.is_none() && after.variant.is_none());
+    let asked = asked.as_slice();
     stmt.walk(asked, |row| {
         let mut c = Cells::of(row);
         let (evaluator, row_key) = (c.text()?, c.key()?);
         let side = if c.get::<i64>()? == Side::Before as i64 { Side::Before } else { Side::After };
         let (item, _turn) = (ItemId(c.get()?), c.get::<i64>()?);
         let (ordinal, verdict, value) = (c.get()?, c.coded()?, c.get()?);
-        // A variant that was asked for is compared with whatever the other side is.
-        let variant: Option<String> = if by_variant { c.get()? } else { None };
-        pairing.add_of(variant.as_deref(), Finding { evaluator, row: row_key, side, item, ordinal, verdict, value });
+        let variant = Some(c.text()?).filter(|name| !name.is_empty());
+        pairing.add(Finding { evaluator, row: row_key, side, item, variant, ordinal, verdict, value });
         Ok::<_, backend::Error>(ControlFlow::Continue(()))
     })?;
     Ok(pairing.finish())

@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::{Grid, Name, Names, Pairs, Seen, summary};
+use windrow_results::summary::{self, Metric};
+use windrow_results::{Grid, Name, Names, Pairs, Seen};
 use windrow_wire::{
     BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
 };
@@ -137,7 +138,7 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
         None => {
             let answered = move || -> io::Result<(ResultView, Snapshot)> {
                 let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
-                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), asked.sort.as_ref())?;
+                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), &asked.order)?;
                 let snapshot = Snapshot { table, pairs, order };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
@@ -155,13 +156,19 @@ fn new_id() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
+/// The numbers of what one run made of its items.
+pub async fn metrics_of_run(app: &App, job: &Job, run: i64) -> Result<Vec<Metric>> {
+    let table = load::current(app, job, Some(run)).await?;
+    computed(move || table.metrics(&(0..table.len() as u32).collect::<Vec<_>>(), None)).await
+}
+
 /// The items of the rows for which a condition holds, in the order of the dataset.
 pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
     let table = load::current(app, job, run).await?;
     let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
     let asked = question::parse(&request, table.names())?;
     let items = move || -> io::Result<Vec<ItemId>> {
-        let slots = table.select(None, asked.condition.as_ref(), None)?;
+        let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
     computed(items).await?.map_err(held::unreadable)
@@ -203,7 +210,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         metrics: table.metrics(order, pairs),
         variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
         facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
-        groups: asked.group.as_ref().map(|name| table.groups(order, name, pairs)).transpose()?,
+        groups: asked.group.as_ref().map(|by| table.groups(order, by, pairs)).transpose()?,
     })
 }
 

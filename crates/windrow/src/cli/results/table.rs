@@ -5,7 +5,7 @@ use windrow_jobfile::dataset::write::defused;
 use windrow_model::record::{dollars, nanos};
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
-use windrow_results::summary::{Group, Metric};
+use windrow_results::summary::{Facet, Group, Header, Metric};
 use windrow_wire::{ColumnView, RebuiltTable, ResultView, RowDifference, TableRow, ViewRequest};
 
 use crate::cli::view::output::{self, Show};
@@ -16,13 +16,17 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries, turns, flaky, removed (from the dataset), latency_ms, tokens_in, tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
-same, regressed), baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
+same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
 corrected.NAME (the label, else the score). Operators: = != < <= > >=, in (…), not in (…), \
 is null, is not null, contains, matches; combine conditions with and, or, not and parentheses. Missing values match only \
 `is null` and sort last.";
+
+/// Characters of the longest bar, and of a value.
+const BAR: i64 = 24;
+const VALUE: usize = 60;
 
 /// Show the results of a job as a table
 #[derive(Debug, clap::Args)]
@@ -39,12 +43,16 @@ pub struct Args {
     /// Filter by expression, e.g. `score.exact < 0.5`
     #[arg(long = "where", value_name = "CONDITION")]
     condition: Option<String>,
-    /// Sort by a name; a leading `-` sorts in descending order
-    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    /// Sort by names, separated by commas; a leading `-` sorts in descending order
+    #[arg(long, value_name = "NAMES", allow_hyphen_values = true)]
     sort: Option<String>,
-    /// Show the metrics of each value of a name instead of rows
+    /// Show the metrics of each value of a name instead of rows; `latency_ms by 250` sets the width of ranges
     #[arg(long, value_name = "NAME")]
     group: Option<String>,
+    /// Count the values of names, separated by commas; without a name, of a choice that fits the job
+    #[arg(long, value_name = "NAMES", num_args = 0..=1, require_equals = true, default_missing_value = "*",
+        conflicts_with = "csv")]
+    facets: Option<String>,
     /// Baseline: `JOB#RUN`, `#RUN` of the same job, or `variant NAME`
     #[arg(long, value_name = "BASELINE")]
     vs: Option<String>,
@@ -111,7 +119,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         sort: args.sort,
         group: args.group,
         columns: args.columns,
-        facets: None,
+        facets: args.facets.map(|names| names.split(',').map(|name| name.trim().to_owned()).collect()),
     };
     let view = api.view(&job, request).await?;
     let rows = match view.groups.is_some() {
@@ -145,7 +153,12 @@ impl Show for Results {
             page += &style::yellow(&format!("{rows} not shown yet: the table is being read. Try again in a moment."));
             page += "\n";
         }
+        page += &header(&view.header);
+        if view.groups.is_none() && view.vs.is_none() {
+            page += &cards(&view.metrics);
+        }
         page += &corrections(&view.metrics);
+        page += &view.facets.iter().map(facet).collect::<String>();
         if let Some(groups) = &view.groups {
             return page + "\n" + &of_groups(groups);
         }
@@ -165,6 +178,77 @@ impl Show for Results {
         }
         page
     }
+}
+
+/// `40 pass · 8 fail · P50 1.2 s, P90 2.0 s · 1,200 tokens · $0.01`
+fn header(header: &Header) -> String {
+    let mut parts: Vec<String> =
+        header.outcomes.iter().map(|(outcome, n)| format!("{} {outcome}", text::count(*n))).collect();
+    if let Some(latency) = header.latency {
+        let [p50, p90, p99] = [latency.p50, latency.p90, latency.p99].map(text::duration);
+        parts.push(format!("P50 {p50}, P90 {p90}, P99 {p99}"));
+    }
+    let tokens = header.tokens_in + header.tokens_out;
+    if tokens > 0 {
+        parts.push(text::plural(tokens, "token"));
+    }
+    if header.cost > 0.0 {
+        parts.push(dollars(nanos(header.cost)));
+    }
+    if parts.is_empty() { String::new() } else { parts.join(" · ") + "\n" }
+}
+
+/// The score card of each evaluator.
+fn cards(metrics: &[Metric]) -> String {
+    let row = |metric: &Metric| {
+        let mut row = vec![metric.name.clone()];
+        row.extend([metric.n, metric.pass, metric.fail, metric.error, metric.skipped].map(text::count));
+        row.extend([
+            tables::share(metric.pass_rate, metric.pass_interval),
+            tables::number(metric.mean, metric.interval),
+        ]);
+        row
+    };
+    if metrics.is_empty() {
+        return String::new();
+    }
+    let headings = ["EVALUATOR", ">N", ">PASS", ">FAIL", ">ERROR", ">SKIPPED", ">PASS RATE [95% CI]", ">MEAN [95% CI]"];
+    format!("\n{}", output::table(&headings, metrics.iter().map(row).collect()))
+}
+
+fn decimal(number: f64) -> String {
+    if number.abs() >= 1_000.0 { format!("{number:.0}") } else { ((number * 1e6).round() / 1e6).to_string() }
+}
+
+/// The counts of the values of a name, each with a bar.
+fn facet(facet: &Facet) -> String {
+    let (field, mut counts) = match facet {
+        Facet::Values { field, values, null, other } => {
+            let mut counts: Vec<(String, i64)> =
+                values.iter().map(|value| (value.value.clone(), value.count)).collect();
+            counts.extend((*other > 0).then(|| ("other values".to_owned(), *other)));
+            counts.extend((*null > 0).then(|| ("–".to_owned(), *null)));
+            (field, counts)
+        }
+        Facet::Range { field, from, to, bins, null } => {
+            let width = (to - from) / bins.len() as f64;
+            let place = |at: usize| decimal(from + width * at as f64);
+            let range = |(at, n): (usize, &i64)| (format!("{} to {}", place(at), place(at + 1)), *n);
+            let mut counts: Vec<(String, i64)> = match width > 0.0 {
+                true => bins.iter().enumerate().map(range).collect(),
+                false => vec![(decimal(*from), bins.iter().sum())],
+            };
+            counts.extend((*null > 0).then(|| ("–".to_owned(), *null)));
+            (field, counts)
+        }
+    };
+    counts.retain(|(_, n)| *n > 0);
+    let most = counts.iter().map(|(_, n)| *n).max().unwrap_or(1);
+    let row = |(value, n): (String, i64)| {
+        let bar = "█".repeat(((n * BAR) as f64 / most as f64).ceil() as usize);
+        vec![text::line(&value, VALUE), text::count(n), bar]
+    };
+    format!("\n{}", output::table(&[&field.to_uppercase(), ">ROWS", ""], counts.into_iter().map(row).collect()))
 }
 
 impl Show for RebuiltTable {
@@ -257,6 +341,12 @@ fn shown(row: &TableRow, name: &str) -> String {
             serde_json::Value::Null => "–".to_owned(),
             serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {
                 format!("{:.3}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::Number(number) if matches!(name, "delta.latency_ms" | "delta.tokens") => {
+                format!("{:+}", number.as_f64().unwrap_or(0.0))
+            }
+            serde_json::Value::Number(number) if name == "delta.cost" => {
+                format!("{:+.6}", number.as_f64().unwrap_or(0.0))
             }
             serde_json::Value::Number(number) if name.starts_with("delta.") => {
                 format!("{:+.3}", number.as_f64().unwrap_or(0.0))

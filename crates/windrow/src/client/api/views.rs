@@ -95,7 +95,7 @@ impl Api {
 
 fn unwritten(error: ExportError) -> Result<()> {
     match error {
-        // A reader that closed the pipe (`| head`) is no error.
+        // A reader that closed the pipe (`| head`) is not an error.
         ExportError::Written(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         ExportError::Read(error) => Err(error),
         error => Err(Error::new(error.to_string(), "check that the disk has free space")),
