@@ -67,6 +67,7 @@ fn removed_rows_are_marked_everywhere(place: &Place, gone: &str) {
     let exported: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let exported = exported.iter().filter(|row| row["removed"] == true).map(|row| row["id"].to_string());
     assert_eq!(exported.collect::<Vec<_>>(), [gone]);
+    place.edit("job.yaml", "expect: \"answer {{ n }}\"", "expect: \"answer {{ n }}!\"");
     place.windrow(&["run", "job.yaml", "--rescore"]).ended_with(0);
     let all = place.windrow(&["results", "counted", "--json"]).ended_with(0).json();
     assert_eq!(removed(&all), [gone], "after a run over all items");
