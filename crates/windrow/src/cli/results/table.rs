@@ -16,7 +16,7 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, latency_ms, tokens_in, tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
 same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, baseline.score.NAME; of people: reviewed, label.NAME, \
@@ -336,6 +336,7 @@ fn shown(row: &TableRow, name: &str) -> String {
     match name {
         "latency_ms" => row.latency_ms.map_or("–".to_owned(), text::duration),
         "cost" => dollars(nanos(row.cost)),
+        "row" if row.removed => format!("{} (removed)", row.row),
         _ => match cell(row, name) {
             serde_json::Value::Null => "–".to_owned(),
             serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {
