@@ -194,9 +194,13 @@ impl Queue for MemoryStore {
         self.world().forget_outbox(up_to);
         Ok(())
     }
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        self.world().forget_result_changes(job, up_to);
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        self.world().forget_result_changes(job, up_to, keep);
         Ok(())
+    }
+
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        Ok(self.world().jobs_with_changes(more_than))
     }
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
         self.world().pin(job, pinned, actor, now)
@@ -239,6 +243,9 @@ impl Queue for MemoryStore {
     }
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.world().recount(run)
+    }
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        Ok(self.world().cost_of_workspace(workspace))
     }
 }
 

@@ -108,7 +108,7 @@ impl World {
     }
 
     pub fn compare(&self, before: &RunPart, after: &RunPart, limit: usize) -> Result<Comparison> {
-        let mut found: Vec<(&str, ContentKey, Side, ItemId, i64, &Score)> = Vec::new();
+        let mut found: Vec<(&str, ContentKey, Side, ItemId, &ItemRow, &Score)> = Vec::new();
         for (side, part) in [(Side::Before, before), (Side::After, after)] {
             let run = self.run(part.run)?.id;
             let is_meant = |row: &ItemRow| part.variant.is_none() || part.variant == row.variant;
@@ -126,14 +126,15 @@ impl World {
             for (item, row, scores) in scored.into_iter().filter(|(_, row, _)| is_meant(row)) {
                 let counts = |s: &&Score| s.is_own() && matches!(s.verdict, Verdict::Pass | Verdict::Fail);
                 for score in scores.iter().filter(counts) {
-                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row.ordinal, score));
+                    found.push((&score.name, row.group.unwrap_or(row.key), side, item, row, score));
                 }
             }
         }
         found.sort_by_key(|(evaluator, row, side, item, _, score)| (*evaluator, *row, *side as i64, *item, score.turn));
         let mut pairing = Pairing::new(limit);
-        for (evaluator, row, side, item, ordinal, score) in found {
-            pairing.add(Finding { evaluator, row, side, item, ordinal, verdict: score.verdict, value: score.value });
+        for (evaluator, row, side, item, of, score) in found {
+            let (variant, ordinal, verdict, value) = (of.variant.as_deref(), of.ordinal, score.verdict, score.value);
+            pairing.add(Finding { evaluator, row, side, item, variant, ordinal, verdict, value });
         }
         Ok(pairing.finish())
     }

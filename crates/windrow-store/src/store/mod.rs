@@ -38,7 +38,7 @@ use windrow_model::{AttemptId, ErrorClass, ItemId, JobId, Json, Lease, RunId, Se
 use crate::backend::sqlite::{self, FailureScope, Readers, Writer};
 use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool, failure};
 use crate::meters::Meters;
-use crate::sql::admin::{clean_up, delete_job};
+use crate::sql::admin::{clean_up, costs, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
 use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
 use crate::sql::table::{event_numbers, items, jobs, journal, labels, result_changes, runs, shared, steps};
@@ -494,8 +494,16 @@ impl Queue for SqlStore {
         self.write("label_items", move |tx| labels::label_items(tx, job, &new, &author, now)).await
     }
 
-    async fn forget_result_changes(&self, job: JobId, up_to: i64) -> Result<()> {
-        self.write("forget_result_changes", move |tx| result_changes::forget(tx, job, up_to)).await
+    async fn forget_result_changes(&self, job: JobId, up_to: i64, keep: usize) -> Result<()> {
+        // Only numbered changes are forgotten.
+        let up_to = up_to.min(self.newest_result_change(job).await?);
+        let forget = move |tx: &Connection| result_changes::forget(tx, job, up_to, keep);
+        while self.write("forget_result_changes", forget).await? {}
+        Ok(())
+    }
+
+    async fn jobs_with_changes(&self, more_than: usize) -> Result<Vec<JobId>> {
+        self.read("jobs_with_changes", move |conn| result_changes::jobs(conn, more_than)).await
     }
 
     async fn pin(&self, job: JobId, pinned: bool, actor: &str, now: Time) -> Result<()> {
@@ -561,6 +569,11 @@ impl Queue for SqlStore {
 
     async fn recount(&self, run: RunId) -> Result<Counters> {
         self.read("recount", move |conn| recount::recount(conn, run)).await
+    }
+
+    async fn cost_of_workspace(&self, workspace: &str) -> Result<i64> {
+        let workspace = workspace.to_owned();
+        self.read("cost_of_workspace", move |conn| costs::of_workspace(conn, &workspace)).await
     }
 }
 
