@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod experiment;
+mod nodes;
 mod noop;
 mod operation;
 mod raw;
@@ -31,6 +32,7 @@ fn main() {
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["piece", name] => println!("{}", serde_json::to_string(&piece(name)).expect("figures are numbers")),
         ["endpoint"] => endpoint::serve(),
+        ["node", database] => nodes::node(database),
         filters => report::write(measure(filters), filters.is_empty()),
     }
 }
@@ -53,8 +55,15 @@ const PIECES: [&str; 14] = [
 ];
 
 /// Only on request, because they need a server.
-const ON_SERVERS: [&str; 5] =
-    ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs", "results_store_postgres"];
+const ON_SERVERS: [&str; 7] = [
+    "postgres_100k",
+    "mariadb_100k",
+    "postgres_nodes",
+    "mariadb_nodes",
+    "postgres_verbs",
+    "mariadb_verbs",
+    "results_store_postgres",
+];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -83,6 +92,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
         "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
         "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
+        "postgres_nodes" => nodes::shared("postgres", size("NODES", 2), size("ITEMS", 100_000)),
+        "mariadb_nodes" => nodes::shared("mariadb", size("NODES", 2), size("ITEMS", 100_000)),
         "postgres_verbs" => verbs::costs("postgres"),
         "mariadb_verbs" => verbs::costs("mariadb"),
         "restart" => restart::first_claim(1_000_000),
@@ -100,7 +111,7 @@ fn piece(name: &str) -> Figures {
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_RESULTS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))
