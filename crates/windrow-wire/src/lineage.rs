@@ -208,6 +208,11 @@ impl TaskRunNode {
             batches: shown.collect(),
         }
     }
+
+    /// With these batches instead, newest first.
+    pub fn showing(self, steps: &[Step]) -> Self {
+        Self { batches: steps.iter().rev().filter_map(BatchNode::of).collect(), ..self }
+    }
 }
 
 fn record_of(step: &Step) -> Option<BatchRecord> {

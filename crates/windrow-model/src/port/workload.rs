@@ -195,6 +195,8 @@ pub struct Done {
     pub latency_ms: i64,
     /// Nothing had to be done.
     pub skipped: bool,
+    /// Some of it failed, and the rest is done.
+    pub partial: Option<Failure>,
 }
 
 /// Why an item was not executed to its end.

@@ -22,6 +22,7 @@ impl Api {
                     ("after", wish.after.map(|after| after.to_string())),
                     ("limit", Some(wish.limit.to_string())),
                     ("batches", Some(wish.batches.to_string())),
+                    ("failed_batches", wish.failed_batches.then(|| "true".to_owned())),
                 ];
                 remote.get(&["runs", run, "lineage"], &query).await
             }

@@ -38,6 +38,9 @@ pub struct LineageQuery {
     /// Maximum number of batches of each attempt, the newest
     #[param(minimum = 0, maximum = 1000, default = 10)]
     batches: Option<usize>,
+    /// Only batches that failed
+    #[param(default = false)]
+    failed_batches: Option<bool>,
 }
 
 /// Schedule, slices, attempts and batches of a run of an ingest job
@@ -52,7 +55,9 @@ pub async fn show(
 ) -> Result<Json<Lineage>, ApiError> {
     let limit = page(query.limit, PAGE)?;
     let batches = query.batches.unwrap_or(BATCHES).min(1000);
+    let failed_batches = query.failed_batches.unwrap_or(false);
     let LineageQuery { slice, status, provenance, operation, expr_hash, after, .. } = query;
-    let options = LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches };
+    let options =
+        LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches, failed_batches };
     Ok(Json(ingest::lineage(&server.app, &actor, &run, options).await?))
 }
