@@ -266,6 +266,9 @@ impl Walk<'_> {
                 standing.checkpoint = ahead.clone();
                 for change in &changes {
                     tracing::warn!(plan = %self.ingest.spec.plan, slice = %self.slice.name, "{change}");
+                    if !standing.type_changes.iter().any(|known| known.is_like(change)) {
+                        self.journal.warn("type_change", format!("slice {}: {change}", self.slice.name)).await;
+                    }
                     change.clone().add_to(&mut standing.type_changes);
                 }
                 type_changes = changes;

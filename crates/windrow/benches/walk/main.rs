@@ -34,7 +34,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 13] = [
+const PIECES: [&str; 14] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -47,6 +47,7 @@ const PIECES: [&str; 13] = [
     "experiment_3x",
     "experiment_3x_retry",
     "operation_http",
+    "operation_http_100k",
     "results",
 ];
 
@@ -88,14 +89,15 @@ fn piece(name: &str) -> Figures {
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
-        "operation_http" => operation::targets(10_000),
+        "operation_http" => operation::targets(10_000, name),
+        "operation_http_100k" => operation::targets(size("TARGETS", 100_000), name),
         "results" => results::questions(size("RESULTS", 1_000_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_RESULTS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_TARGETS`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

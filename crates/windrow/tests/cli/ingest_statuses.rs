@@ -212,6 +212,17 @@ fn every_status_of_ingest_is_seen_everywhere_and_reached_as_tabled() {
     job_reads(&scene.place, &scene.server, "broken", "FAILED");
     scene.seen.borrow_mut().insert("plan FAILED".to_owned());
 
+    // I6: by source and operation, over all plans.
+    let of = |progress: &Value| progress["sources"][0].clone();
+    let all = of(&scene.server.get("/api/v1/ingest/progress?operation=harvest").with_status(200).json());
+    let expected = json!({ "SUCCEEDED": 5, "FAILED": 2, "CANCELLED": 1 });
+    assert_eq!((&all["plans"], &all["tasks"]), (&json!(4), &expected), "first, orders, ended, broken");
+    let origin = all["provenance"].as_str().unwrap();
+    let words = ["ingest", "progress", "--provenance", origin, "--json"];
+    assert_eq!(of(&scene.place.windrow_at(&scene.server, &words).ended_with(0).json()), all);
+    let none = scene.server.get("/api/v1/ingest/progress?operation=other").with_status(200).json();
+    assert_eq!(none, json!({ "sources": [] }));
+
     // So many that it is paused while they are made.
     scene.submit("large", &json!({ "keys": { "from": 0, "to": 3_000_000, "every": 1 } }));
     let slices = || scene.server.get("/api/v1/jobs/large/items?limit=2").with_status(200).json()["items"].clone();

@@ -2,6 +2,7 @@
 
 mod backfill;
 mod checkpoints;
+mod progress;
 mod rejected;
 
 use windrow_ingest::{KIND, origin_of};
@@ -18,6 +19,7 @@ use crate::error::{Code, Error, Result};
 
 pub use backfill::backfill;
 pub use checkpoints::{checkpoints, edit, restore};
+pub use progress::{OriginFilter, progress};
 pub use rejected::{rejected, replay};
 
 /// The slice of a job that has only one.

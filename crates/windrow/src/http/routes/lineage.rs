@@ -1,14 +1,14 @@
-//! `/runs/{run}/lineage`: where the records of an ingest job came from.
+//! `/runs/{run}/lineage`: where the records of an ingest job came from. `/ingest/progress`: how far all of them are.
 
 use axum::Json;
 use axum::extract::State;
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_model::view::ingest::SliceStatus;
-use windrow_wire::Lineage;
+use windrow_wire::{IngestProgress, Lineage};
 
 use crate::app::actor::Actor;
-use crate::app::ingest::{self, LineageOptions};
+use crate::app::ingest::{self, LineageOptions, OriginFilter};
 use crate::http::error::ApiError;
 use crate::http::extract::{PathParam, Query, RunPath, page};
 use crate::http::server::Shared;
@@ -60,4 +60,27 @@ pub async fn show(
     let options =
         LineageOptions { slice, status, provenance, operation, expr_hash, after, limit, batches, failed_batches };
     Ok(Json(ingest::lineage(&server.app, &actor, &run, options).await?))
+}
+
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct ProgressQuery {
+    /// Only jobs of this source
+    provenance: Option<String>,
+    /// Only jobs of this operation
+    operation: Option<String>,
+}
+
+/// Progress of ingest jobs by source and operation
+#[utoipa::path(get, operation_id = "get_ingest_progress", path = "/ingest/progress", tag = "jobs",
+    params(ProgressQuery),
+    responses((status = 200, description = "Plans and tasks of each source", body = IngestProgress)))]
+pub async fn progress(
+    State(server): Shared,
+    actor: Actor,
+    Query(query): Query<ProgressQuery>,
+) -> Result<Json<IngestProgress>, ApiError> {
+    let ProgressQuery { provenance, operation } = query;
+    Ok(Json(ingest::progress(&server.app, &actor, OriginFilter { provenance, operation }).await?))
 }
