@@ -16,6 +16,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
         Name::Tries => row.tries.into(),
         Name::Turns => row.turns.into(),
         Name::Flaky => row.flaky.into(),
+        Name::Removed => row.removed.into(),
         Name::Reviewed => row.is_reviewed().into(),
         Name::LatencyMs => row.latency_ms.into(),
         Name::TokensIn => row.usage.tokens_in.into(),
@@ -35,7 +36,7 @@ pub fn cell(seen: &Seen<'_>, name: &Name) -> Value {
 
 /// Whole numbers, as opposed to numbers with a fraction.
 pub fn is_whole(name: &Name) -> bool {
-    let fraction =
-        matches!(name, Name::Cost | Name::Score(_) | Name::Delta(_) | Name::BaselineScore(_) | Name::Corrected(_));
+    let fraction = matches!(name, Name::Cost | Name::DeltaCost | Name::Score(_) | Name::Delta(_))
+        || matches!(name, Name::BaselineScore(_) | Name::Corrected(_));
     name.kind() == Kind::Number && !fraction && !matches!(name, Name::Field(..))
 }

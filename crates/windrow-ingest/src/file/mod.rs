@@ -125,10 +125,10 @@ fn component(
     };
     let Some((name, read)) = kinds.iter().find(|(name, _)| name == one) else {
         let help = match nearest(one, names.iter().copied()) {
-            Some(meant) => format!("did you mean `{meant}`? There are: {list}"),
-            None => format!("there are: {list}"),
+            Some(meant) => format!("did you mean `{meant}`? Known: {list}"),
+            None => format!("known: {list}"),
         };
-        problems.add(section.span_of(one), format!("there is no {} `{one}`", section.path), help);
+        problems.add(section.span_of(one), format!("unknown {} `{one}`", section.path), help);
         return None;
     };
     let config = read(&section.take(name)?, base, problems)?;

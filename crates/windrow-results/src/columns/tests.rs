@@ -14,7 +14,7 @@ use windrow_model::{ErrorClass, ItemId, RunId, Time};
 
 use super::*;
 use crate::label::RowLabel;
-use crate::query::{Condition, Kind, Name, Operand, Seen, Sort, Test};
+use crate::query::{Condition, Grouping, Kind, Name, Operand, Seen, Sort, Test};
 use crate::row::RowOutcome;
 use crate::table::{Baseline, Table};
 use crate::{cell, summary};
@@ -78,6 +78,8 @@ fn row(item: i64, bits: u64) -> ResultRow {
         tries: dice(36, 3) as u32,
         turns: dice(37, 3) as u32,
         flaky: false,
+        planned: dice(44, 4) as i64,
+        removed: false,
         latency_ms: (dice(38, 5) > 0).then(|| dice(39, 90_000) as i64),
         usage: Usage { tokens_in: dice(40, 300) as i64, tokens_out: 4, cost_nanos: dice(41, 9) as i64 * 1_000_000 },
         finished_at: (dice(42, 3) > 0).then(|| Time(1_700_000_000_000 + dice(43, 1_000) as i64)),
@@ -182,7 +184,9 @@ fn tables(seeds: &[u64], changes: &[(usize, u64)], batch: usize, shuffled: bool)
             .collect();
         grid = grid.with(changed).unwrap();
     }
-    (Arc::new(grid), Arc::new(Table::new(rows)))
+    const WHOLE: i64 = 3;
+    rows.iter_mut().for_each(|row| row.removed = ResultRow::is_removed(row.planned, WHOLE));
+    (Arc::new(grid.after_whole(WHOLE).unwrap()), Arc::new(Table::new(rows)))
 }
 
 fn items(grid: &Grid, slots: &[u32]) -> Vec<i64> {
@@ -199,17 +203,40 @@ fn check(
         names.all().into_iter().filter(|name| pairs.is_some() || !name.needs_baseline()).collect()
     };
     let condition = built(&names, table.rows(), question);
-    let sort = Sort { name: names[question.0[0] as usize / 7 % names.len()].clone(), descending: question.1 & 1 == 0 };
-    let what = format!("{condition:?} by {sort:?}");
-    let places = table.select(baseline, Some(&condition), Some(&sort));
-    let slots = grid.select(pairs, Some(&condition), Some(&sort)).unwrap();
+    let key = |bits: u64, descending| Sort { name: names[bits as usize % names.len()].clone(), descending };
+    let sort = key(question.0[0] / 7, question.1 & 1 == 0);
+    let more = [key(question.0[0] / 11, question.1 & 2 == 0), key(question.0[0] / 13, question.1 & 4 == 0)];
+    let order: Vec<Sort> = [sort.clone()].into_iter().chain(more).take(1 + question.1 as usize / 8 % 3).collect();
+    let what = format!("{condition:?} by {order:?}");
+    let places = table.select(baseline, Some(&condition), &order);
+    let slots = grid.select(pairs, Some(&condition), &order).unwrap();
     let expected: Vec<i64> = places.iter().map(|place| table.rows()[*place as usize].item.0).collect();
     assert_eq!(items(grid, &slots), expected, "{what}");
     let seen: Vec<Seen<'_>> = places.iter().map(|place| table.seen(*place, baseline)).collect();
     same(&grid.header(&slots), &summary::header(&seen), "header");
     same(&grid.metrics(&slots, pairs), &summary::metrics(&seen), &what);
     same(&grid.facet(&slots, &sort.name, pairs).unwrap(), &summary::facet(&seen, &sort.name), &what);
-    same(&grid.groups(&slots, &sort.name, pairs).unwrap(), &summary::groups(&seen, &sort.name), &what);
+    let is_number = matches!(sort.name.kind(), Kind::Number | Kind::Time);
+    let width = (is_number && question.1 & 64 == 0).then(|| [0.1, 7.0, 25_000.0][question.1 as usize % 3]);
+    let grouping = Grouping { name: sort.name.clone(), width };
+    same(&grid.groups(&slots, &grouping, pairs).unwrap(), &summary::groups(&seen, &grouping), &what);
+}
+
+/// A table that was saved and opened again has the same rows, and goes on as if it had not been.
+fn again_from_bytes(grid: &Grid, changes: &[(usize, u64)]) {
+    let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+    let head = grid.save(&mut |bytes| kept.put(bytes)).unwrap();
+    let opened = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
+    let opened = opened.after_whole(grid.whole()).unwrap();
+    let change = |(at, bits): &(usize, u64)| row((at % (grid.len() + 2)) as i64 * 3 + 3, bits.rotate_left(9));
+    let same = |one: &Grid, other: &Grid| {
+        let slots: Vec<u32> = (0..one.len() as u32).collect();
+        assert_eq!((one.len(), one.names()), (other.len(), other.names()));
+        assert_eq!(one.rows(&slots).unwrap(), other.rows(&slots).unwrap());
+    };
+    same(grid, &opened);
+    same(&grid.with(changes.iter().map(change)).unwrap(), &opened.with(changes.iter().map(change)).unwrap());
+    assert!(Grid::open(&head[..head.len() - 1], &kept, Arc::<InMemory>::default()).is_err());
 }
 
 proptest! {
@@ -230,6 +257,7 @@ proptest! {
         let mut rows: Vec<ResultRow> = (0..grid.len() as u32).map(|slot| grid.row(slot).unwrap()).collect();
         rows.sort_by_key(|row| row.item);
         prop_assert_eq!(&rows, table.rows());
+        again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
         let pairs = Pairs::new(&grid, before, variant);
         let baseline = Baseline::new(plain_before, variant);

@@ -9,6 +9,7 @@ mod raw;
 mod report;
 mod restart;
 mod results;
+mod results_store;
 #[path = "../../src/app/views/shelf.rs"]
 mod shelf;
 mod submit;
@@ -49,10 +50,12 @@ const PIECES: [&str; 14] = [
     "operation_http",
     "operation_http_100k",
     "results",
+    "results_store",
 ];
 
 /// Only on request, because they need a server.
-const ON_SERVERS: [&str; 4] = ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs"];
+const ON_SERVERS: [&str; 5] =
+    ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs", "results_store_postgres"];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -92,6 +95,8 @@ fn piece(name: &str) -> Figures {
         "operation_http" => operation::targets(10_000, name),
         "operation_http_100k" => operation::targets(size("TARGETS", 100_000), name),
         "results" => results::questions(size("RESULTS", 1_000_000)),
+        "results_store" => results_store::sqlite(size("ITEMS", 100_000)),
+        "results_store_postgres" => results_store::postgres(size("ITEMS", 100_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }

@@ -31,6 +31,11 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     matrix(&place, &endpoint, 60, &["a", "b"], gates);
     let first = place.windrow(&["run", "job.yaml", "--json"]).ended_with(0).json();
     assert_eq!((&first["items"]["total"], endpoint.calls()), (&240.into(), 240));
+    let paired = &first["gates"][0];
+    assert_eq!(
+        (&paired["verdict"], &paired["n"], &paired["of_difference"]),
+        (&"passed".into(), &60.into(), &true.into())
+    );
     let means = |result: &Value| {
         let variants = result["variants"].as_object().unwrap().iter();
         variants
@@ -41,6 +46,11 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     assert_eq!(means(&first), expected.map(|(name, mean)| (name.to_owned(), mean)));
     assert_eq!(first["evaluators"]["exact"]["rows"], 60, "variants of a row are one row");
     assert!(first["evaluators"]["exact"]["trials"].is_null(), "variants are not trials");
+
+    let page = place.windrow(&["report", "matrix"]).ended_with(0).stdout;
+    assert!(page.contains("| row 1 a.kind | exact | 0.000 |"), "{page}");
+    let text = place.windrow(&["compare", "matrix@a.plain", "matrix@a.kind"]).ended_with(0).stdout;
+    assert!(text.contains("\n  row 1 a.kind  1.000 → 0.000  ") && text.contains("  regressed"), "{text}");
 
     matrix(&place, &endpoint, 60, &["a", "b", "c"], gates);
     place.windrow(&["run", "job.yaml"]).ended_with(0);
@@ -57,6 +67,8 @@ fn two_prompts_and_two_models_are_one_job_and_a_third_model_runs_alone() {
     let rows: std::collections::BTreeSet<i64> =
         items["items"].as_array().unwrap().iter().map(|item| item["ordinal"].as_i64().unwrap()).collect();
     assert_eq!(rows.len(), 60, "all items of a row have its number");
+    let left = place.windrow(&["results", "matrix", "--where", "removed = true", "--json"]).ended_with(0).json();
+    assert_eq!((&left["total"], &left["rows_of_job"]), (&120.into(), &360.into()));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use windrow_model::view::filter;
 use windrow_wire::TargetView;
 
 use crate::app::operations::TargetFilter;
-use crate::cli::view::output;
+use crate::cli::view::{output, paging};
 use crate::client::api::Api;
 use crate::error::{Exit, Result};
 use crate::text;
@@ -41,13 +41,20 @@ pub struct Args {
     /// and info.NAME
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = LabelFilter::of_targets)]
     labels: Option<LabelFilter>,
+    /// Maximum number of targets [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    limit: Option<u32>,
+    /// Cursor printed by the previous page
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<i64>,
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     let form = if args.json { Form::Json } else { args.form };
-    let (status, labels) = (args.status, args.labels.unwrap_or_default());
-    let mut wanted = TargetFilter { status, labels, limit: PAGE, ..TargetFilter::default() };
-    let mut table = Vec::new();
+    let (status, labels, after) = (args.status, args.labels.unwrap_or_default(), args.after.map(ItemId));
+    let mut wanted = TargetFilter { status, labels, after, limit: PAGE, ..TargetFilter::default() };
+    let (mut table, mut more) = (Vec::new(), None);
+    let mut left = args.limit.map_or(usize::MAX, |limit| limit as usize);
     let mut first = true;
     // Page by page, so that memory does not depend on how many there are.
     loop {
@@ -55,7 +62,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
         if std::mem::take(&mut first) {
             head(form);
         }
-        for target in &page.targets {
+        for target in page.targets.iter().take(left) {
             match form {
                 Form::Json => output::print_json_line(target),
                 Form::Csv => output::print(&cells(target).map(|cell| quoted(&cell)).join(",")),
@@ -63,6 +70,11 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
                 Form::Table => table.push(row(target)),
             }
         }
+        if page.targets.len() > left || (page.targets.len() == left && page.next.is_some()) {
+            more = page.targets.get(left - 1).map(|last| last.item.clone());
+            break;
+        }
+        left -= page.targets.len();
         wanted.after = page.next.and_then(|next| next.parse().ok()).map(ItemId);
         if wanted.after.is_none() {
             break;
@@ -70,6 +82,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     }
     if form == Form::Table {
         output::print(&output::table(&["TARGET", ">WAVE", "STATUS", "VERIFIED", ">TIME", "CHANGE"], table));
+        more.iter().for_each(|next| output::print(&paging::more(next)));
     }
     Ok(Exit::Passed)
 }
