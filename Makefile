@@ -85,7 +85,7 @@ bench:
 	cargo bench --locked -p windrow --bench walk
 
 bench-ops:
-	cargo bench --locked -p windrow --bench walk -- operation_http
+	cargo bench --locked -p windrow --bench walk -- operation_http operation_http_100k
 
 bench-ingest:
 	cargo build --locked --release -p windrow

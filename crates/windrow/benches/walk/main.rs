@@ -50,6 +50,7 @@ const PIECES: [&str; 14] = [
     "experiment_3x",
     "experiment_3x_retry",
     "operation_http",
+    "operation_http_100k",
     "results",
     "results_store",
 ];
@@ -102,7 +103,8 @@ fn piece(name: &str) -> Figures {
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
-        "operation_http" => operation::targets(10_000),
+        "operation_http" => operation::targets(10_000, name),
+        "operation_http_100k" => operation::targets(size("TARGETS", 100_000), name),
         "results" => results::questions(size("RESULTS", 1_000_000)),
         "results_store" => results_store::sqlite(size("ITEMS", 100_000)),
         "results_store_postgres" => results_store::postgres(size("ITEMS", 100_000)),
@@ -111,7 +113,7 @@ fn piece(name: &str) -> Figures {
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`, `WINDROW_BENCH_RESULTS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`, `WINDROW_BENCH_TARGETS`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))
