@@ -21,7 +21,9 @@ pub fn shared(database: &str, nodes: u64, items: u64) -> Figures {
     let store = block_on(SqlStore::connect(&server_url(database))).expect("the server");
     let store: Arc<dyn Store> = Arc::new(store);
     let mut nodes: Vec<Node> = (0..nodes).map(|_| Node::start(database)).collect();
-    nodes.iter_mut().for_each(|node| node.hears(READY));
+    for node in &mut nodes {
+        node.hears(READY);
+    }
     let concurrency = CONCURRENCY * nodes.len() as i64;
     let submitted = |name: &str| block_on(submit_named(&*store, name, items, concurrency));
 
@@ -46,8 +48,7 @@ fn settled(nodes: &mut [Node], run: RunId, began: Instant) -> f64 {
         writeln!(node.orders, "{}", run.0).expect("the node listens");
     }
     let ended = std::thread::scope(|scope| {
-        let hear = |node| scope.spawn(move || Node::hears(node, OVER));
-        let heard: Vec<_> = nodes.iter_mut().map(hear).collect();
+        let heard: Vec<_> = nodes.iter_mut().map(|node| scope.spawn(move || node.hears(OVER))).collect();
         heard.into_iter().map(|node| node.join().expect("no node fails")).min()
     });
     (ended.expect("a node") - began).as_secs_f64()
