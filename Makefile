@@ -21,7 +21,7 @@ menu:
 	@echo "make torture       run three nodes under 100 faults on PostgreSQL and on MariaDB; needs root, 10 minutes"
 	@echo "make certify       run against real Kafka Connect with Debezium, MySQL 9.7, MariaDB 11.8 with Galera, PostgreSQL 18; needs root"
 	@echo "make soak          run mixed work for an hour (SOAK_MINUTES) with a kill every minute; writes docs/benchmarks.md"
-	@echo "make bench-queues  compare throughput on PostgreSQL and MariaDB with graphile-worker and BullMQ"
+	@echo "make bench-queues  compare throughput on 1, 2 and 4 nodes with graphile-worker and BullMQ, without and with durable commits"
 	@echo "make bench-aged    measure claims and archiving with 10,000 and with 10,000,000 finished items; 30 minutes, 20 GB"
 	@echo "make bench-serve   measure the server with slow readers and with 10,000 requests per second"
 	@echo "make bench-closing close a run of five million rows while another run goes on"
@@ -85,7 +85,7 @@ bench:
 	cargo bench --locked -p windrow --bench walk
 
 bench-ops:
-	cargo bench --locked -p windrow --bench walk -- operation_http
+	cargo bench --locked -p windrow --bench walk -- operation_http operation_http_100k
 
 bench-ingest:
 	cargo build --locked --release -p windrow
@@ -118,6 +118,7 @@ certify: certify-build
 
 bench-queues:
 	scripts/services run benches/queues/run.py
+	WINDROW_SERVICES_DURABLE=1 scripts/services run benches/queues/run.py
 
 bench-aged:
 	scripts/services run benches/queues/aged.py

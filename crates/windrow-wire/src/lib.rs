@@ -69,8 +69,8 @@ pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJ
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
 pub use limits::{LimitList, LimitedRun, ServerLimits, WorkspaceLimits};
 pub use lineage::{
-    BackfillAnswer, BackfillPreview, BackfillSlice, BatchNode, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode,
-    TaskNode, TaskRunNode,
+    BackfillAnswer, BackfillPreview, BackfillSlice, BatchNode, IngestProgress, LeaseView, Lineage, PlanNode,
+    ScheduleNode, SliceNode, SourceProgress, TaskNode, TaskRunNode,
 };
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};

@@ -149,6 +149,9 @@ pub struct TableRow {
     pub tries: u32,
     pub turns: u32,
     pub flaky: bool,
+    /// No longer in the dataset: the last run over the whole dataset did not find it.
+    #[serde(default)]
+    pub removed: bool,
     pub latency_ms: Option<i64>,
     pub tokens_in: i64,
     pub tokens_out: i64,
@@ -262,6 +265,7 @@ impl TableRow {
             tries: row.tries,
             turns: row.turns,
             flaky: row.flaky,
+            removed: row.removed,
             latency_ms: row.latency_ms,
             tokens_in: row.usage.tokens_in,
             tokens_out: row.usage.tokens_out,

@@ -2,6 +2,7 @@
 //! Views live in memory for ten minutes; a client asks again after that. A question that was answered before from the
 //! same tables has the same answer.
 
+mod held;
 mod kept;
 mod load;
 pub mod question;
@@ -141,7 +142,7 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
                 let snapshot = Snapshot { table, pairs, order };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
-            let (answer, snapshot) = computed(answered).await?.map_err(load::unreadable)?;
+            let (answer, snapshot) = computed(answered).await?.map_err(held::unreadable)?;
             let (id, snapshot) = (answer.view.clone(), Arc::new(snapshot));
             View { id, job: job.id, made_at, request, answer: Arc::new(answer), snapshot }
         }
@@ -170,7 +171,7 @@ pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option
         let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
-    computed(items).await?.map_err(load::unreadable)
+    computed(items).await?.map_err(held::unreadable)
 }
 
 /// Of a job that was deleted.
@@ -235,7 +236,7 @@ pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize
         .ok_or_else(|| Error::new(format!("view {view:?} has expired"), "create the view again").coded(Code::Gone))?;
     let total = snapshot.order.len();
     let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
-    let rows = computed(page).await?.map_err(load::unreadable)?;
+    let rows = computed(page).await?.map_err(held::unreadable)?;
     Ok(TablePage { offset: offset as i64, total: total as i64, rows })
 }
 
@@ -254,7 +255,7 @@ pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
         };
         Ok(FieldList { fields: table.names().all().iter().map(view).collect::<io::Result<_>>()? })
     };
-    computed(listed).await?.map_err(load::unreadable)
+    computed(listed).await?.map_err(held::unreadable)
 }
 
 fn observed(table: &Grid, slots: &[u32], name: &Name) -> io::Result<Vec<String>> {
