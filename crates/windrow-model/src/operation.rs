@@ -28,7 +28,7 @@ pub struct TargetView {
     pub changed: bool,
     /// The target was read after the change and has the desired state.
     pub verified: bool,
-    /// A rollback did not overwrite the target, because somebody else changed it after the operation.
+    /// A rollback did not overwrite the target, because it was changed after the operation.
     #[serde(default)]
     pub conflict: bool,
     /// What the rollback found instead of `after`, in a conflict.

@@ -69,7 +69,7 @@ fn add_same(document: &mut OpenApi) {
     }
 }
 
-/// B14: a batch over connectors, beside the job file that `POST /jobs` takes.
+/// B14: a batch over connectors, or the job file that `POST /jobs` takes.
 fn add_batch(operation: &mut Operation) {
     let either = ["BatchRequest", "Submit"].map(Ref::from_schema_name);
     let either = either.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);

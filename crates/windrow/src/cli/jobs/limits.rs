@@ -41,7 +41,7 @@ pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
     Ok(Exit::Passed)
 }
 
-/// The limits of a run beside what uses them.
+/// The limits of a run, with what uses them.
 #[derive(serde::Serialize)]
 #[serde(transparent)]
 struct Limits(RunDetail);
