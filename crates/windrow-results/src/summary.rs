@@ -13,9 +13,9 @@ use crate::query::{Kind, Name, Seen, Value};
 use crate::row::ResultRow;
 
 /// Values that a facet lists, most frequent first.
-const FACET_VALUES: usize = 50;
+pub const FACET_VALUES: usize = 50;
 /// More distinct numbers than this are grouped into ranges.
-pub(crate) const EXACT_NUMBERS: usize = 20;
+pub const EXACT_NUMBERS: usize = 20;
 /// Normal quantiles of a two-sided test at 5% with a power of 80%.
 const DETECTABLE: f64 = 1.959_964 + 0.841_621;
 
@@ -185,12 +185,7 @@ pub fn metrics(rows: &[Seen<'_>]) -> Vec<Metric> {
     tally(rows, false, false).evaluators.into_iter().map(metric).collect()
 }
 
-pub(crate) fn metric(
-    name: String,
-    summary: ScoreSummary,
-    corrected: Option<Corrected>,
-    paired: Option<Paired>,
-) -> Metric {
+pub fn metric(name: String, summary: ScoreSummary, corrected: Option<Corrected>, paired: Option<Paired>) -> Metric {
     Metric {
         n: summary.pass + summary.fail,
         pass: summary.pass,
@@ -231,7 +226,7 @@ fn corrected(rows: &[Seen<'_>]) -> BTreeMap<String, Corrected> {
 }
 
 impl Corrected {
-    pub(crate) fn of(summary: &ScoreSummary, labelled: i64) -> Self {
+    pub fn of(summary: &ScoreSummary, labelled: i64) -> Self {
         Self {
             labelled,
             n: summary.pass + summary.fail,
@@ -284,7 +279,7 @@ fn paired(rows: &[Seen<'_>]) -> BTreeMap<String, Paired> {
 }
 
 /// `binary`: every value is 0 or 1. `changes`: rows that improved, stayed the same and regressed.
-pub(crate) fn paired_metric(
+pub fn paired_metric(
     difference: &Difference,
     baseline: &ScoreSummary,
     binary: bool,
@@ -312,7 +307,7 @@ pub(crate) fn paired_metric(
 }
 
 /// Corrects for the number of metrics.
-pub(crate) fn adjust(found: &mut BTreeMap<String, Paired>) {
+pub fn adjust(found: &mut BTreeMap<String, Paired>) {
     let adjusted = holm(&found.values().map(|paired| paired.p).collect::<Vec<_>>());
     for (paired, adjusted) in found.values_mut().zip(adjusted) {
         paired.p_adjusted = adjusted;
@@ -337,7 +332,7 @@ pub fn groups(rows: &[Seen<'_>], name: &Name) -> Vec<Group> {
     groups
 }
 
-pub(crate) type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
+pub type Label = Box<dyn Fn(&Value<'_>) -> Option<String>>;
 
 /// What a value is called as a group.
 fn labels(rows: &[Seen<'_>], name: &Name) -> Label {
@@ -347,7 +342,7 @@ fn labels(rows: &[Seen<'_>], name: &Name) -> Label {
 }
 
 /// `range`: of numbers that are grouped into ranges.
-pub(crate) fn label(range: Option<(f64, f64)>) -> Label {
+pub fn label(range: Option<(f64, f64)>) -> Label {
     let Some((from, to)) = range else {
         return Box::new(|value| (!value.is_null()).then(|| value.text().into_owned()));
     };

@@ -139,6 +139,23 @@ pub struct Finding<'a> {
     pub value: Option<f64>,
 }
 
+/// The findings of one run on one row, counted elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct RowFindings {
+    pub n: i64,
+    pub passes: i64,
+    /// Those with a value, and the sum of the values.
+    pub values: i64,
+    pub sum: f64,
+}
+
+impl RowFindings {
+    fn side(self) -> RowSide {
+        let Self { n, passes, values, sum } = self;
+        RowSide { first: (n > 0).then_some((ItemId(0), 0)), sum, values, passes, n }
+    }
+}
+
 /// Feed it findings by evaluator, row, side, item and turn.
 #[derive(Debug)]
 pub struct Pairing {
@@ -260,6 +277,19 @@ impl Pairing {
         }
         self.row = Some(finding.row);
         self.sides[finding.side as usize].add(&finding);
+    }
+
+    /// This many rows with equal findings of an evaluator, whose rows all come this way. Flips are counted, not listed.
+    pub fn add_rows(&mut self, evaluator: &str, before: RowFindings, after: RowFindings, times: i64) {
+        if self.row.is_none() || self.evaluator != evaluator {
+            self.close_evaluator();
+            self.evaluator = evaluator.to_owned();
+        }
+        self.row = Some(ContentKey([0; 16]));
+        for _ in 0..times {
+            self.sides = [before.side(), after.side()];
+            self.close_row();
+        }
     }
 
     pub fn finish(mut self) -> Comparison {
