@@ -23,7 +23,7 @@ pub mod table;
 pub mod testing;
 
 pub use columns::{Grid, Pairs};
-pub use query::{Condition, Kind, Name, Names, Seen, Sort, Value};
+pub use query::{Condition, Grouping, Kind, Name, Names, Seen, Sort, Value};
 pub use row::{ResultRow, RowOutcome};
 pub use table::survey::Survey;
 pub use table::{Baseline, Table};

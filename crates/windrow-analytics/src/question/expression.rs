@@ -104,6 +104,11 @@ impl Columns {
             }
             Name::Corrected(name) => Expression::Number(self.corrected(name)),
             Name::Delta(evaluator) => Expression::Number(self.delta(evaluator)),
+            Name::DeltaLatencyMs => number("latency_ms - before_latency_ms").unless(UNPAIRED),
+            Name::DeltaTokens => {
+                number("tokens_in + tokens_out - before_tokens_in - before_tokens_out").unless(UNPAIRED)
+            }
+            Name::DeltaCost => number("(cost_nanos - before_cost_nanos) / 1e9").unless(UNPAIRED),
             Name::Change(evaluator) => {
                 let delta = self.delta(evaluator);
                 text(&format!("multiIf({delta} > 0, 'improved', {delta} < 0, 'regressed', 'same')"))
@@ -157,9 +162,12 @@ impl Columns {
     }
 
     /// What comes after `ORDER BY`: null last, ties in the order of the dataset.
-    pub fn order(&self, sort: Option<&Sort>) -> String {
-        let by_place = "row, item_id";
-        let Some(sort) = sort else { return by_place.to_owned() };
+    pub fn order(&self, order: &[Sort]) -> String {
+        let by_place = "row, item_id".to_owned();
+        order.iter().map(|sort| self.key(sort)).chain([by_place]).collect::<Vec<_>>().join(", ")
+    }
+
+    fn key(&self, sort: &Sort) -> String {
         let value = match (self.of(&sort.name), sort.name.words()) {
             (Expression::Number(sql), _) => sql,
             (other, Some(words)) => {
@@ -170,7 +178,7 @@ impl Columns {
             (other, None) => other.text(),
         };
         let direction = if sort.descending { "DESC" } else { "ASC" };
-        format!("isNull({value}), {value} {direction}, {by_place}")
+        format!("isNull({value}), {value} {direction}")
     }
 }
 

@@ -113,9 +113,9 @@ impl Copied {
     }
 
     /// The items for which a condition holds, in order.
-    pub async fn items(&self, condition: Option<&Condition>, sort: Option<&Sort>) -> Result<Vec<ItemId>, Failure> {
+    pub async fn items(&self, condition: Option<&Condition>, order: &[Sort]) -> Result<Vec<ItemId>, Failure> {
         let (from, holds) = (&self.columns.from, self.columns.condition(condition));
-        let sql = format!("SELECT item_id FROM {from} WHERE {holds} ORDER BY {}", self.columns.order(sort));
+        let sql = format!("SELECT item_id FROM {from} WHERE {holds} ORDER BY {}", self.columns.order(order));
         Ok(self.client.integers(&sql).await?.into_iter().map(ItemId).collect())
     }
 

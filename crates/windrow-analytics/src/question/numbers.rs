@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use windrow_model::aggregate::{BINS, ClusterSums, EvaluatorSums, EvaluatorTally, Latencies, ScoreSummary};
-use windrow_results::summary::{self, Corrected, EXACT_NUMBERS, Group, Header, Metric};
+use windrow_results::query::Grouping;
+use windrow_results::summary::{self, Bucket, Buckets, Corrected, EXACT_NUMBERS, Group, Header, Metric};
 use windrow_results::{Condition, Kind, Name, Value};
 
 use super::expression::{COUNTS, Expression, NUMBERS, VERDICTS, float};
@@ -152,32 +153,30 @@ impl Copied {
         Ok(found.into_iter().map(variant).collect())
     }
 
-    /// Largest first; numbers with many values in ranges.
-    pub async fn groups(&self, condition: Option<&Condition>, name: &Name) -> Result<Vec<Group>, Failure> {
-        let (key, named) = self.key(condition, name).await?;
+    /// As [`summary::groups`].
+    pub async fn groups(&self, condition: Option<&Condition>, grouping: &Grouping) -> Result<Vec<Group>, Failure> {
+        let (key, named) = self.key(condition, grouping).await?;
         let mut metrics = self.metrics_by(&key, condition).await?;
         let mut outcomes: BTreeMap<Option<String>, BTreeMap<String, i64>> = BTreeMap::new();
         for part in self.counted(&key, condition).await? {
             *outcomes.entry(part.g).or_default().entry(part.of_outcome).or_default() += part.total;
         }
-        let group = |(key, outcomes): (Option<String>, BTreeMap<String, i64>)| Group {
-            n: outcomes.values().sum(),
-            outcomes,
-            metrics: metrics.remove(&key).unwrap_or_default(),
-            value: key.map(|key| named.get(&key).cloned().unwrap_or(key)),
-        };
-        let mut groups: Vec<Group> = outcomes.into_iter().map(group).collect();
-        groups.sort_by(|a, b| a.value.cmp(&b.value));
-        groups.sort_by_key(|group| (group.value.is_none(), -group.n));
-        Ok(groups)
+        let mut groups: BTreeMap<Option<Bucket>, Group> = BTreeMap::new();
+        for (key, outcomes) in outcomes {
+            let metrics = metrics.remove(&key).unwrap_or_default();
+            let bucket = key.map(|key| named.get(&key).cloned().unwrap_or((0, key)));
+            let value = bucket.as_ref().map(|bucket| bucket.1.clone());
+            groups.insert(bucket, Group { value, n: outcomes.values().sum(), outcomes, metrics });
+        }
+        Ok(summary::in_order(groups.into_values().collect(), grouping))
     }
 
     /// What rows are grouped by, and what the groups of numbers are called.
     async fn key(
         &self,
         condition: Option<&Condition>,
-        name: &Name,
-    ) -> Result<(String, BTreeMap<String, String>), Failure> {
+        grouping: &Grouping,
+    ) -> Result<(String, BTreeMap<String, Bucket>), Failure> {
         #[derive(Deserialize)]
         struct Number {
             key: String,
@@ -189,20 +188,24 @@ impl Copied {
             low: Option<f64>,
             high: Option<f64>,
         }
-        let expression = self.columns.of(name);
-        let (Expression::Number(value), Kind::Number | Kind::Time) = (&expression, name.kind()) else {
+        let expression = self.columns.of(&grouping.name);
+        let (Expression::Number(value), Kind::Number | Kind::Time) = (&expression, grouping.name.kind()) else {
             return Ok((expression.text(), BTreeMap::new()));
         };
         let (from, holds) = (&self.columns.from, self.columns.condition(condition));
-        let sql = format!(
-            "SELECT uniqUpTo({EXACT_NUMBERS})(v) AS distinct, min(v) AS low, max(v) AS high \
-             FROM (SELECT {value} AS v FROM {from} WHERE {holds}) WHERE isNotNull(v)"
-        );
-        let reach: Option<Reach> = self.client.rows(&sql).await?.pop();
-        let reach = reach.and_then(|reach| Some((reach.distinct > EXACT_NUMBERS, (reach.low?, reach.high?))));
-        let key = match reach {
-            Some((true, range)) => facets::bin(value, range),
-            _ => value.clone(),
+        let (key, buckets) = match grouping.width {
+            Some(width) => (format!("floor({value} / {} + {})", float(width), float(1e-9)), Buckets::Width(width)),
+            None => {
+                let sql = format!(
+                    "SELECT uniqUpTo({EXACT_NUMBERS})(v) AS distinct, min(v) AS low, max(v) AS high \
+                     FROM (SELECT {value} AS v FROM {from} WHERE {holds}) WHERE isNotNull(v)"
+                );
+                let reach: Option<Reach> = self.client.rows(&sql).await?.pop();
+                match reach.filter(|reach| reach.distinct > EXACT_NUMBERS).and_then(|reach| reach.low.zip(reach.high)) {
+                    Some((low, high)) => (facets::bin(value, (low, high)), Buckets::Parts(low, high)),
+                    None => (value.clone(), Buckets::Values),
+                }
+            }
         };
         let key = format!("toString({key})");
         let sql = format!(
@@ -210,7 +213,7 @@ impl Copied {
              AND isNotNull({value}) GROUP BY key"
         );
         let named: Vec<Number> = self.client.rows(&sql).await?;
-        let label = summary::label(reach.filter(|(many, _)| *many).map(|(_, range)| range));
+        let label = summary::label(buckets);
         let name = |number: Number| Some((number.key, label(&Value::Number(number.value))?));
         Ok((key, named.into_iter().filter_map(name).collect()))
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use windrow_model::ItemId;
-use windrow_model::compare::{Pairing, RowFindings};
+use windrow_model::compare::{Difference, Finding, Pairing, Side};
+use windrow_model::step::{ContentKey, Verdict};
 use windrow_results::summary::{self, Paired};
 
 use super::expression::UNPAIRED;
@@ -24,25 +25,32 @@ pub(super) fn join(own: &str, before: &str, variant: Option<&str>) -> String {
     };
     let own = format!("(SELECT *, if({unless}, '', row_key) AS paired_by FROM {own})");
     let before = format!(
-        "(SELECT row_key AS paired_by, item_id, variant, trial, outcome, output, scores.name AS names, \
-         scores.value AS values, scores.verdict AS verdicts FROM {before}{only})"
+        "(SELECT row_key AS paired_by, item_id, variant, trial, outcome, output, latency_ms, tokens_in, tokens_out, \
+         cost_nanos, scores.name AS names, \
+         scores.value AS values, scores.verdict AS verdicts, scores.turn AS turns FROM {before}{only})"
     );
     format!(
         "(SELECT o.*, b.item_id AS before_item, b.outcome AS before_outcome, b.output AS before_output, \
-         b.names AS before_names, b.values AS before_values, b.verdicts AS before_verdicts FROM {own} AS o \
+         b.variant AS before_variant, b.latency_ms AS before_latency_ms, b.tokens_in AS before_tokens_in, \
+         b.tokens_out AS before_tokens_out, b.cost_nanos AS before_cost_nanos, \
+         b.names AS before_names, b.values AS before_values, b.verdicts AS before_verdicts, \
+         b.turns AS before_turns FROM {own} AS o \
          LEFT JOIN {before} AS b ON o.paired_by = b.paired_by \
          ORDER BY o.item_id, {same_variant} DESC, b.trial = o.trial DESC, b.item_id LIMIT 1 BY o.item_id)"
     )
 }
 
+/// A finding that takes part, of this row or of its baseline.
 #[derive(Deserialize)]
-struct Alike {
+struct Found {
     g: Option<String>,
     name: String,
-    before: (i64, i64, i64, f64),
-    after: (i64, i64, i64, f64),
-    graded: i64,
-    times: i64,
+    key: String,
+    side: u8,
+    item: i64,
+    variant: Option<String>,
+    verdict: Verdict,
+    value: Option<f64>,
 }
 
 #[derive(Deserialize)]
@@ -80,46 +88,32 @@ impl Copied {
         let from = &self.columns.from;
         let rows = format!("SELECT *, {key} AS g FROM {from} WHERE {holds} AND NOT ({UNPAIRED})");
         let own = format!(
-            "SELECT g, row_key, arrayJoin(arrayZip(scores.name, scores.verdict, scores.value)) AS f FROM ({rows})"
+            "SELECT g, row_key, item_id AS item, variant AS of_variant, \
+             arrayJoin(arrayZip(scores.name, scores.verdict, scores.value, scores.turn)) AS f FROM ({rows})"
         );
         // Several rows may be compared with the same one, which counts once.
         let before = format!(
-            "SELECT g, row_key, arrayJoin(arrayZip(before_names, before_verdicts, before_values)) AS f FROM \
-             (SELECT g, row_key, before_names, before_verdicts, before_values FROM ({rows}) \
-             LIMIT 1 BY g, before_item)"
+            "SELECT g, row_key, before_item AS item, before_variant AS of_variant, \
+             arrayJoin(arrayZip(before_names, before_verdicts, before_values, before_turns)) AS f FROM \
+             (SELECT g, row_key, before_item, before_variant, before_names, before_verdicts, before_values, \
+             before_turns FROM ({rows}) LIMIT 1 BY g, before_item)"
         );
-        let side = |side: u8| {
-            format!(
-                "(countIf(side = {side}), countIf(side = {side} AND w = 'pass'), \
-                 countIf(side = {side} AND isNotNull(v)), sumIf(ifNull(v, 0), side = {side}))"
-            )
-        };
         let sql = format!(
-            "SELECT g, name, before, after, graded, count() AS times FROM (SELECT g, row_key, name, {} AS before, \
-             {} AS after, toInt64(max(ifNull(v NOT IN (0, 1), 0))) AS graded FROM (\
-             SELECT g, row_key, side, toString(f.1) AS name, f.2 AS w, f.3 AS v FROM (\
-             SELECT *, 0 AS side FROM ({before}) UNION ALL SELECT *, 1 AS side FROM ({own})) \
-             WHERE w IN ('pass', 'fail')) GROUP BY g, row_key, name) GROUP BY g, name, before, after, graded \
-             ORDER BY g, name",
-            side(0),
-            side(1)
+            "SELECT g, toString(f.1) AS name, row_key AS key, side, item, of_variant AS variant, f.2 AS verdict, \
+             f.3 AS value FROM (SELECT *, 0 AS side FROM ({before}) UNION ALL SELECT *, 1 AS side FROM ({own})) \
+             WHERE verdict IN ('pass', 'fail') ORDER BY g, name, key, side, item, f.4"
         );
-        let alike: Vec<Alike> = self.client.rows(&sql).await?;
+        let findings: Vec<Found> = self.client.rows(&sql).await?;
         let baselines = self.summaries(&before).await?;
         let changes = self.changes(key, holds).await?;
         let mut found = Differences::new();
-        for of_group in alike.chunk_by(|a, b| a.g == b.g) {
+        for of_group in findings.chunk_by(|a, b| a.g == b.g) {
             let group = &of_group[0].g;
-            let mut pairing = Pairing::new(0);
-            for row in of_group {
-                pairing.add_rows(&row.name, findings(row.before), findings(row.after), row.times);
-            }
             let mut paired = BTreeMap::new();
-            for (name, difference) in pairing.finish().evaluators {
+            for (name, difference) in differences(of_group) {
                 let Some(baseline) = baselines.get(group).and_then(|of_group| of_group.get(&name)) else { continue };
-                let binary = of_group.iter().filter(|row| row.name == name).all(|row| row.graded == 0);
                 let changed = changes.get(&(group.clone(), name.clone())).copied().unwrap_or_default();
-                let metric = summary::paired_metric(&difference, baseline, binary, changed);
+                let metric = summary::paired_metric(&difference, baseline, changed);
                 paired.extend(metric.map(|paired| (name, paired)));
             }
             summary::adjust(&mut paired);
@@ -152,6 +146,24 @@ impl Copied {
     }
 }
 
-fn findings((n, passes, values, sum): (i64, i64, i64, f64)) -> RowFindings {
-    RowFindings { n, passes, values, sum }
+/// Of findings by evaluator, row, side, item and turn.
+fn differences(findings: &[Found]) -> BTreeMap<String, Difference> {
+    let (mut pairing, mut rows, mut key) = (Pairing::new(0), 0u128, None);
+    for finding in findings {
+        if key.replace(&finding.key) != Some(&finding.key) {
+            rows += 1;
+        }
+        pairing.add(Finding {
+            evaluator: &finding.name,
+            // Rows are told apart; which they are is not asked.
+            row: ContentKey(rows.to_be_bytes()),
+            side: if finding.side == 0 { Side::Before } else { Side::After },
+            item: ItemId(finding.item),
+            variant: finding.variant.as_deref(),
+            ordinal: 0,
+            verdict: finding.verdict,
+            value: finding.value,
+        });
+    }
+    pairing.finish().evaluators
 }

@@ -12,8 +12,9 @@ use windrow_model::record::Job;
 use windrow_model::state::ItemState;
 use windrow_model::store::*;
 use windrow_model::{JobId, RunId};
+use windrow_results::query::Grouping;
 use windrow_results::testing::{built, close, row};
-use windrow_results::{Baseline, Condition, Name, Names, ResultRow, Seen, Sort, Table, summary};
+use windrow_results::{Baseline, Condition, Kind, Name, Names, ResultRow, Seen, Sort, Table, summary};
 
 use crate::fixture::*;
 use crate::world::World;
@@ -57,17 +58,22 @@ async fn check(copy: &Copied, table: &Table, baseline: Option<&Baseline>, random
         .collect();
     let bits: Vec<u64> = (0..random.usize(1..4)).map(|_| random.u64(..)).collect();
     let condition = built(&all, table.rows(), &(bits, random.u8(..)));
-    let sort = Sort { name: all[random.usize(..all.len())].clone(), descending: random.bool() };
-    let what = format!("{condition:?} by {sort:?}");
-    let places = table.select(baseline, Some(&condition), Some(&sort));
+    let mut key = || Sort { name: all[random.usize(..all.len())].clone(), descending: random.bool() };
+    let order = [key(), key()];
+    let name = order[0].name.clone();
+    let is_number = matches!(name.kind(), Kind::Number | Kind::Time);
+    let width = (is_number && random.bool()).then(|| [0.1, 7.0, 25_000.0][random.usize(..3)]);
+    let grouping = Grouping { name, width };
+    let what = format!("{condition:?} by {order:?}, in groups of {width:?}");
+    let places = table.select(baseline, Some(&condition), &order);
     let expected: Vec<i64> = places.iter().map(|place| table.rows()[*place as usize].item.0).collect();
-    let items = copy.items(Some(&condition), Some(&sort)).await.unwrap_or_else(|error| panic!("{what}: {error}"));
+    let items = copy.items(Some(&condition), &order).await.unwrap_or_else(|error| panic!("{what}: {error}"));
     assert_eq!(items.iter().map(|item| item.0).collect::<Vec<_>>(), expected, "{what}");
     let seen: Vec<Seen<'_>> = places.iter().map(|place| table.seen(*place, baseline)).collect();
     let holds = Some(&condition);
     same(&copy.header(holds).await.unwrap(), &summary::header(&seen), &what);
     same(&copy.metrics(holds).await.unwrap(), &summary::metrics(&seen), &what);
-    same(&copy.groups(holds, &sort.name).await.unwrap(), &summary::groups(&seen, &sort.name), &what);
+    same(&copy.groups(holds, &grouping).await.unwrap(), &summary::groups(&seen, &grouping), &what);
     let asked: Vec<(Name, Option<Condition>)> =
         all.iter().skip(random.usize(..8)).step_by(8).map(|name| (name.clone(), Some(condition.clone()))).collect();
     let facets: Vec<summary::Facet> = asked.iter().map(|(name, _)| summary::facet(&seen, name)).collect();

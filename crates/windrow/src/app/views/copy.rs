@@ -80,8 +80,8 @@ pub async fn view(
     actor: &Actor,
     job: &Job,
     request: &ViewRequest,
-    as_of: i64,
 ) -> Result<Answer<(ResultView, Snapshot)>> {
+    let as_of = app.store.outbox_reach().await?.newest;
     let mut copy = match open(app, job, request.run).await? {
         Answer::Copy(copy) => copy,
         Answer::Database(why) => return Ok(Answer::Database(why)),
@@ -106,7 +106,7 @@ pub async fn view(
         };
     }
     let asked = question::parse(request, copy.names())?;
-    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of };
+    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind: 0 };
     let (answer, items) = or_database!(answer(&copy, &asked, head).await);
     Ok(Answer::Copy((answer, Snapshot { job: job.clone(), run: request.run, copy, baseline, items })))
 }
@@ -117,7 +117,7 @@ async fn answer(
     head: ViewHead,
 ) -> std::result::Result<(ResultView, Vec<ItemId>), Failure> {
     let condition = asked.condition.as_ref();
-    let items = copy.items(condition, asked.sort.as_ref()).await?;
+    let items = copy.items(condition, &asked.order).await?;
     let facets: Vec<(Name, Option<Condition>)> =
         asked.facets.iter().map(|name| (name.clone(), condition_of(condition, name))).collect();
     let Names { variants, .. } = copy.names();
@@ -135,7 +135,7 @@ async fn answer(
         run: head.run,
         vs: head.vs,
         as_of: head.as_of,
-        behind: 0,
+        behind: head.behind,
         total: items.len() as i64,
         rows_of_job: copy.rows(),
         columns: asked.columns.iter().map(ColumnView::of).collect(),
@@ -144,7 +144,7 @@ async fn answer(
         variants: variants.iter().map(variant).collect(),
         facets: copy.facets(&facets).await?,
         groups: match &asked.group {
-            Some(name) => Some(copy.groups(condition, name).await?),
+            Some(grouping) => Some(copy.groups(condition, grouping).await?),
             None => None,
         },
         source: super::CLICKHOUSE.to_owned(),

@@ -3,17 +3,21 @@
 //! same tables has the same answer.
 
 mod copy;
+mod kept;
 mod load;
 pub mod question;
+pub mod rebuild;
 pub mod scan;
 mod shelf;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use windrow_model::record::Job;
 use windrow_model::{ItemId, JobId, Time};
-use windrow_results::{Grid, Name, Names, Pairs, Seen, summary};
+use windrow_results::summary::{self, Metric};
+use windrow_results::{Grid, Name, Names, Pairs, Seen};
 use windrow_wire::{
     BaselineName, ColumnView, FieldList, FieldView, ResultView, TablePage, TableRow, VariantView, ViewRequest,
 };
@@ -25,7 +29,7 @@ use crate::error::{Code, Error, Result};
 const LIFE_MS: i64 = 10 * 60 * 1000;
 /// The oldest is dropped when one more is made.
 const MAX_VIEWS: usize = 64;
-/// Rows of all views together.
+/// Rows of all views and of their tables together.
 const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
@@ -58,6 +62,13 @@ enum Rows {
 }
 
 impl Rows {
+    fn table(&self) -> Option<&Arc<Grid>> {
+        match self {
+            Rows::Table(snapshot) => Some(&snapshot.table),
+            Rows::Copy(_) => None,
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Rows::Table(snapshot) => snapshot.order.len(),
@@ -99,7 +110,11 @@ impl Views {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
-        let rows = |kept: &[View]| kept.iter().map(|view| view.rows.len()).sum::<usize>();
+        let rows = |kept: &[View]| {
+            let size = |view: &View| Some(((view.job, view.request.run), view.rows.table()?.len()));
+            let tables: BTreeMap<_, usize> = kept.iter().filter_map(size).collect();
+            kept.iter().map(|view| view.rows.len()).sum::<usize>() + tables.values().sum::<usize>()
+        };
         while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
         }
@@ -129,9 +144,8 @@ async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let as_of = app.store.outbox_reach().await?.newest;
     let made_at = app.now();
-    let notice = match copy::view(app, actor, &job, &request, as_of).await? {
+    let notice = match copy::view(app, actor, &job, &request).await? {
         copy::Answer::Copy((answer, snapshot)) => {
             let (id, rows) = (answer.view.clone(), Rows::Copy(Arc::new(snapshot)));
             app.views.keep(View { id, job: job.id, made_at, request, answer: Arc::new(answer.clone()), rows });
@@ -139,7 +153,8 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
         }
         copy::Answer::Database(notice) => notice,
     };
-    let table = load::table(app, &job, request.run).await?;
+    let load::Shown { grid: table, as_of, behind } = load::table(app, &job, request.run).await?;
+    let behind = behind as i64;
     let (vs, baseline, variant) = match &request.vs {
         Some(vs) => {
             let (name, baseline, variant) = question::baseline(app, actor, &job, &table, vs).await?;
@@ -149,16 +164,16 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     };
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
-    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of };
+    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind };
     let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
         Some(known) => {
-            let answer = ResultView { view: new_id(), as_of, ..ResultView::clone(&known.answer) };
+            let answer = ResultView { view: new_id(), as_of, behind, ..ResultView::clone(&known.answer) };
             View { id: answer.view.clone(), made_at, answer: Arc::new(answer), ..known }
         }
         None => {
             let answered = move || -> io::Result<(ResultView, Snapshot)> {
                 let pairs = baseline.map(|baseline| Pairs::new(&table, baseline, variant.as_deref()));
-                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), asked.sort.as_ref())?;
+                let order = table.select(pairs.as_ref(), asked.condition.as_ref(), &asked.order)?;
                 let snapshot = Snapshot { table, pairs, order };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
@@ -176,16 +191,27 @@ fn new_id() -> String {
     format!("{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..))
 }
 
+/// The numbers of what one run made of its items.
+pub async fn metrics_of_run(app: &App, job: &Job, run: i64) -> Result<Vec<Metric>> {
+    let table = load::current(app, job, Some(run)).await?;
+    computed(move || table.metrics(&(0..table.len() as u32).collect::<Vec<_>>(), None)).await
+}
+
 /// The items of the rows for which a condition holds, in the order of the dataset.
 pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
-    let table = load::table(app, job, run).await?;
+    let table = load::current(app, job, run).await?;
     let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
     let asked = question::parse(&request, table.names())?;
     let items = move || -> io::Result<Vec<ItemId>> {
-        let slots = table.select(None, asked.condition.as_ref(), None)?;
+        let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
     computed(items).await?.map_err(load::unreadable)
+}
+
+/// Of a job that was deleted.
+pub fn forget(app: &App, job: JobId) {
+    kept::forget(&app.tables(), job);
 }
 
 struct ViewHead {
@@ -193,6 +219,7 @@ struct ViewHead {
     run: Option<i64>,
     vs: Option<BaselineName>,
     as_of: i64,
+    behind: i64,
 }
 
 fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
@@ -210,7 +237,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         run: head.run,
         vs: head.vs,
         as_of: head.as_of,
-        behind: 0,
+        behind: head.behind,
         total: order.len() as i64,
         rows_of_job: table.len() as i64,
         columns: asked.columns.iter().map(ColumnView::of).collect(),
@@ -218,7 +245,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         metrics: table.metrics(order, pairs),
         variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
         facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
-        groups: asked.group.as_ref().map(|name| table.groups(order, name, pairs)).transpose()?,
+        groups: asked.group.as_ref().map(|by| table.groups(order, by, pairs)).transpose()?,
         source: DATABASE.to_owned(),
         notice: None,
     })
@@ -259,7 +286,7 @@ pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
         };
         return Ok(FieldList { fields: names.into_iter().map(view).collect() });
     }
-    let table = load::table(app, &job, None).await?;
+    let table = load::table(app, &job, None).await?.grid;
     let listed = move || -> io::Result<FieldList> {
         let slots: Vec<u32> = (0..table.len() as u32).collect();
         let view = |name: &Name| -> io::Result<FieldView> {
