@@ -56,12 +56,23 @@ export class Browser {
     throw new Error(`waited in vain for ${what}: ${await this.evaluate('document.body.innerText.slice(0, 400)')}`)
   }
 
+  /** Replaces the text of the editor. */
+  async type(text) {
+    const editor = `document.querySelector('.host')?.shadowRoot?.querySelector('.cm-content')`
+    await this.until(`!!${editor}`, 'the editor')
+    await this.evaluate(`${editor}.focus()`)
+    for (const type of ['keyDown', 'keyUp']) await this.call('Input.dispatchKeyEvent', { type, key: 'a', windowsVirtualKeyCode: 65, modifiers: 2 })
+    await this.call('Input.insertText', { text })
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+  }
+
   async shot(page, url, width, dark, out) {
     const window = width < 700 ? 844 : (page.window ?? 900)
     await this.call('Emulation.setDeviceMetricsOverride', { width, height: window, deviceScaleFactor: 1, mobile: width < 700 })
     await this.call('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }] })
     await this.call('Page.navigate', { url: url + page.path })
     await this.until(`document.readyState === 'complete' && document.body.innerText.includes(${JSON.stringify(page.text)}) && document.fonts.size >= 2`, `${page.name}: ${page.text}`)
+    if (page.typed) await this.type(page.typed)
     if (page.press) await this.evaluate(page.press)
     await new Promise((resolve) => setTimeout(resolve, page.settle ?? 700))
     const height = page.fixed ? window : await this.evaluate('Math.min(Math.max(document.documentElement.scrollHeight, innerHeight), 2400)')

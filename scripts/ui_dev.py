@@ -159,7 +159,9 @@ def experiments(server, steady, flaky, slow, denied):
         server.submit(experiment("sums-prompt", "sums", steady, asked, "answer", more="gates:\n  - exact.mean >= baseline - 0.01\n"))
         server.finish("sums-prompt")
     server.submit(MATRIX.format(small=steady, large=flaky))
-    server.submit(experiment("math-word-problems", "many-sums", slow, concurrency=48, **question))
+    # A model with a price, so that it spends of its budget.
+    priced = experiment("math-word-problems", "many-sums", slow, concurrency=48, more="budget: { cost: 5.00 }\nmax_failed: 500\n", **question)
+    server.submit(priced.replace("model: mock", "model: gpt-4o-mini"))
     server.submit(experiment("nightly-sums", "sums", slow, creator="jo", concurrency=4, **question))
     server.wait("nightly-sums", lambda run: run["items"]["succeeded"] > 40)
     server.act("nightly-sums", "pause", {"reason": "wait for the new key"})
@@ -179,6 +181,19 @@ def operations(server, connect):
     waves = {**place, "name: bulk-config": "name: orders-tasks-max", '"2"': '"3"', "canary: 5": "canary: 5\n  approval: after_first", "  health": "  # health"}
     server.submit(example("bulk-config/bulk-config.yaml", waves))
     server.wait("orders-tasks-max", lambda run: run["items"]["succeeded"] + run["items"]["failed"] >= 5)
+
+
+def conflict(server, connect):
+    """A rollback that finds a connector changed by somebody else."""
+    server.submit(example("bulk-config/bulk-config.yaml", {"http://127.0.0.1:8083": connect, "bulk-config": "orders-conflict", "bake: 500ms": "bake: 0s", "  health": "  # health"}))
+    server.finish("orders-conflict")
+    place = f"{connect}/east/connectors/orders-0004/config"
+    with urllib.request.urlopen(place) as response:
+        config = {**json.loads(response.read()), "tasks.max": "8"}
+    request = urllib.request.Request(place, data=json.dumps(config).encode(), method="PUT", headers={"Content-Type": "application/json"})
+    urllib.request.urlopen(request).close()
+    server.act("orders-conflict", "rollback")
+    server.finish("orders-conflict")
 
 
 def ingests(server, source, slow_source):
@@ -271,6 +286,7 @@ def generate():
     experiments(server, steady, flaky, slow, denied)
     reviews(server)
     operations(server, connect)
+    conflict(server, mock("connect", "--connectors", "12").removesuffix("/east"))
     ingests(server, source, slow_source)
     invoices(server)
     server.ask("POST", "/backups")

@@ -33,6 +33,7 @@ use spec::IngestSpec;
 
 pub use ledger::{By, Edit, Ledger, Unchanged, origin_of};
 pub use meters::{METRICS, announce};
+pub use program::BATCH;
 pub use range::{Range, WrongRange, range_of};
 pub use record::PutAside;
 pub use replay::{Letter, RejectedRecords, Replayed, can_replay};

@@ -18,13 +18,22 @@ pub struct TargetView {
     pub before: Option<Value>,
     /// The last state that the operation has seen.
     pub after: Option<Value>,
-    /// Changes made by the operation, one line each.
+    /// The desired state, while the target was not seen to have it: the change is running, or it failed.
+    #[serde(default)]
+    pub wanted: Option<Value>,
+    /// Changes made by the operation, one line each. Of a change that began and was not verified, the desired ones.
     pub changes: Vec<String>,
     /// The operation may have changed the target, and did not restore it.
     #[serde(default)]
     pub changed: bool,
     /// The target was read after the change and has the desired state.
     pub verified: bool,
+    /// A rollback did not overwrite the target, because it was changed after the operation.
+    #[serde(default)]
+    pub conflict: bool,
+    /// What the rollback found instead of `after`, in a conflict.
+    #[serde(default)]
+    pub found: Option<Value>,
     pub error: Option<String>,
     pub tries: u32,
     pub duration_ms: Option<i64>,

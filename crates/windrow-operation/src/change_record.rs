@@ -12,6 +12,8 @@ pub const VALIDATE: &str = "validate";
 pub const CAPTURE: &str = "capture";
 pub const VERIFY: &str = "verify";
 pub const RESTORE: &str = "restore";
+/// What a rollback found instead of what the operation left.
+pub const CONFLICT: &str = "conflict";
 
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ChangeRecord {

@@ -206,12 +206,14 @@ impl Operation {
         if print(&now) == print(reached) || print(&now) == print(&change.before) {
             return Ok(());
         }
+        let image = self.handler.normalize(now.clone());
         let (reached, now) = (print(reached), print(&now));
         let secrets = veil::secrets(self.handler(), [&reached, &now]);
         let mut seen = Vec::new();
         for image in [&reached, &now] {
             seen.push(self.veil.seal(image, self.handler(), &secrets).await?);
         }
+        self.note(journal, target, change_record::CONFLICT, image).await?;
         let changes = differences(&seen[0], &seen[1]).join("; ");
         let message = format!("conflict: changed after the operation ({changes}); use --force to overwrite it");
         Err(invalid_request(message).into())

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 use windrow_model::Json;
 use windrow_model::operation::{TargetLabels, TargetView};
-use windrow_model::record::{ItemDetail, Labels, Run};
+use windrow_model::record::{ItemDetail, Labels, Run, Step};
 use windrow_model::state::{ItemState, Mode, Outcome};
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
 
-use super::change_record::{ChangeRecord, change_records};
+use super::change_record::{CONFLICT, ChangeRecord, change_records};
 use super::image::differences;
 use super::mask::masked;
 use super::own_worker;
@@ -25,12 +25,18 @@ pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {
     let reached = change.as_ref().and_then(|change| change.reached.as_ref()).map(|(image, _)| image.clone());
     let before = change.as_ref().map(|change| change.before.clone());
     let after = if restored { before.clone() } else { reached.clone() };
-    let changes = match (&before, &reached) {
-        (Some(before), Some(reached)) => differences(before, reached),
+    let begun = change.as_ref().filter(|change| change.touched).map(|change| &change.after);
+    let changes = match (&before, reached.as_ref().or(begun)) {
+        (Some(before), Some(after)) => differences(before, after),
         _ => Vec::new(),
     };
+    let wanted = change.as_ref().filter(|_| reached.is_none() && !restored).map(|change| change.after.clone());
     let last = detail.attempts.last();
     let succeeded = last.is_some_and(|last| matches!(last.outcome, Some(Outcome::Succeeded | Outcome::Skipped)));
+    let found = last.filter(|last| last.outcome == Some(Outcome::Failed)).and_then(|last| {
+        let found = |step: &&Step| step.kind == CONFLICT && step.id.attempt() == last.id;
+        detail.steps.iter().rfind(found)?.output.as_ref()
+    });
     let verified = succeeded && (if run.mode == Mode::Rollback { restored } else { reached.is_some() });
     TargetView {
         item: item.id.0.to_string(),
@@ -40,8 +46,11 @@ pub fn target_view(detail: &ItemDetail, run: &Run) -> TargetView {
         changed: records.iter().any(ChangeRecord::may_have_changed),
         before: before.map(masked),
         after: after.map(masked),
+        wanted: wanted.map(masked),
         changes,
         verified,
+        conflict: found.is_some(),
+        found: found.map(|found| masked(found.value())),
         error: item.error.as_ref().map(|(class, message)| format!("{class}: {message}")),
         tries: item.tries,
         duration_ms: last.and_then(|last| Some(last.ended_at? - last.started_at?)),

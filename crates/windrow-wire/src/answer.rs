@@ -45,9 +45,9 @@ pub struct ItemList {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LogList {
-    /// Oldest first.
+    /// Oldest first, or newest first as requested.
     pub lines: Vec<LogLine>,
-    /// Cursor for `after` to get later lines, including lines that are not written yet.
+    /// Cursor for `after` to get later lines, including lines that are not written yet; with `newest`, earlier lines.
     pub next: i64,
 }
 

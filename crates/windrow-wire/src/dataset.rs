@@ -122,6 +122,7 @@ pub struct DatasetDetail {
 #[serde(deny_unknown_fields)]
 pub struct AddRowsRequest {
     /// Job name or id.
+    #[schema(example = "capitals")]
     pub from: String,
     /// Rows of this run, by its number; all rows if not given.
     #[serde(default)]

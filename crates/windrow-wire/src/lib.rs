@@ -21,6 +21,7 @@ pub mod health;
 pub mod item;
 mod job;
 mod label;
+mod limits;
 mod lineage;
 pub mod log;
 mod node;
@@ -66,13 +67,14 @@ pub use health::{HealthCheck, HealthExample};
 pub use item::{AttemptView, ItemDetailView, ItemRow, ListedItem, ScoreCell, StepView, next_retry_at};
 pub use job::{Deleted, JobDetail, JobRow, ScheduleList, ScheduleView, ScheduledJob};
 pub use label::{AgreementView, EvaluatorAgreement, LabelList, LabelRequest, LabelView, Labelled};
+pub use limits::{LimitList, LimitedRun, ServerLimits, WorkspaceLimits};
 pub use lineage::{
-    BatchNode, IngestProgress, LeaseView, Lineage, PlanNode, ScheduleNode, SliceNode, SourceProgress, TaskNode,
-    TaskRunNode,
+    BackfillAnswer, BackfillPreview, BackfillSlice, BatchNode, IngestProgress, LeaseView, Lineage, PlanNode,
+    ScheduleNode, SliceNode, SourceProgress, TaskNode, TaskRunNode,
 };
 pub use log::LogLine;
 pub use node::{NodeList, NodeState, NodeView};
-pub use operation::{Plan, PlannedTarget, TargetList, TargetView};
+pub use operation::{Plan, PlannedKind, PlannedTarget, TargetList, TargetView};
 pub use problem::{Place, PlacedProblem, Problem};
 pub use rejected::{RejectedList, RejectedView, ReplayResult};
 pub use result::{BaselineHead, Compared, Findings, GateList, RunResult, Whole};

@@ -14,7 +14,7 @@ use windrow_model::view::ItemView;
 use windrow_model::view::ingest::{BatchStatus, RunStatus, SliceStatus, TaskStatus};
 
 use crate::item::ErrorView;
-use crate::{Timestamp, status};
+use crate::{Submitted, Timestamp, status};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Lineage {
@@ -119,6 +119,31 @@ pub struct BatchNode {
     pub type_changes: Vec<TypeChange>,
     #[serde(flatten)]
     pub origin: Origin,
+}
+
+/// The slices that a backfill would fetch again. Nothing was started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BackfillPreview {
+    /// Number of slices.
+    pub total: i64,
+    /// The first 100 by name.
+    pub slices: Vec<BackfillSlice>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BackfillSlice {
+    pub name: String,
+    pub item: String,
+    /// Records that its last run fetched.
+    pub records: i64,
+}
+
+/// A backfill that was started, or with `dry_run` its preview.
+#[derive(Debug, Clone, PartialEq, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum BackfillAnswer {
+    Started(Submitted),
+    Preview(BackfillPreview),
 }
 
 /// How far the ingest jobs of each source and operation have come (I6).

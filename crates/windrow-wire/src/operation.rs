@@ -24,6 +24,27 @@ pub struct Plan {
     /// Failure cap: the operation stops when this number of targets has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failed: Option<i64>,
+    /// What would happen to the targets, all of them counted: invalid ones first, then the largest kinds.
+    #[serde(default)]
+    pub kinds: Vec<PlannedKind>,
+    /// Targets of further kinds.
+    #[serde(default)]
+    pub other_kinds: i64,
     /// The first targets, and the first invalid ones.
     pub targets: Vec<PlannedTarget>,
+}
+
+/// The targets to which the same would happen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlannedKind {
+    /// One line each; empty if nothing would be sent.
+    pub changes: Vec<String>,
+    /// The targets are up to date.
+    pub done: bool,
+    /// Why the targets cannot be changed.
+    pub error: Option<String>,
+    pub targets: i64,
+    /// Names of the first and the last one.
+    pub first: String,
+    pub last: String,
 }

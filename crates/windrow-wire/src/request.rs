@@ -21,6 +21,9 @@ fn object<'de, D: Deserializer<'de>, T: DeserializeOwned>(read: D) -> Result<T, 
 #[serde(deny_unknown_fields)]
 pub struct Submit {
     /// The text of the job file (YAML).
+    #[schema(
+        example = "kind: experiment\nname: capitals\ndataset: { name: capitals }\ntarget:\n  openai: { model: gpt-4o-mini }\n  prompt: \"Capital of {{ country }}?\"\nevaluators:\n  - exact: { expect: \"{{ capital }}\" }\n"
+    )]
     pub file: String,
     /// `submit` (the default), `append`, `rescore` or `online`.
     pub mode: Option<Mode>,
@@ -55,6 +58,15 @@ pub struct Submit {
 /// A task to create. `config` is the job file as JSON.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "pipeline_id": 1,
+    "column_id": 1,
+    "config": {
+        "dataset": { "name": "capitals" },
+        "target": { "openai": { "model": "gpt-4o-mini" }, "prompt": "Capital of {{ country }}?" },
+        "evaluators": [{ "exact": { "expect": "{{ capital }}" } }],
+    },
+}))]
 pub struct EvalTaskRequest {
     /// A number or a text.
     pub pipeline_id: Value,
@@ -72,6 +84,12 @@ pub struct EvalTaskRequest {
 /// A batch to create (B14): one action over many connectors.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(example = json!({
+    "batch_name": "pause-orders",
+    "batch_type": "cdc_job_stop",
+    "targets": ["orders-0000", "orders-0001"],
+    "params": { "url": "http://127.0.0.1:8083/east" },
+}))]
 pub struct BatchRequest {
     pub batch_name: String,
     /// `cdc_job_start`, `cdc_job_stop`, `cdc_job_change_config` …: an action of `kafka-connect`.
@@ -142,6 +160,9 @@ pub struct Rows {
 #[schema(as = CheckRequest)]
 pub struct Check {
     /// The text of the job file (YAML).
+    #[schema(
+        example = "kind: experiment\nname: capitals\ndataset: { name: capitals }\ntarget:\n  openai: { model: gpt-4o-mini }\n  prompt: \"Capital of {{ country }}?\"\nevaluators:\n  - exact: { expect: \"{{ capital }}\" }\n"
+    )]
     pub file: String,
 }
 
@@ -179,6 +200,21 @@ pub struct Resume {
     pub max_failed: Option<i64>,
     /// Continue even if all of the first calls fail.
     pub keep_going: bool,
+}
+
+/// Other limits for the latest run, also while it is active; missing fields keep their value.
+#[derive(Debug, Clone, PartialEq, Default, Deserialize, Serialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct ChangeLimits {
+    /// Maximum number of items executed at the same time.
+    #[schema(minimum = 1)]
+    pub concurrency: Option<i64>,
+    /// Must be larger than what is spent.
+    #[serde(deserialize_with = "object")]
+    pub budget: BudgetRequest,
+    /// Failure cap; must be higher than the number of failed items.
+    #[schema(minimum = 1)]
+    pub max_failed: Option<i64>,
 }
 
 /// Selects the items to retry. Filters combine with AND. Default: failed and cancelled items.
@@ -250,6 +286,9 @@ pub struct Approve {
 #[serde(deny_unknown_fields)]
 pub struct PlanRequest {
     /// The text of the job file (YAML).
+    #[schema(
+        example = "kind: operation\nname: tasks-max\ntargets: { select: \"orders-*\" }\naction:\n  kafka-connect:\n    url: http://127.0.0.1:8083/east\n    do: change_config\n    set: { tasks.max: \"2\" }\nstrategy: { canary: 5, wave: 25 }\n"
+    )]
     pub file: String,
     /// Number of targets to list, default 50. All targets are read and counted.
     #[schema(minimum = 1, maximum = 1000)]
@@ -270,6 +309,7 @@ pub struct CloneRequest {
 pub struct ScheduleRequest {
     /// A cron expression with five fields, or `@daily` etc. Default time zone: UTC. Optional prefixes set the time zone
     /// and the handling of missed starts (`latest`, `all`, `skip`): `tz=Europe/Berlin catch_up=all 0 6 * * *`.
+    #[schema(example = "0 6 * * *")]
     pub cron: String,
     /// Keep the schedule, but start nothing until it is set again without this.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -366,4 +406,6 @@ pub struct Backfill {
     pub to: Option<String>,
     /// Only slices with these names.
     pub slices: Vec<String>,
+    /// Only list the slices; nothing is started.
+    pub dry_run: bool,
 }

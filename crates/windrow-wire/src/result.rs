@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary};
+use windrow_model::aggregate::{Aggregates, PairAgreement, Percentiles, ScoreSummary, StepLatency};
 use windrow_model::compare::Comparison;
 use windrow_model::gate::Judged;
 use windrow_model::ingest::{Stats, TypeChange};
@@ -50,6 +50,9 @@ pub struct RunResult {
     /// Statistics of the batches, for ingest jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ingest: Option<Stats>,
+    /// Latency of the batches from the first request to the commit, for ingest jobs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_latency: Option<StepLatency>,
     /// Values that did not fit the type of their column, for ingest jobs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub type_changes: Vec<TypeChange>,
@@ -176,6 +179,7 @@ impl RunResult {
             judges: found.judges,
             duration_ms: run.duration_ms(),
             ingest: None,
+            batch_latency: None,
             type_changes: Vec::new(),
             resumed,
             exit_code,

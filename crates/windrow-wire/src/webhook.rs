@@ -74,6 +74,7 @@ impl From<(Hook, String)> for WebhookSecret {
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
     /// Destination, `https://…` or `http://…`.
+    #[schema(example = "https://example.com/hook")]
     pub url: String,
     /// Topics or topic patterns: `run.completed`, `run.*`, `items.archived`, `alert.*`, `*` (all).
     pub events: Option<Vec<String>>,

@@ -3,7 +3,7 @@ import { Rejected, Unreachable, type Problem } from './errors'
 import type { paths } from './schema'
 import { server } from './server.svelte'
 
-export type Method = 'get' | 'post' | 'put' | 'delete'
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 export type PathOf<M extends Method> = { [P in keyof paths]: paths[P][M] extends object ? P : never }[keyof paths]
 export type ResponseOf<M extends Method, P extends PathOf<M>> = paths[P][M] extends { responses: infer R } ? JsonOf<R[keyof R & (200 | 201 | 202)]> : never
 type JsonOf<R> = R extends { content: { 'application/json': infer T } } ? T : never

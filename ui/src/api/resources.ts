@@ -42,6 +42,10 @@ export const why = (name: string, id: string | undefined) =>
 export const logs = (name: string, id: string | undefined, after?: number) =>
   of('/api/v1/jobs/{job}/logs', { path: { job: name }, query: { limit: 1000, after } }, { on: (event) => event.job === id })
 
+/** What happened to a job and its runs, newest first; without lines about single items, however many there are. */
+export const runLog = (name: string, id: string | undefined) =>
+  of('/api/v1/jobs/{job}/logs', { path: { job: name }, query: { newest: true, items: false, limit: 1000 } }, { on: (event) => event.job === id && isChange(event) })
+
 export const result = (run: string) => of('/api/v1/runs/{run}/result', { path: { run }, query: { worst: 5 } }, { on: (event) => event.run === run && isChange(event) })
 
 export const item = (id: string, job: string) => of('/api/v1/items/{item}', { path: { item: Number(id) } }, { on: (event) => event.job === job })
@@ -61,9 +65,12 @@ export const datasetDiff = (name: string, old: number, now: number) => of('/api/
 
 /** The server does not push these. */
 export const nodes = () => of('/api/v1/nodes', {}, { everyMs: 2_000 })
-export const alerts = () => of('/api/v1/alerts', {}, { everyMs: 15_000 })
+export const alerts = (before?: string) => of('/api/v1/alerts', { query: { before } }, { everyMs: 15_000 })
 export const workers = () => of('/api/v1/workers', {}, { everyMs: 5_000 })
 export const health = () => of('/api/v1/health', {}, { everyMs: 10_000 })
+/** The findings of one job. */
+export const healthOf = (job: string) => of('/api/v1/health', { query: { job } }, { everyMs: 10_000 })
+export const limits = (before?: string) => of('/api/v1/limits', { query: { before, limit: 200 } }, { everyMs: 5_000, on: isChange, atMostEveryMs: 1_000 })
 export const jobStats = (name: string, id: string | undefined) =>
   of('/api/v1/jobs/{job}/stats', { path: { job: name } }, { on: (event) => event.job === id, atMostEveryMs: 5_000 })
 export const stats = () => of('/api/v1/stats', {}, { on: isChange })

@@ -20,7 +20,7 @@ use crate::item_query::{ItemPage, ItemQuery};
 use crate::json::Json;
 use crate::label::{Label, NewLabel};
 use crate::label_filter::LabelFilter;
-use crate::number::aggregate::{Aggregates, Stats};
+use crate::number::aggregate::{Aggregates, Stats, StepLatency};
 use crate::number::compare::Comparison;
 use crate::record::{
     BadScore, Item, ItemDetail, ItemResult, Job, Labels, LogEntry, LogLevel, OutboxEvent, Run, RunLimits, Schedule,
@@ -336,6 +336,17 @@ pub enum Extent {
     Job(JobId),
 }
 
+impl Extent {
+    /// Whether a job of this workspace is part of it.
+    pub fn covers(&self, workspace: &str, job: JobId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Workspace(only) => only == workspace,
+            Self::Job(only) => *only == job,
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemFilter {
     pub job: JobId,
@@ -553,6 +564,8 @@ pub trait Reads: Send + Sync {
     /// As `outline`, of each of these, in their order.
     async fn outlines(&self, ids: Vec<ItemId>) -> Result<Vec<ItemDetail>>;
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>>;
+    /// Newest first, below one if it is given; `of_runs`: without lines about items.
+    async fn newest_logs(&self, job: JobId, below: Option<i64>, of_runs: bool, limit: usize) -> Result<Vec<LogEntry>>;
     /// Labels of a job behind this one, in the order in which they were given.
     async fn labels(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<Label>>;
     /// The job's newest label; 0 without one.
@@ -560,6 +573,8 @@ pub trait Reads: Send + Sync {
     async fn stats(&self, extent: Extent) -> Result<Stats>;
     /// The counters of a whole job, counted from the rows.
     async fn recount_job(&self, job: JobId) -> Result<JobCounters>;
+    /// Of the steps of this kind that were done by any attempt of a run.
+    async fn step_latency(&self, run: RunId, kind: &'static str) -> Result<Option<StepLatency>>;
     /// Over the current results of all items, from whichever run.
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates>;
     /// The run's own results by item, even where a later run has replaced them.
@@ -575,13 +590,8 @@ pub trait Reads: Send + Sync {
     async fn compare(&self, before: RunPart, after: RunPart, limit: usize) -> Result<Comparison>;
     /// The facts behind "why is this run not progressing?".
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis>;
-    /// Active work, and what has taken too long (I10), of one workspace or of all.
-    async fn health(
-        &self,
-        workspace: Option<String>,
-        thresholds: HealthThresholds,
-        now: Time,
-    ) -> Result<HealthSnapshot>;
+    /// Active work, and what has taken too long (I10).
+    async fn health(&self, extent: Extent, thresholds: HealthThresholds, now: Time) -> Result<HealthSnapshot>;
 }
 
 /// Both ports, for callers that change and ask.

@@ -17,6 +17,11 @@ impl Balance {
         self.named.get(workspace).copied().or(self.each)
     }
 
+    /// Workspaces with one of their own.
+    pub fn names(&self) -> impl Iterator<Item = &String> {
+        self.named.keys()
+    }
+
     /// A sentence about the balance, if the workspace has spent it.
     pub fn used_up(&self, workspace: &str, spent: i64) -> Option<String> {
         let balance = self.of(workspace).filter(|balance| spent >= *balance)?;

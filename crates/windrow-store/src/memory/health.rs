@@ -2,15 +2,16 @@ use windrow_model::Time;
 use windrow_model::health::{COUNTED, Check, Example, Finding, HealthSnapshot, HealthThresholds, LiveRun};
 use windrow_model::record::Run;
 use windrow_model::state::StepState;
+use windrow_model::store::Extent;
 
 use super::world::World;
 
 impl World {
-    pub fn health(&self, workspace: Option<&str>, patience: &HealthThresholds, now: Time) -> HealthSnapshot {
+    pub fn health(&self, extent: &Extent, patience: &HealthThresholds, now: Time) -> HealthSnapshot {
         let mut live: Vec<&Run> = self.runs.values().filter(|run| !run.state.is_final()).collect();
         live.sort_by_key(|run| (run.rank, run.id));
         let runs = live.into_iter().map(|run| self.live_run(run, now));
-        let mut runs: Vec<LiveRun> = runs.filter(|run| workspace.is_none_or(|only| run.workspace == only)).collect();
+        let mut runs: Vec<LiveRun> = runs.filter(|run| extent.covers(&run.workspace, run.job)).collect();
         let since = |check| patience.since(check, now);
         let mut still = Vec::new();
         for run in &mut runs {

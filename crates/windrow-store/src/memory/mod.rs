@@ -28,7 +28,7 @@ mod world;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
-use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::aggregate::{Aggregates, Stats, StepLatency};
 use windrow_model::compare::Comparison;
 use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::health::{HealthSnapshot, HealthThresholds};
@@ -284,6 +284,9 @@ impl Reads for MemoryStore {
     async fn logs(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
         Ok(self.world().logs_of(job, after, limit))
     }
+    async fn newest_logs(&self, job: JobId, below: Option<i64>, of_runs: bool, limit: usize) -> Result<Vec<LogEntry>> {
+        Ok(self.world().newest_logs_of(job, below, of_runs, limit))
+    }
     async fn labels(&self, job: JobId, after: i64, limit: usize) -> Result<Vec<Label>> {
         Ok(self.world().labels_of_job(job, after, limit))
     }
@@ -298,6 +301,9 @@ impl Reads for MemoryStore {
     }
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
         Ok(self.world().tally_current(job))
+    }
+    async fn step_latency(&self, run: RunId, kind: &'static str) -> Result<Option<StepLatency>> {
+        Ok(self.world().step_latency(run, kind))
     }
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
         self.world().results(run, after, limit)
@@ -317,7 +323,7 @@ impl Reads for MemoryStore {
     async fn diagnose(&self, run: RunId, now: Time) -> Result<RunDiagnosis> {
         self.world().diagnose(run, now)
     }
-    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
-        Ok(self.world().health(workspace.as_deref(), &patience, now))
+    async fn health(&self, extent: Extent, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        Ok(self.world().health(&extent, &patience, now))
     }
 }

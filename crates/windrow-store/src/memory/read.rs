@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use windrow_model::aggregate::Stats;
+use windrow_model::aggregate::{Percentiles, Stats, StepLatency};
 use windrow_model::counters::{Counters, JobCounters};
 use windrow_model::record::{Attempt, Item, ItemDetail, Job, LogEntry, OutboxEvent, Run, Step};
 use windrow_model::state::{Outcome, StepState};
@@ -125,6 +125,28 @@ impl World {
             .take(limit)
             .cloned()
             .collect()
+    }
+
+    pub fn newest_logs_of(&self, job: JobId, below: Option<i64>, of_runs: bool, limit: usize) -> Vec<LogEntry> {
+        self.log
+            .range(..below.unwrap_or(i64::MAX))
+            .rev()
+            .map(|(_, entry)| entry)
+            .filter(|entry| entry.job == job && !(of_runs && entry.item.is_some()))
+            .take(limit)
+            .cloned()
+            .collect()
+    }
+
+    pub fn step_latency(&self, run: RunId, kind: &str) -> Option<StepLatency> {
+        let attempts = self.attempts.values().filter(|kept| kept.attempt.run == run);
+        let steps =
+            attempts.flat_map(|kept| self.steps.range(kept.attempt.id.first_step()..=kept.attempt.id.last_step()));
+        let done = steps.map(|(_, step)| step).filter(|step| step.state == StepState::Done && step.kind == kind);
+        let mut took: Vec<i64> = done.filter_map(|step| Some(step.ended_at? - step.started_at)).collect();
+        took.sort_unstable();
+        let n = took.len() as i64;
+        (n > 0).then(|| StepLatency { n, p95_ms: took[Percentiles::rank(n, 95) as usize] })
     }
 
     pub fn outbox_after(&self, after: i64, limit: usize) -> Vec<OutboxEvent> {

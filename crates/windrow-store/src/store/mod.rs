@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::aggregate::{Aggregates, Stats, StepLatency};
 use windrow_model::bell::Bell;
 use windrow_model::compare::Comparison;
 use windrow_model::counters::{Counters, JobCounters};
@@ -40,7 +40,7 @@ use crate::backend::{Address, CommitMeter, Connect, Connection, ConnectionPool, 
 use crate::meters::Meters;
 use crate::sql::admin::{clean_up, costs, delete_job};
 use crate::sql::read::old_transaction::{self, OldTransaction};
-use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats};
+use crate::sql::read::{aggregates, compare, diagnose, health, item_search, recount, results, stats, step_latency};
 use crate::sql::table::{event_numbers, items, jobs, journal, labels, result_changes, runs, shared, steps};
 use crate::sql::verb::item_ids::{self, ItemIds, NewIds, Numbered};
 use crate::sql::verb::scan_bookmarks::ScanBookmarks;
@@ -633,6 +633,10 @@ impl Reads for SqlStore {
         self.read_inline("logs", move |conn| journal::logs(conn, job, after, limit)).await
     }
 
+    async fn newest_logs(&self, job: JobId, below: Option<i64>, of_runs: bool, limit: usize) -> Result<Vec<LogEntry>> {
+        self.read("newest_logs", move |conn| journal::newest_logs(conn, job, below, of_runs, limit)).await
+    }
+
     async fn stats(&self, extent: Extent) -> Result<Stats> {
         self.read_background("stats", move |conn| stats::stats(conn, &extent)).await
     }
@@ -643,6 +647,10 @@ impl Reads for SqlStore {
 
     async fn job_aggregates(&self, job: JobId) -> Result<Aggregates> {
         self.read_background("job_aggregates", move |conn| aggregates::job_aggregates(conn, job)).await
+    }
+
+    async fn step_latency(&self, run: RunId, kind: &'static str) -> Result<Option<StepLatency>> {
+        self.read_background("step_latency", move |conn| step_latency::step_latency(conn, run, kind)).await
     }
 
     async fn results(&self, run: RunId, after: Option<ItemId>, limit: usize) -> Result<Vec<ItemResult>> {
@@ -669,8 +677,8 @@ impl Reads for SqlStore {
         self.read("diagnose", move |conn| diagnose::diagnose(conn, run, now)).await
     }
 
-    async fn health(&self, workspace: Option<String>, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
-        let read = move |conn: &Connection| health::health(conn, workspace.as_deref(), &patience, now);
+    async fn health(&self, extent: Extent, patience: HealthThresholds, now: Time) -> Result<HealthSnapshot> {
+        let read = move |conn: &Connection| health::health(conn, &extent, &patience, now);
         let vitals = self.read("health", read).await?;
         Ok(HealthSnapshot { slowest_commit_ms: self.slowest_commit_ms(), ..vitals })
     }

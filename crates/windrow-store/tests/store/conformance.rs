@@ -5,14 +5,16 @@ use windrow_model::failure::{ErrorClass, Failure};
 use windrow_model::label::NewLabel;
 use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
-use windrow_model::record::{Item, ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
+use windrow_model::record::{
+    Item, ItemDetail, Labels, LogLevel, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session,
+};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
 use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
 use windrow_model::view::batch::BatchStatus;
-use windrow_model::{Json, RunId, SessionId, StepId, Ticket};
+use windrow_model::{ItemId, Json, RunId, SessionId, StepId, Ticket};
 
 use crate::fixture::*;
 
@@ -1155,6 +1157,22 @@ async fn the_log_records_actor_and_action(store: &dyn Store) {
     assert_eq!(lines, [("submitted", "ann"), ("started", "system"), ("pause", "bob"), ("resume", "bob")]);
     assert_eq!(log[2].message, "lunch");
     assert_eq!(store.logs(job, log[2].id, 100).await.unwrap().len(), 1, "continued from a known line");
+    let newest = store.newest_logs(job, None, false, 2).await.unwrap();
+    assert_eq!(newest, [log[3].clone(), log[2].clone()]);
+    assert_eq!(store.newest_logs(job, Some(log[2].id), false, 100).await.unwrap(), [log[1].clone(), log[0].clone()]);
+    let of_item = NewLog {
+        job,
+        run: Some(ticket.run),
+        item: Some(ItemId(1)),
+        level: LogLevel::Error,
+        event: "failed".into(),
+        actor: "system".into(),
+        message: String::new(),
+    };
+    store.log(vec![of_item], T0 + 3).await.unwrap();
+    let of_runs = store.newest_logs(job, None, true, 100).await.unwrap();
+    assert_eq!(of_runs, log.iter().rev().cloned().collect::<Vec<_>>(), "without lines about items");
+    assert_eq!(store.newest_logs(job, None, false, 100).await.unwrap().len(), 5);
 }
 
 async fn standing_tells_why(store: &dyn Store) {

@@ -494,12 +494,14 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
         assert_eq!(job.counters, store.recount_job(job.id).await.unwrap(), "counters of a job equal a recount");
         lines.push(format!("{:?}", store.job_aggregates(job.id).await));
         lines.push(format!("{:?}", store.logs(job.id, 0, 1000).await));
+        lines.push(format!("{:?}", store.newest_logs(job.id, Some(seen.now), true, 7).await));
         for run in store.runs(job.id).await.unwrap() {
             lines.push(format!("{run:?} {:?}", store.spec(&run.spec_hash).await));
             let recount = store.recount(run.id).await.unwrap();
             assert_eq!(run.counters, recount, "counters equal a recount at any time");
             assert_eq!(run.spent, spent_in(store, &run).await, "what is spent equals a recount at any time");
             lines.push(format!("{:?}", store.diagnose(run.id, now).await));
+            lines.push(format!("{:?}", store.step_latency(run.id, "target").await));
             lines.push(format!("{:?}", store.aggregates(run.id).await));
             lines.push(format!("{:?}", store.failed_classes(run.id).await));
             lines.push(format!("{:?}", store.results(run.id, None, 1000).await));
@@ -523,7 +525,7 @@ async fn dump(store: &dyn Store, seen: &Seen) -> Vec<String> {
     for patience_ms in [0, 5_000, 60_000] {
         let mut patience = HealthThresholds::default();
         Check::ALL.iter().for_each(|check| patience.set(*check, patience_ms));
-        let vitals = store.health(None, patience, now).await.unwrap();
+        let vitals = store.health(Extent::All, patience, now).await.unwrap();
         lines.push(format!("{:?}", HealthSnapshot { slowest_commit_ms: 0, ..vitals }));
     }
     lines

@@ -1,10 +1,11 @@
 //! Health checks (I10): each check finds its condition, counts it, and clears when it ends.
 
+use windrow_model::aggregate::StepLatency;
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
 use windrow_model::rollout::{Approval, Rollout};
 use windrow_model::state::Outcome;
 use windrow_model::store::*;
-use windrow_model::{Lease, Ticket, Time};
+use windrow_model::{JobId, Lease, Ticket, Time};
 
 use crate::fixture::*;
 
@@ -21,7 +22,7 @@ cases![
 ];
 
 async fn health(store: &dyn Store, now: Time) -> HealthSnapshot {
-    store.health(None, HealthThresholds::default(), now).await.expect("read")
+    store.health(Extent::All, HealthThresholds::default(), now).await.expect("read")
 }
 
 async fn count(store: &dyn Store, check: Check, now: Time) -> i64 {
@@ -40,8 +41,13 @@ async fn an_expired_lease_that_is_not_reaped_is_a_zombie(store: &dyn Store) {
     let seen = health(store, late).await;
     let zombies = seen.findings.iter().find(|finding| finding.check == Check::TaskZombie).unwrap();
     assert_eq!((zombies.count, zombies.examples.len()), (2, 2));
-    let elsewhere = store.health(Some("other".into()), HealthThresholds::default(), late).await.unwrap();
+    let elsewhere = store.health(Extent::Workspace("other".into()), HealthThresholds::default(), late).await.unwrap();
     assert!(elsewhere.runs.is_empty() && elsewhere.count(Check::TaskZombie) == 0, "nothing of another workspace");
+    let job = store.run(run).await.unwrap().job;
+    for (extent, expected) in [(Extent::Job(job), 2), (Extent::Job(JobId(job.0 + 1)), 0)] {
+        let of_job = store.health(extent, HealthThresholds::default(), late).await.unwrap();
+        assert_eq!(of_job.count(Check::TaskZombie), expected, "of one job");
+    }
     assert_eq!((zombies.examples[0].name.as_str(), zombies.examples[0].since), ("a", T0 + LEASE_MS));
     store.reap(10, late).await.unwrap();
     assert_eq!(count(store, Check::TaskZombie, late).await, 0);
@@ -58,8 +64,12 @@ async fn a_step_that_does_not_end_is_stalled(store: &dyn Store) {
     assert_eq!(count(store, Check::BatchStall, late).await, 1);
     assert_eq!(count(store, Check::BatchStall, late + LEASE_MS).await, 0, "its worker is gone: not stalled but lost");
     let finish = StepWrite::Finish { no: 0, result: done("slow"), shared: false };
+    assert_eq!(store.step_latency(run, "target").await.unwrap(), None, "nothing is done yet");
     let _ = report(store, lease, vec![finish], Ending::None, late).await;
     assert_eq!(count(store, Check::BatchStall, late).await, 0);
+    let took = StepLatency { n: 1, p95_ms: Check::BatchStall.default_ms() };
+    assert_eq!(store.step_latency(run, "target").await.unwrap(), Some(took));
+    assert_eq!(store.step_latency(run, "judge").await.unwrap(), None, "of one kind");
 }
 
 async fn a_lost_step_is_not_stalled(store: &dyn Store) {

@@ -139,15 +139,14 @@ async fn paused(app: &App, job: &Job, run: &Run, explained: Explanation) -> Resu
 }
 
 async fn last_pause(app: &App, job: &Job, run: &Run) -> Result<Option<LogEntry>> {
-    let (mut after, mut found) = (0, None);
+    let mut below = None;
     loop {
-        let page = app.store.logs(job.id, after, LOG_PAGE).await?;
-        let (last, more) = (page.last().map(|entry| entry.id), page.len() == LOG_PAGE);
+        let page = app.store.newest_logs(job.id, below, true, LOG_PAGE).await?;
+        below = page.last().map(|entry| entry.id).filter(|_| page.len() == LOG_PAGE);
         let paused = |entry: &LogEntry| entry.run == Some(run.id) && entry.event == RunEvent::Pause.as_str();
-        found = page.into_iter().rfind(paused).or(found);
-        match last.filter(|_| more) {
-            Some(last) => after = last,
-            None => return Ok(found),
+        let found = page.into_iter().find(paused);
+        if found.is_some() || below.is_none() {
+            return Ok(found);
         }
     }
 }

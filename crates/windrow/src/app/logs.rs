@@ -18,27 +18,40 @@ const PAGE: usize = 1000;
 /// Which entries.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogFilter {
-    pub after: i64,
+    /// Or below it, with `newest`.
+    pub after: Option<i64>,
     /// This level and those above it.
     pub level: Option<LogLevel>,
+    /// Newest first.
+    pub newest: bool,
+    /// Without lines about items.
+    pub of_runs: bool,
     pub limit: usize,
+}
+
+impl LogFilter {
+    fn includes(&self, entry: &LogEntry) -> bool {
+        rank(entry.level) >= rank(self.level.unwrap_or(LogLevel::Info)) && !(self.of_runs && entry.item.is_some())
+    }
 }
 
 pub async fn list(app: &App, actor: &Actor, job: &str, filter: LogFilter) -> Result<LogList> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let least = rank(filter.level.unwrap_or(LogLevel::Info));
     let (mut entries, mut next, mut read) = (Vec::new(), filter.after, 0);
     while entries.len() < filter.limit && read < READ {
-        let size = if filter.level.is_some() { PAGE } else { filter.limit };
-        let page = app.store.logs(job.id, next, size).await?;
+        let size = if filter.level.is_some() || filter.of_runs { PAGE } else { filter.limit };
+        let page = match filter.newest {
+            true => app.store.newest_logs(job.id, next, filter.of_runs, size).await?,
+            false => app.store.logs(job.id, next.unwrap_or(0), size).await?,
+        };
         read += page.len();
         let last = page.len() < size;
         for entry in page {
             if entries.len() == filter.limit {
                 break;
             }
-            next = entry.id;
-            entries.extend(Some(entry).filter(|entry| rank(entry.level) >= least));
+            next = Some(entry.id);
+            entries.extend(Some(entry).filter(|entry| filter.includes(entry)));
         }
         if last {
             break;
@@ -49,7 +62,8 @@ pub async fn list(app: &App, actor: &Actor, job: &str, filter: LogFilter) -> Res
     ids.sort_unstable();
     ids.dedup();
     let items = app.store.outlines(ids).await?.into_iter().map(|detail| (detail.item.id, detail)).collect();
-    Ok(LogList { lines: entries.iter().map(|entry| line(entry, &runs, &items)).collect(), next })
+    let lines = entries.iter().map(|entry| line(entry, &runs, &items)).collect();
+    Ok(LogList { lines, next: next.unwrap_or(0) })
 }
 
 fn rank(level: LogLevel) -> usize {

@@ -30,6 +30,7 @@ pub mod jobs;
 pub mod keys;
 pub mod kinds;
 pub mod labels;
+pub mod limits;
 pub mod logs;
 pub mod lookup;
 pub mod nodes;
@@ -47,6 +48,7 @@ pub mod views;
 pub mod watch;
 pub mod webhooks;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +57,7 @@ use windrow_engine::{Engine, Parts, Settings, SystemClock};
 use windrow_jobfile::Environment;
 use windrow_jobfile::dataset::Library;
 use windrow_model::access::AccessStore;
-use windrow_model::aggregate::{Aggregates, Stats};
+use windrow_model::aggregate::{Aggregates, Stats, StepLatency};
 use windrow_model::alert::AlertStore;
 use windrow_model::analytics::AnalyticsStore;
 use windrow_model::audit::AuditLog;
@@ -105,6 +107,7 @@ pub struct App {
     aggregates: Arc<Recent<RunId, Aggregates>>,
     job_aggregates: Arc<Recent<JobId, Aggregates>>,
     stats: Arc<Recent<Extent, Stats>>,
+    batch_latency: Arc<Recent<RunId, Option<StepLatency>>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
     /// Where a server writes its backups; `backups` in the data directory unless given.
@@ -187,6 +190,7 @@ impl App {
             aggregates: Arc::default(),
             job_aggregates: Arc::default(),
             stats: Arc::default(),
+            batch_latency: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
             backup_dir: None,
@@ -209,6 +213,18 @@ impl App {
     /// What the runs of each workspace may cost together.
     pub fn balance(&self) -> Option<&Balance> {
         self.options.balance.as_ref()
+    }
+
+    /// How many runs of a workspace may be active at the same time.
+    pub fn quota_of(&self, workspace: &str) -> Option<i64> {
+        self.options.quota.as_ref()?.of(workspace).map(|runs| runs as i64)
+    }
+
+    /// Workspaces with a quota or a balance of their own.
+    pub fn limited_workspaces(&self) -> BTreeSet<String> {
+        let quotas = self.options.quota.iter().flat_map(|quota| quota.named.keys());
+        let balances = self.options.balance.iter().flat_map(|balance| balance.names());
+        quotas.chain(balances).cloned().collect()
     }
 
     /// Whether a server answers, which executes runs itself.
@@ -307,6 +323,11 @@ impl App {
     /// Counts and durations, cached briefly.
     pub async fn stats(&self, extent: Extent) -> Result<Arc<Stats>> {
         Ok(self.stats.get(extent.clone(), self.store.stats(extent)).await?)
+    }
+
+    /// Of the batches of an ingest run.
+    pub async fn batch_latency(&self, run: RunId) -> Result<Option<StepLatency>> {
+        Ok(*self.batch_latency.get(run, self.store.step_latency(run, windrow_ingest::BATCH)).await?)
     }
 
     /// Exports traces of items to the collector, if one is given.

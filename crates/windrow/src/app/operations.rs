@@ -12,7 +12,7 @@ use windrow_model::state::{ItemState, Mode};
 use windrow_model::store::ItemFilter;
 use windrow_model::view::batch::BatchStatus;
 use windrow_model::{ItemId, RunId};
-use windrow_wire::{Plan, PlannedTarget, TargetList};
+use windrow_wire::{Plan, PlannedKind, PlannedTarget, TargetList};
 
 use crate::app::actor::Actor;
 use crate::app::{App, lookup, submit};
@@ -20,6 +20,9 @@ use crate::error::{Code, Error, Result};
 
 /// Targets that are read with all their steps at once.
 const DETAILS: usize = 100;
+/// Kinds of change that a plan counts apart, and how many of them it lists.
+const MOST_KINDS: usize = 10_000;
+const LISTED_KINDS: usize = 100;
 
 /// Which targets of an operation.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +58,7 @@ pub async fn targets(app: &App, actor: &Actor, job: &str, wanted: TargetFilter) 
             let mut record = windrow_operation::target_view(&detail, run);
             record.labels = windrow_operation::target_labels(&record, &detail, &job.labels, spec);
             if wanted.brief {
-                (record.before, record.after) = (None, None);
+                (record.before, record.after, record.wanted, record.found) = (None, None, None, None);
             }
             if wanted.status.is_none_or(|status| status == record.status) && wanted.labels.fits_target(&record.labels) {
                 targets.push(record);
@@ -101,9 +104,21 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
     let total = job.rows as i64;
     let waves = job.rollout.as_ref().map_or_else(Vec::new, |rollout| sizes(rollout, total));
     let max_failed = job.limits.max_failed;
-    let mut plan =
-        Plan { name: job.name.clone(), max_failed, total, changed: 0, done: 0, refused: 0, waves, targets: Vec::new() };
+    let mut plan = Plan {
+        name: job.name.clone(),
+        max_failed,
+        total,
+        changed: 0,
+        done: 0,
+        refused: 0,
+        waves,
+        kinds: Vec::new(),
+        other_kinds: 0,
+        targets: Vec::new(),
+    };
+    let mut kinds = Kinds::default();
     let each = |preview: PlannedTarget| {
+        kinds.count(&preview);
         let count = match (preview.error.is_some(), preview.done) {
             (true, _) => &mut plan.refused,
             (false, true) => &mut plan.done,
@@ -119,7 +134,48 @@ pub async fn plan(job: &LoadedJob, environment: Environment, limit: usize) -> Re
         let what = format!("cannot preview {}: {failure}", job.name);
         Error::new(what, "correct it and retry").coded(Code::Conflict)
     })?;
+    (plan.kinds, plan.other_kinds) = kinds.listed();
     Ok(plan)
+}
+
+/// Targets by what would happen to them.
+#[derive(Default)]
+struct Kinds {
+    known: BTreeMap<(Option<String>, bool, Vec<String>), PlannedKind>,
+    /// Of kinds that came when there were too many.
+    others: i64,
+}
+
+impl Kinds {
+    fn count(&mut self, planned: &PlannedTarget) {
+        let PlannedTarget { target, changes, done, error, .. } = planned;
+        let is_full = self.known.len() >= MOST_KINDS;
+        match self.known.entry((error.clone(), *done, changes.clone())) {
+            Entry::Occupied(mut kind) => {
+                let kind = kind.get_mut();
+                (kind.targets, kind.last) = (kind.targets + 1, target.clone());
+            }
+            Entry::Vacant(_) if is_full => self.others += 1,
+            Entry::Vacant(kind) => {
+                kind.insert(PlannedKind {
+                    changes: changes.clone(),
+                    done: *done,
+                    error: error.clone(),
+                    targets: 1,
+                    first: target.clone(),
+                    last: target.clone(),
+                });
+            }
+        }
+    }
+
+    fn listed(self) -> (Vec<PlannedKind>, i64) {
+        let mut kinds: Vec<PlannedKind> = self.known.into_values().collect();
+        kinds.sort_by_key(|kind| (kind.error.is_none(), kind.done, std::cmp::Reverse(kind.targets)));
+        let rest = kinds.iter().skip(LISTED_KINDS).map(|kind| kind.targets).sum::<i64>();
+        kinds.truncate(LISTED_KINDS);
+        (kinds, self.others + rest)
+    }
 }
 
 /// Of every wave.
@@ -131,6 +187,29 @@ fn sizes(rollout: &Rollout, total: i64) -> Vec<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_target_counts_in_one_kind() {
+        let planned = |n: usize, error: Option<&str>, change: &str| PlannedTarget {
+            target: format!("t{n}"),
+            before: None,
+            after: None,
+            changes: if change.is_empty() { Vec::new() } else { vec![change.to_owned()] },
+            done: error.is_none() && change.is_empty(),
+            error: error.map(str::to_owned),
+        };
+        let mut kinds = Kinds::default();
+        (0..5).for_each(|n| kinds.count(&planned(n, None, "a: 1 → 2")));
+        (5..8).for_each(|n| kinds.count(&planned(n, None, "")));
+        kinds.count(&planned(8, Some("rejected"), ""));
+        (9..9 + LISTED_KINDS).for_each(|n| kinds.count(&planned(n, None, &format!("b: {n}"))));
+        let (listed, others) = kinds.listed();
+        let counts: Vec<i64> = listed.iter().take(3).map(|kind| kind.targets).collect();
+        assert_eq!((counts, listed[0].error.is_some(), listed.len()), (vec![1, 5, 1], true, LISTED_KINDS));
+        assert_eq!((listed[1].first.as_str(), listed[1].last.as_str()), ("t0", "t4"));
+        let total = listed.iter().map(|kind| kind.targets).sum::<i64>() + others;
+        assert_eq!(total, 9 + LISTED_KINDS as i64);
+    }
 
     #[test]
     fn the_sizes_of_the_waves_add_up() {

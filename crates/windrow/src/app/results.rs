@@ -128,6 +128,7 @@ pub async fn result(app: &App, actor: &Actor, run: &str, options: &Options) -> R
     if job.kind == windrow_ingest::KIND {
         let (stats, type_changes) = ingest::stats(app, &job, &run).await?;
         (result.ingest, result.type_changes) = (Some(stats), type_changes);
+        result.batch_latency = app.batch_latency(run.id).await?;
     }
     Ok(result)
 }

@@ -8,7 +8,7 @@ use windrow_engine::Engine;
 use windrow_model::alert::Alert;
 use windrow_model::hook::Announcement;
 use windrow_model::record::{LogLevel, ServingNode};
-use windrow_model::store::{NewLog, StoreError};
+use windrow_model::store::{Extent, NewLog, StoreError};
 use windrow_model::{Json, Time};
 use windrow_wire::AlertView;
 
@@ -30,7 +30,7 @@ pub struct Watch {
     every: Duration,
     started_at: Time,
     alerts: Mutex<Alerts>,
-    readings: Recent<Option<String>, Reading>,
+    readings: Recent<Extent, Reading>,
 }
 
 struct Alerts {
@@ -68,32 +68,32 @@ impl Watch {
         &self.thresholds
     }
 
-    /// The current health, of one workspace or of all, cached briefly.
-    pub async fn look(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Arc<Reading> {
+    /// The current health, cached briefly.
+    pub async fn look(&self, app: &App, engine: &Engine, extent: Extent) -> Arc<Reading> {
         let look = async {
-            let reading = self.look_anew(app, engine, workspace.clone()).await;
+            let reading = self.look_anew(app, engine, extent.clone()).await;
             // After a failed read the next request reads again.
             if reading.vitals.is_ok() { Ok(reading) } else { Err(Arc::new(reading)) }
         };
-        self.readings.get(workspace.clone(), look).await.unwrap_or_else(|failed| failed)
+        self.readings.get(extent.clone(), look).await.unwrap_or_else(|failed| failed)
     }
 
-    async fn look_anew(&self, app: &App, engine: &Engine, workspace: Option<String>) -> Reading {
+    async fn look_anew(&self, app: &App, engine: &Engine, extent: Extent) -> Reading {
         let folder = app.folder().to_owned();
         let patience = self.thresholds.patience;
-        Reading::take(&*app.store, folder, app.now(), workspace, engine.load(), patience, self.started_at).await
+        Reading::take(&*app.store, folder, app.now(), extent, engine.load(), patience, self.started_at).await
     }
 
     /// The metrics as they are now.
     pub async fn expose(&self, app: &App, engine: &Engine) -> String {
-        gauges::show(&*self.look(app, engine, None).await, &self.environment);
+        gauges::show(&*self.look(app, engine, Extent::All).await, &self.environment);
         self.exposition.text()
     }
 
     /// Runs as long as the server.
     pub async fn go_on(&self, app: &App, engine: &Engine) -> std::convert::Infallible {
         loop {
-            let reading = self.look_anew(app, engine, None).await;
+            let reading = self.look_anew(app, engine, Extent::All).await;
             gauges::show(&reading, &self.environment);
             self.judge(app, &reading).await;
             self.exposition.gather();

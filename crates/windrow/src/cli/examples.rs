@@ -74,6 +74,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("jobs why", &["windrow jobs why capitals"]),
     ("jobs stats", &["windrow jobs stats", "windrow jobs stats capitals --json"]),
     ("jobs pause", &["windrow jobs pause capitals --reason 'provider outage'"]),
+    ("jobs limits", &["windrow jobs limits capitals", "windrow jobs limits capitals --concurrency 8 --budget 5"]),
     ("jobs resume", &["windrow jobs resume capitals", "windrow jobs resume capitals --here --budget 5"]),
     ("jobs cancel", &["windrow jobs cancel capitals", "windrow jobs cancel capitals --now"]),
     (
@@ -129,7 +130,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "ingest backfill",
         &[
             "windrow ingest backfill orders --from 2026-01-01 --to 2026-02-01",
-            "windrow ingest backfill orders --slice 2026-11-09",
+            "windrow ingest backfill orders --slice 2026-11-09 --dry-run",
         ],
     ),
     (

@@ -170,6 +170,8 @@ fn api() -> OpenApiRouter<Arc<Server>> {
         .routes(routes!(routes::nodes::list))
         .routes(routes!(routes::nodes::drain))
         .routes(routes!(routes::health::show))
+        .routes(routes!(routes::limits::list))
+        .routes(routes!(routes::limits::change))
         .routes(routes!(routes::alerts::list))
         .routes(routes!(routes::analytics::show))
         .routes(routes!(routes::analytics::check))

@@ -6,9 +6,10 @@ use axum::http::Method;
 use utoipa::PartialSchema;
 use utoipa::openapi::extensions::Extensions;
 use utoipa::openapi::path::{HttpMethod, Operation, ParameterBuilder, ParameterIn, PathItem};
-use utoipa::openapi::schema::{ObjectBuilder, Type};
+use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{ContentBuilder, Info, License, OpenApi, Ref, RefOr, Required, ResponseBuilder};
+use windrow_wire::request::BatchRequest;
 use windrow_wire::{Place, PlacedProblem, Problem};
 
 use crate::http::middleware::rights;
@@ -26,6 +27,7 @@ const GUARDED: &[&str] = &[
     "terminate_job",
     "drain_job",
     "approve_wave",
+    "change_limits",
     "delete_job",
     "schedule_job",
     "unschedule_job",
@@ -50,6 +52,9 @@ fn add_same(document: &mut OpenApi) {
         let is_batch = *path == "/api/batch";
         let mut operation = if is_batch { post } else { get }.unwrap_or_default();
         operation.operation_id = Some((*id).to_owned());
+        if is_batch {
+            add_batch(&mut operation);
+        }
         operation.tags = Some(vec![if is_batch { "batch" } else { "eval-tasks" }.to_owned()]);
         for parameter in operation.parameters.iter_mut().flatten() {
             if let RefOr::T(parameter) = parameter
@@ -64,6 +69,17 @@ fn add_same(document: &mut OpenApi) {
     }
 }
 
+/// B14: a batch over connectors, or the job file that `POST /jobs` takes.
+fn add_batch(operation: &mut Operation) {
+    let either = ["BatchRequest", "Submit"].map(Ref::from_schema_name);
+    let either = either.into_iter().fold(OneOfBuilder::new(), OneOfBuilder::item);
+    if let Some(RefOr::T(body)) = operation.request_body.as_mut()
+        && let Some(RefOr::T(content)) = body.content.get_mut("application/json")
+    {
+        content.schema = Some(Schema::OneOf(either.build()).into());
+    }
+}
+
 /// Adds what all operations share: headers and the error response.
 pub fn complete(mut document: OpenApi) -> OpenApi {
     let mut info = Info::new(TITLE, env!("CARGO_PKG_VERSION"));
@@ -71,6 +87,7 @@ pub fn complete(mut document: OpenApi) -> OpenApi {
     info.license = Some(License::new("Apache-2.0"));
     document.info = info;
     let components = document.components.get_or_insert_default();
+    components.schemas.insert("BatchRequest".into(), BatchRequest::schema());
     components.schemas.insert("Problem".into(), Problem::schema());
     components.schemas.insert("PlacedProblem".into(), PlacedProblem::schema());
     components.schemas.insert("Place".into(), Place::schema());

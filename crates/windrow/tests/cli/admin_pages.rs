@@ -26,6 +26,18 @@ fn fill(browser: &mut Browser, id: &str, text: &str) {
     browser.type_text(text);
 }
 
+/// Accessible and no wider than the window: at a desk, on a tablet and on a phone, light and dark.
+fn fits(browser: &mut Browser, what: &str) {
+    for (dark, width) in [(false, 1440), (true, 1440), (true, 1024), (false, 390), (true, 390)] {
+        browser.prefer_dark(dark);
+        browser.resize(width, 900);
+        assert_eq!(browser.inaccessible(), [""; 0], "{what}: {width} px, dark: {dark}");
+        assert_eq!(browser.evaluate(WIDE), false, "{what} is wider than {width} px");
+    }
+    browser.prefer_dark(false);
+    browser.wide();
+}
+
 fn read(place: &Place, file: &str) -> String {
     std::fs::read_to_string(place.path(file)).unwrap()
 }
@@ -48,10 +60,8 @@ fn an_operation_is_planned_approved_stopped_by_its_cap_and_one_wave_rolled_back(
     browser.press("Whole");
     browser.wait_for_text("database.password");
     assert!(!browser.text().contains("0ld-mysql-pass"), "passwords are masked");
-    for dark in [false, true] {
-        browser.prefer_dark(dark);
-        assert_eq!(browser.inaccessible(), [""; 0], "plan, dark: {dark}");
-    }
+    browser.wait_for_text("12 of this kind");
+    fits(&mut browser, "plan");
     assert_eq!(connect.calls("config"), 0, "nothing was changed");
 
     browser.press("Run");
@@ -76,10 +86,13 @@ fn an_operation_is_planned_approved_stopped_by_its_cap_and_one_wave_rolled_back(
     browser.press("3 failed");
     browser.wait_for("the failed ones only", &format!("{rows}.length === 3"));
     browser.press("All targets");
-    for dark in [false, true] {
-        browser.prefer_dark(dark);
-        assert_eq!(browser.inaccessible(), [""; 0], "operation, dark: {dark}");
-    }
+    fits(&mut browser, "operation");
+    // A target that failed shows what it should have become.
+    browser.evaluate("document.querySelector('[role=grid][aria-label=Targets] .body [role=row]').click()");
+    browser.wait_for_text("before → wanted, not verified");
+    let drawn = browser.evaluate("document.querySelector('.drawer .diff').textContent").to_string();
+    assert!(drawn.contains(r#"\"tasks.max\": \"2\""#), "{drawn}");
+    browser.press_key("Escape");
 
     browser.click("[aria-label='Roll back wave 1']");
     browser.wait_for_text("Roll back 1 target of wave 1?");
@@ -126,17 +139,19 @@ fn a_lineage_is_walked_to_its_schedule_a_checkpoint_edited_and_restored_and_slic
     browser.press("Restore");
     browser.wait_for("the dialog to close", DIALOG_GONE);
     wait_until("the restored position", || newest()["cause"] == "restore" && newest()["position"] != "tok-edited");
+    browser.press("All");
+    browser.wait_for_text("Checkpoint of all edited");
+    browser.wait_for_text("Checkpoint of all restored");
 
     let pages = source.pages();
     browser.press("Backfill…");
-    browser.wait_for_text("1 slice of this run, with 1,000 records fetched before");
+    fits(&mut browser, "backfill");
+    browser.wait_for_text("1 slice will be fetched again. Their last runs fetched 1,000 records.");
     browser.press("Start the backfill");
     browser.wait_for_text("Run 2, fail_retry");
     wait_until("the backfill", || source.pages() >= pages + 10);
-    for dark in [false, true] {
-        browser.prefer_dark(dark);
-        assert_eq!(browser.inaccessible(), [""; 0], "ingest, dark: {dark}");
-    }
+    browser.wait_for_text("of 10 batches");
+    fits(&mut browser, "ingest");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
 
@@ -235,15 +250,10 @@ fn administration_pages_are_accessible_and_fit_a_phone() {
         ("/health", "No active alerts"),
         ("/audit", "/api/v1/backups"),
     ];
-    for (dark, width) in [(false, 1440), (true, 390)] {
-        browser.prefer_dark(dark);
-        browser.resize(width, 900);
-        for (path, text) in pages {
-            browser.go(&format!("{}{path}", server.url()));
-            browser.wait_for_text(text);
-            assert_eq!(browser.inaccessible(), [""; 0], "{width} px");
-            assert_eq!(browser.evaluate(WIDE), false, "{path} is wider than {width} px");
-        }
+    for (path, text) in pages {
+        browser.go(&format!("{}{path}", server.url()));
+        browser.wait_for_text(text);
+        fits(&mut browser, path);
     }
     assert_eq!(browser.complaints, [json!(null); 0]);
 }
@@ -266,10 +276,44 @@ fn a_target_that_somebody_else_changed_is_shown_and_overwritten_only_when_forced
     assert_eq!(connect.get(path)["tasks.max"], "9");
     let others = || connect.get("/east/connectors/orders-0000/config")["tasks.max"].clone();
     wait_until("the others to be restored", || others() == "1");
-    assert_eq!(browser.inaccessible(), [""; 0]);
+    browser.press("orders-0001");
+    browser.wait_for_text("What somebody else changed");
+    let drawn = "[...document.querySelectorAll('.drawer .diff')].map(diff => diff.textContent)";
+    let drawn = browser.evaluate(drawn).to_string();
+    assert!(drawn.contains(r#"\"tasks.max\": \"9\""#) && drawn.contains(r#"\"tasks.max\": \"1\""#), "{drawn}");
+    fits(&mut browser, "conflict");
+    browser.press_key("Escape");
     browser.press("Overwrite 1…");
     browser.wait_for_text("are lost");
     browser.press("Roll back 1");
     wait_until("the target to be restored", || connect.get(path)["tasks.max"] == "1");
+    assert_eq!(browser.complaints, [json!(null); 0]);
+}
+
+#[test]
+fn limits_of_a_run_change_while_it_works() {
+    let (place, endpoint) = (Place::empty(), Endpoint::gated(0));
+    let server = Served::start(&place, &["--quota", "4"]);
+    server.submit(&place.served_job("counted", &endpoint, 12, 2)).with_status(201);
+    let run = || server.get("/api/v1/jobs/counted").json()["latest_run"].clone();
+    wait_until("two items at work", || run()["items"]["running"] == 2);
+    let mut browser = Browser::open(&format!("{}/settings/limits", server.url()));
+    browser.wait_for_text("2 of 2");
+    browser.wait_for_text("1 of 4");
+    browser.click("[aria-label='Change the limits of counted']");
+    fits(&mut browser, "limits");
+    fill(&mut browser, "limits-concurrency", "none");
+    browser.wait_for_text("Concurrency must be a whole number above 0");
+    fill(&mut browser, "limits-concurrency", "5");
+    fill(&mut browser, "limits-cap", "9");
+    browser.press("Change the limits");
+    browser.wait_for("the dialog to close", DIALOG_GONE);
+    browser.wait_for_text("5 of 5");
+    browser.wait_for_text("0 of 9");
+    assert_eq!((&run()["concurrency"], &run()["max_failed"]), (&json!(5), &json!(9)));
+    wait_until("five calls", || endpoint.questions() == 5);
+    endpoint.open_gate();
+    server.wait_for_state("counted", "completed");
+    browser.wait_for_text("No active runs");
     assert_eq!(browser.complaints, [json!(null); 0]);
 }

@@ -236,9 +236,31 @@ fn a_target_changed_since_is_a_conflict_unless_forced() {
     let error = of("orders-0001")["error"].as_str().unwrap();
     assert!(error.contains("config.tasks.max: \"2\" → \"7\"") && error.contains("--force"), "{error}");
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "7");
+    let state = |name: &str, field: &str| of(name)[field]["config"]["tasks.max"].clone();
+    assert_eq!((&of("orders-0001")["conflict"], &of("orders-0000")["conflict"]), (&json!(true), &json!(false)));
+    assert_eq!((state("orders-0001", "after"), state("orders-0001", "found")), (json!("2"), json!("7")));
+    assert_eq!(of("orders-0000")["found"], json!(null));
 
     place.windrow(&["jobs", "rollback", "change", "--force", "--yes", "--quiet"]).ended_with(0);
     assert_eq!(connect.get("/east/connectors/orders-0001/config")["tasks.max"], "1");
+    assert!(targets(&place).iter().all(|record| record["conflict"] == false), "the conflict is over");
+}
+
+/// A change that began and was not verified shows what the target should have become.
+#[test]
+fn a_target_that_failed_shows_its_desired_state() {
+    let place = Place::empty();
+    let connect = MockConnect::start(&place, &["--connectors", "4", "--broken", "0.25"]);
+    write_job(&place, &connect, TWO_TASKS, "{ waves: [4] }");
+    run(&place);
+    let records = targets(&place);
+    let (failed, changed): (Vec<&Value>, Vec<&Value>) = records.iter().partition(|record| record["status"] == "fail");
+    assert_eq!((failed.len(), changed.len()), (2, 2), "{records:?}");
+    let tasks = |record: &Value, field: &str| record[field]["config"]["tasks.max"].clone();
+    assert_eq!((tasks(failed[0], "before"), tasks(failed[0], "wanted")), (json!("1"), json!("2")));
+    assert_eq!((&failed[0]["changed"], &failed[0]["verified"]), (&json!(true), &json!(false)));
+    assert_eq!(failed[0]["changes"], changed[0]["changes"]);
+    assert!(changed.iter().all(|record| record["wanted"].is_null() && tasks(record, "after") == "2"), "{changed:?}");
 }
 
 /// Changes made before the failure cap is reached are rolled back automatically.

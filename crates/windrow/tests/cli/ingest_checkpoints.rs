@@ -105,6 +105,14 @@ fn a_backfill_fetches_only_its_range() {
     write_plan(&place, &source, "records", &format!("{BY_TOKEN}{params}"), slices);
     run(&place).ended_with(0);
     let pages = source.pages();
+    let preview = ["ingest", "backfill", "orders", "--from", "1500", "--to", "3001", "--dry-run"];
+    let listed = place.windrow(&[&preview[..], &["--json"]].concat()).ended_with(0).json();
+    let slices: Vec<_> =
+        listed["slices"].as_array().unwrap().iter().map(|one| (&one["name"], &one["records"])).collect();
+    let expected = [(&json!("1001..2001"), &json!(1000)), (&json!("2001..3001"), &json!(1000))];
+    assert_eq!((slices.as_slice(), &listed["total"]), (expected.as_slice(), &json!(2)));
+    let told = place.windrow(&preview).ended_with(0).stdout;
+    assert!(told.contains("Would fetch 2 slices again") && told.contains("nothing was changed"), "{told}");
     let range = ["ingest", "backfill", "orders", "--from", "1500", "--to", "3001", "--quiet", "--json"];
     assert_eq!(place.windrow(&range).ended_with(0).json()["items"]["total"], 2);
     assert_eq!(source.pages() - pages, 20);
@@ -122,6 +130,12 @@ fn a_backfill_fetches_only_its_range() {
     let backfill = |body: Value| server.post_json("/api/v1/jobs/orders/backfill", &body);
     let refused = backfill(json!({ "from": "3000", "to": "2000" })).with_status(400).json();
     assert!(refused.to_string().contains("the range is empty"), "{refused}");
+    let refused = backfill(json!({ "from": "3000", "to": "2000", "dry_run": true })).with_status(400).json();
+    assert!(refused.to_string().contains("the range is empty"), "the preview is as strict: {refused}");
+    let all = backfill(json!({ "dry_run": true })).with_status(200).json();
+    assert_eq!((&all["total"], all["slices"].as_array().unwrap().len()), (&json!(5), 5));
+    let runs = server.get("/api/v1/jobs/orders/runs").json();
+    assert_eq!(runs["runs"].as_array().unwrap().len(), 2, "a preview starts no run");
 }
 
 #[test]
@@ -140,13 +154,29 @@ fn changing_a_checkpoint_over_http_requires_the_newest_version() {
     let edited = server.post_json("/api/v1/jobs/orders/checkpoints/edit", &edit).with_status(200).json();
     assert_eq!((&edited["version"], &edited["cause"], &edited["done"]), (&json!(12), &json!("edit"), &json!(false)));
     server.post_json("/api/v1/jobs/orders/checkpoints/edit", &json!({})).with_status(400);
+    let log = server.get("/api/v1/jobs/orders/logs?newest=true&items=false&limit=2").with_status(200).json();
+    let lines: Vec<_> = (0..2).map(|n| (&log["lines"][n]["event"], &log["lines"][n]["message"])).collect();
+    assert_eq!(lines[0], (&json!("checkpoint_edited"), &json!("slice \"all\", version 12")));
+    assert_eq!(lines[1], (&json!("checkpoint_restored"), &json!("slice \"all\", version 11: as version 7")));
+    let earlier = format!("/api/v1/jobs/orders/logs?newest=true&after={}", log["next"]);
+    let earlier = server.get(&earlier).json();
+    let events: Vec<_> = earlier["lines"].as_array().unwrap().iter().map(|line| line["event"].clone()).collect();
+    assert_eq!(events.last(), Some(&json!("submitted")), "{events:?}");
+    let oldest = server.get("/api/v1/jobs/orders/logs").json();
+    assert_eq!(oldest["lines"].as_array().unwrap().len(), events.len() + 2, "both orders have the same lines");
 
     let told =
         place.windrow_at(&server, &["ingest", "checkpoints", "orders", "--json", "--limit", "2"]).ended_with(0).json();
     assert_eq!(told["checkpoints"][1]["cause"], "restore");
     let pages = source.pages();
     let again = place.windrow_at(&server, &["ingest", "backfill", "orders", "--quiet", "--json"]).ended_with(0);
-    assert_eq!(again.json()["items"]["succeeded"], 1);
+    let again = again.json();
+    assert_eq!(again["items"]["succeeded"], 1);
+    let latency = &again["batch_latency"];
+    assert!(
+        latency["n"] == 10 && latency["p95_ms"].as_i64().unwrap() >= 0,
+        "I11: of every batch of the run: {latency}"
+    );
     assert_eq!(source.pages() - pages, 10);
     let audit = server.get("/api/v1/audit").with_status(200).body;
     assert!(audit.contains("restore_checkpoint") || audit.contains("checkpoints/restore"), "{audit}");

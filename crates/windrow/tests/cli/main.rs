@@ -50,6 +50,7 @@ mod interrupting;
 mod json_contract;
 mod kept_tables;
 mod limits;
+mod live_limits;
 mod metrics;
 mod mock_connect;
 mod mock_model;

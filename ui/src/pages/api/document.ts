@@ -78,7 +78,7 @@ export function grouped(operations: readonly Operation[], text: string): [string
   return [...groups].sort(([a], [b]) => a.localeCompare(b))
 }
 
-/** A value that fits the schema: required fields, and those with a default. */
+/** A value that fits the schema and can be sent as it is: required fields; where there are none, all, without a wish. */
 export function exampleOf(document: Document, schema: Schema | undefined, depth = 0): unknown {
   if (!schema || depth > 6) return {}
   if (schema.$ref) return exampleOf(document, document.components.schemas[schema.$ref.split('/').at(-1)!], depth + 1)
@@ -98,6 +98,15 @@ export function exampleOf(document: Document, schema: Schema | undefined, depth 
 function objectOf(document: Document, schema: Schema, depth: number) {
   const fields = Object.entries(schema.properties ?? {})
   const needed = fields.filter(([name]) => schema.required?.includes(name))
-  const shown = needed.length > 0 || depth > 0 ? needed : fields
-  return Object.fromEntries(shown.map(([name, field]) => [name, exampleOf(document, field, depth + 1)]))
+  if (needed.length > 0 || depth > 2) return Object.fromEntries(needed.map(([name, field]) => [name, exampleOf(document, field, depth + 1)]))
+  return Object.fromEntries(fields.map(([name, field]) => [name, unasked(document, field, depth)]))
+}
+
+/** The value of a field that means the same as leaving it out. */
+function unasked(document: Document, schema: Schema, depth: number): unknown {
+  if (schema.default !== undefined) return schema.default
+  const types = [schema.type].flat()
+  if (types.includes('null') || (schema.oneOf ?? schema.anyOf)?.some((part) => part.type === 'null')) return null
+  if (types.includes('array')) return []
+  return exampleOf(document, schema, depth + 1)
 }

@@ -4,6 +4,8 @@ import type { Job } from '../../api/types'
 import { toasts } from '../../parts/toasts.svelte'
 import { jobHref, jobKey } from '../../text/links'
 
+type Named = Pick<Job, 'id' | 'name' | 'workspace'>
+
 export type Steering = 'pause' | 'resume' | 'cancel' | 'terminate' | 'drain'
 
 const SAID: Record<Steering, string> = {
@@ -15,12 +17,12 @@ const SAID: Record<Steering, string> = {
 }
 
 /** Sends it; throws if it is rejected. */
-export async function steer(job: Job, action: Steering, body: object = {}) {
+export async function steer(job: Named, action: Steering, body: object = {}) {
   await request('post', `/api/v1/jobs/{job}/${action}`, { path: { job: jobKey(job) }, json: body })
 }
 
 /** Sends it and says so. */
-export async function act(job: Job, action: Steering) {
+export async function act(job: Named, action: Steering) {
   try {
     await steer(job, action)
     toasts.say(`${job.name} ${SAID[action]}`)

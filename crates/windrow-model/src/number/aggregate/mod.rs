@@ -132,6 +132,15 @@ impl Percentiles {
     }
 }
 
+/// Of steps of one kind, from start to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
+pub struct StepLatency {
+    /// How many were done.
+    pub n: i64,
+    /// The 95th percentile (nearest rank).
+    pub p95_ms: i64,
+}
+
 /// T6: how the work of one job, or of all, has gone.
 #[derive(Debug, Clone, PartialEq, Default, serde::Serialize, serde::Deserialize, utoipa::ToSchema)]
 pub struct Stats {

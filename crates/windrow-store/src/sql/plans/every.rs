@@ -48,6 +48,7 @@ fn statics() -> Vec<(&'static str, &'static dyn Text)> {
         read::health { LIVE, ZOMBIES, STALLED, EXECUTED, NEWEST_STEP, PENDING, LOGGED }
         read::recount { RECOUNT, RECOUNT_JOB, RECOUNT_RANGE, RETRIES }
         read::results { PAGE, WORST }
+        read::step_latency { COUNT, RANKED }
         table::analytics_marks { MARK }
         table::attempts { QUEUE, READ, OF_ITEM }
         table::items { BY_ID, INPUT }

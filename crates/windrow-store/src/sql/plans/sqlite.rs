@@ -87,6 +87,8 @@ fn every_hot_statement_is_served_by_an_index() {
         ("audit", audit::page_sql(Dialect::Sqlite, false), "INTEGER PRIMARY KEY (rowid<?)"),
         ("audit of a workspace", audit::page_sql(Dialect::Sqlite, true), "audit_by_workspace (workspace=? AND id<?)"),
         ("logs", sql(journal::LOGS), "log_by_job (job_id=? AND id>?)"),
+        ("newest logs", sql(journal::NEWEST_LOGS), "log_by_job (job_id=? AND id<?)"),
+        ("newest logs of runs", sql(journal::NEWEST_LOGS_OF_RUNS), "log_by_job (job_id=? AND id<?)"),
         ("recount", sql(&recount::RECOUNT), "items_by_job (job_id=?)"),
         ("recount of a range", sql(&recount::RECOUNT_RANGE), "INTEGER PRIMARY KEY (rowid>? AND rowid<?)"),
         ("due jobs", sql(&schedules::DUE), "jobs_due (next_at<?)"),

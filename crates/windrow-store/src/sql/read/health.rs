@@ -5,6 +5,7 @@ use windrow_model::health::{COUNTED, Check, Example, Finding, HealthSnapshot, He
 use windrow_model::priority::Priority;
 use windrow_model::rollout::{Position, Rollout, Stage};
 use windrow_model::state::{AttemptState, STEP, StepEvent};
+use windrow_model::store::Extent;
 use windrow_model::{AttemptId, ItemId, JobId, Json, RunId, StepId, Time};
 
 use crate::backend::failure::Result;
@@ -67,12 +68,12 @@ pub(crate) static LOGGED: Sql = Sql::new(|_| {
 
 pub(crate) fn health(
     conn: &Connection,
-    workspace: Option<&str>,
+    extent: &Extent,
     patience: &HealthThresholds,
     now: Time,
 ) -> Result<HealthSnapshot> {
     let mut runs = live(conn, now)?;
-    runs.retain(|run| workspace.is_none_or(|only| run.workspace == only));
+    runs.retain(|run| extent.covers(&run.workspace, run.job));
     let [mut zombies, mut stalled, mut still, mut pending] = [const { Vec::new() }; 4];
     let mut vitals = HealthSnapshot::default();
     let since = |check| patience.since(check, now).0;

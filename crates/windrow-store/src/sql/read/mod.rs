@@ -9,3 +9,4 @@ pub(crate) mod old_transaction;
 pub(crate) mod recount;
 pub(crate) mod results;
 pub(crate) mod stats;
+pub(crate) mod step_latency;

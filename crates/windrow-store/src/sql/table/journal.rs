@@ -10,7 +10,7 @@ use windrow_model::store::{NewLog, OutboxReach};
 use windrow_model::{ItemId, JobId, Json, RunId, Time};
 
 use crate::backend::failure::{Result, expect_rows};
-use crate::backend::{self, Cell, Connection, NewRows, Sql, params};
+use crate::backend::{self, Cell, Connection, NewRows, Params, Sql, params};
 use crate::sql::cells::Cells;
 use crate::sql::table::analytics_marks;
 use crate::sql::table::event_numbers::STAGE;
@@ -28,6 +28,10 @@ pub(crate) static ENTRIES: NewRows =
     NewRows::new("log", "at, job_id, run_id, item_id, level, event, actor, message", "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8");
 pub(crate) const LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
      WHERE job_id = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
+pub(crate) const NEWEST_LOGS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
+     WHERE job_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3";
+pub(crate) const NEWEST_LOGS_OF_RUNS: &str = "SELECT id, at, job_id, run_id, item_id, level, event, actor, message FROM log \
+     WHERE job_id = ?1 AND id < ?2 AND item_id IS NULL ORDER BY id DESC LIMIT ?3";
 
 pub(crate) fn log(tx: &Connection, entry: &NewLog, now: Time) -> Result<()> {
     log_all(tx, std::slice::from_ref(entry), now)
@@ -187,8 +191,23 @@ pub(crate) fn forget_outbox(tx: &Connection, up_to: i64) -> Result<()> {
 }
 
 pub(crate) fn logs(conn: &Connection, job: JobId, after: i64, limit: usize) -> Result<Vec<LogEntry>> {
-    let mut stmt = conn.prepare_cached(LOGS)?;
-    let found = stmt.query_map(params![job.0, after, limit as i64], |row| {
+    lines(conn, LOGS, params![job.0, after, limit as i64])
+}
+
+pub(crate) fn newest_logs(
+    conn: &Connection,
+    job: JobId,
+    below: Option<i64>,
+    of_runs: bool,
+    limit: usize,
+) -> Result<Vec<LogEntry>> {
+    let sql = if of_runs { NEWEST_LOGS_OF_RUNS } else { NEWEST_LOGS };
+    lines(conn, sql, params![job.0, below.unwrap_or(i64::MAX), limit as i64])
+}
+
+fn lines(conn: &Connection, sql: &'static str, params: impl Params) -> Result<Vec<LogEntry>> {
+    let mut stmt = conn.prepare_cached(sql)?;
+    let found = stmt.query_map(params, |row| {
         let mut c = Cells::of(row);
         Ok(LogEntry {
             id: c.get()?,

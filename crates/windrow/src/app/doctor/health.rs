@@ -2,6 +2,7 @@
 
 use windrow_model::Time;
 use windrow_model::health::{Finding, HealthThresholds};
+use windrow_model::store::Extent;
 
 use crate::app::App;
 use crate::app::doctor::Check;
@@ -10,7 +11,7 @@ use crate::error::Result;
 const NAME: &str = "health";
 
 pub async fn check(app: &App, now: Time) -> Result<Check> {
-    Ok(judge(&app.store.health(None, HealthThresholds::default(), now).await?.findings))
+    Ok(judge(&app.store.health(Extent::All, HealthThresholds::default(), now).await?.findings))
 }
 
 fn judge(findings: &[Finding]) -> Check {

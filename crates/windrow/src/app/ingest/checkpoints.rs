@@ -2,7 +2,8 @@
 //! beside the data, with the name of its actor.
 
 use windrow_ingest::{By, Edit, Ledger, Unchanged};
-use windrow_model::record::{Job, Run};
+use windrow_model::record::{Job, LogLevel, Run};
+use windrow_model::store::NewLog;
 use windrow_wire::request::{EditCheckpoint, RestoreCheckpoint};
 use windrow_wire::{CheckpointList, CheckpointView};
 
@@ -32,7 +33,10 @@ pub async fn restore(app: &App, change: &Change, job: &str, wish: RestoreCheckpo
     at_rest(app, &job, &run)?;
     let by = By { actor: &change.actor.name, expected: wish.expected };
     let slice = wish.slice.as_deref().unwrap_or(ALL);
-    changed(ledger(app, &job, &run).await?.restore(slice, wish.version, by).await)
+    let entry = changed(ledger(app, &job, &run).await?.restore(slice, wish.version, by).await)?;
+    let message = format!("slice {slice:?}, version {}: as version {}", entry.version, wish.version);
+    note(app, &job, "checkpoint_restored", change, message).await?;
+    Ok(entry)
 }
 
 pub async fn edit(app: &App, change: &Change, job: &str, wish: EditCheckpoint) -> Result<CheckpointView> {
@@ -45,7 +49,16 @@ pub async fn edit(app: &App, change: &Change, job: &str, wish: EditCheckpoint) -
     at_rest(app, &job, &run)?;
     let slice = slice.as_deref().unwrap_or(ALL);
     let by = By { actor: &change.actor.name, expected };
-    changed(ledger(app, &job, &run).await?.edit(slice, edit, by).await)
+    let entry = changed(ledger(app, &job, &run).await?.edit(slice, edit, by).await)?;
+    note(app, &job, "checkpoint_edited", change, format!("slice {slice:?}, version {}", entry.version)).await?;
+    Ok(entry)
+}
+
+/// In the log of the job, so that changes of all slices stand in one place. The ledger has them first.
+pub(super) async fn note(app: &App, job: &Job, event: &str, change: &Change, message: String) -> Result<()> {
+    let (event, actor) = (event.to_owned(), change.actor.name.clone());
+    let line = NewLog { job: job.id, run: None, item: None, level: LogLevel::Info, event, actor, message };
+    Ok(app.store.log(vec![line], app.now()).await?)
 }
 
 fn changed(done: std::result::Result<windrow_model::ingest::Entry, Unchanged>) -> Result<CheckpointView> {

@@ -17,7 +17,7 @@ use crate::app::actor::Actor;
 use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
 
-pub use backfill::backfill;
+pub use backfill::{backfill, preview_backfill};
 pub use checkpoints::{checkpoints, edit, restore};
 pub use progress::{OriginFilter, progress};
 pub use rejected::{rejected, replay};

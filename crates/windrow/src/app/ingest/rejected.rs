@@ -8,9 +8,10 @@ use windrow_wire::{RejectedList, RejectedView, ReplayResult};
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
 use crate::app::ingest::check;
-use crate::app::ingest::checkpoints::at_rest;
+use crate::app::ingest::checkpoints::{at_rest, note};
 use crate::app::{App, lookup};
 use crate::error::{Code, Error, Result};
+use crate::text;
 
 pub async fn rejected(
     app: &App,
@@ -46,6 +47,11 @@ pub async fn replay(app: &App, change: &Change, job: &str, wish: Replay) -> Resu
     }
     let Replayed { read, written, skipped, rejected, type_changes } =
         records.replay(wish.slice.as_deref(), &wish.ids, &change.actor.name).await?;
+    if read > 0 {
+        let of = wish.slice.map_or(String::new(), |slice| format!("slice {slice:?}: "));
+        let message = format!("{of}{} written, {rejected} rejected again", text::plural(written, "record"));
+        note(app, &job, "rejected_replayed", change, message).await?;
+    }
     Ok(ReplayResult { read, written, skipped, rejected, type_changes })
 }
 

@@ -4,6 +4,7 @@ pub mod clone;
 pub mod delete;
 pub mod item;
 pub mod items;
+pub mod limits;
 pub mod list;
 pub mod logs;
 pub mod pause;

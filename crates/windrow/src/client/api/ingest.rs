@@ -1,7 +1,9 @@
 //! Ingest jobs.
 
 use windrow_wire::request::{Backfill, EditCheckpoint, Replay, RestoreCheckpoint};
-use windrow_wire::{CheckpointList, CheckpointView, IngestProgress, Lineage, RejectedList, ReplayResult, Submitted};
+use windrow_wire::{
+    BackfillPreview, CheckpointList, CheckpointView, IngestProgress, Lineage, RejectedList, ReplayResult, Submitted,
+};
 
 use crate::app::ingest::{self, LineageOptions, OriginFilter};
 use crate::client::api::Api;
@@ -86,6 +88,14 @@ impl Api {
             Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await?,
         };
         Ok(started.run)
+    }
+
+    /// The slices that a backfill would fetch again.
+    pub async fn preview_backfill(&self, job: &str, wish: Backfill) -> Result<BackfillPreview> {
+        match self {
+            Api::Local(app, actor) => ingest::preview_backfill(app, actor, job, wish).await,
+            Api::Remote(remote) => remote.post(&["jobs", job, "backfill"], &wish).await,
+        }
     }
 
     pub async fn rejected(

@@ -41,7 +41,10 @@ impl Api {
 
     pub async fn logs(&self, job: &str, after: i64, level: Option<LogLevel>) -> Result<LogList> {
         match self {
-            Api::Local(app, actor) => logs::list(app, actor, job, LogFilter { after, level, limit: PAGE }).await,
+            Api::Local(app, actor) => {
+                let filter = LogFilter { after: Some(after), level, limit: PAGE, ..LogFilter::default() };
+                logs::list(app, actor, job, filter).await
+            }
             Api::Remote(remote) => {
                 let level = level.map(|level| level.to_string());
                 let query = [("after", Some(after.to_string())), ("limit", Some(PAGE.to_string())), ("level", level)];

@@ -2,10 +2,12 @@
 
 use windrow_model::JobId;
 use windrow_model::state::RunEvent;
-use windrow_wire::request::{CleanUp, CloneRequest, ConfirmRequest, Reason, Resume, Retry, ScheduleRequest};
+use windrow_wire::request::{
+    ChangeLimits, CleanUp, CloneRequest, ConfirmRequest, Reason, Resume, Retry, ScheduleRequest,
+};
 use windrow_wire::{Confirming, Deleted, RunDetail, ScheduleView, ScheduledJob, Submitted};
 
-use crate::app::{confirming, control, submit};
+use crate::app::{confirming, control, limits, submit};
 use crate::client::api::Api;
 use crate::client::remote::NOTHING;
 use crate::error::Result;
@@ -38,6 +40,17 @@ impl Api {
                 app.act(actor, "jobs resume", job, resume).await
             }
             Api::Remote(remote) => remote.post(&["jobs", job, "resume"], &wish).await,
+        }
+    }
+
+    /// Other limits for the latest run, also while it is active.
+    pub async fn change_limits(&self, job: &str, wish: ChangeLimits) -> Result<RunDetail> {
+        match self {
+            Api::Local(app, actor) => {
+                let change = |change| async move { limits::change(app, &change, job, wish).await };
+                app.act(actor, "jobs limits", job, change).await
+            }
+            Api::Remote(remote) => remote.patch(&["jobs", job, "limits"], &wish).await,
         }
     }
 

@@ -83,6 +83,11 @@ impl Remote {
         self.ask(self.request(Method::PUT, path, query).header(CONTENT_TYPE, JSON).body(body)).await
     }
 
+    pub async fn patch<T: DeserializeOwned>(&self, path: &[&str], body: &impl Serialize) -> Result<T> {
+        let body = serde_json::to_vec(body).expect("requests serialise to JSON");
+        self.ask(self.request(Method::PATCH, path, NOTHING).header(CONTENT_TYPE, JSON).body(body)).await
+    }
+
     /// One JSON object per line.
     pub async fn post_lines<T: DeserializeOwned>(&self, path: &[&str], lines: String) -> Result<T> {
         self.ask(self.request(Method::POST, path, NOTHING).header(CONTENT_TYPE, LINES).body(lines)).await

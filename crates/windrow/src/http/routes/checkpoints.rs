@@ -2,11 +2,11 @@
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use windrow_wire::request::{Backfill, EditCheckpoint, RestoreCheckpoint};
-use windrow_wire::{CheckpointList, CheckpointView, Submitted};
+use windrow_wire::{BackfillAnswer, CheckpointList, CheckpointView, Submitted};
 
 use crate::app::actor::Actor;
 use crate::app::audit::Change;
@@ -74,10 +74,12 @@ pub async fn edit(
 }
 
 /// Fetch slices again from their start, ignoring their checkpoints
+///
+/// With `dry_run` nothing is started: the response lists the slices.
 #[utoipa::path(post, operation_id = "backfill_job", path = "/jobs/{job}/backfill", tag = "jobs",
     params(JobPath, IdempotencyKey), request_body(content = Option<Backfill>),
     responses((status = 201, description = "Started", body = Submitted),
-        (status = 200, description = "Repeated request: the first run", body = Submitted)))]
+        (status = 200, description = "Repeated request: the first run; with `dry_run`: the slices", body = BackfillAnswer)))]
 pub async fn backfill(
     State(server): Shared,
     change: Change,
@@ -85,6 +87,10 @@ pub async fn backfill(
     key: IdempotencyKey,
     body: Body,
 ) -> Result<Response, ApiError> {
-    let wish = body.json_or_default()?;
+    let wish: Backfill = body.json_or_default()?;
+    if wish.dry_run {
+        let preview = ingest::preview_backfill(&server.app, &change.actor, &job, wish).await?;
+        return Ok(Json(BackfillAnswer::Preview(preview)).into_response());
+    }
     Ok(submit::started(ingest::backfill(&server.app, &change, &job, wish, key.read()?).await?))
 }

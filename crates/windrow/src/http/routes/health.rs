@@ -3,23 +3,45 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+use windrow_model::store::Extent;
 use windrow_wire::{Health, HealthCheck};
 
 use crate::app::actor::Actor;
+use crate::app::lookup;
+use crate::http::error::ApiError;
+use crate::http::extract::Query;
 use crate::http::server::{Server, Shared};
 
 const OK: &str = "ok";
 const ATTENTION: &str = "attention";
 const DEGRADED: &str = "degraded";
 
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct HealthQuery {
+    /// Only findings of this job, by its name or id
+    job: Option<String>,
+}
+
 /// Health of the server, part by part
-#[utoipa::path(get, operation_id = "get_health", path = "/health", tag = "server",
+#[utoipa::path(get, operation_id = "get_health", path = "/health", tag = "server", params(HealthQuery),
     responses((status = 200, description = "The server works; a check may need attention", body = Health),
         (status = 503, description = "The server cannot work, and why", body = Health)))]
-pub async fn show(State(server): Shared, actor: Actor) -> (StatusCode, Json<Health>) {
-    let health = health(&server, actor.workspace).await;
+pub async fn show(
+    State(server): Shared,
+    actor: Actor,
+    Query(query): Query<HealthQuery>,
+) -> Result<(StatusCode, Json<Health>), ApiError> {
+    let extent = match query.job {
+        Some(job) => Extent::Job(lookup::job(&server.app, &actor, &job).await?.0.id),
+        None => actor.workspace.map_or(Extent::All, Extent::Workspace),
+    };
+    let health = health(&server, extent).await;
     let status = if health.status == DEGRADED { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
-    (status, Json(health))
+    Ok((status, Json(health)))
 }
 
 /// Liveness.
@@ -29,7 +51,7 @@ pub async fn healthz() -> &'static str {
 
 /// Readiness, or why not.
 pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
-    let health = health(&server, None).await;
+    let health = health(&server, Extent::All).await;
     let reasons = [("database", &health.database), ("engine", &health.engine)];
     let reasons = reasons.into_iter().filter(|(_, state)| *state != OK).map(|(part, why)| format!("{part}: {why}"));
     match reasons.reduce(|all, one| format!("{all}; {one}")) {
@@ -42,8 +64,8 @@ pub async fn readyz(State(server): Shared) -> (StatusCode, String) {
     }
 }
 
-async fn health(server: &Server, workspace: Option<String>) -> Health {
-    let reading = server.watch.look(&server.app, server.engine(), workspace).await;
+async fn health(server: &Server, extent: Extent) -> Health {
+    let reading = server.watch.look(&server.app, server.engine(), extent).await;
     let database = reading.vitals.as_ref().err().cloned().unwrap_or_else(|| OK.to_owned());
     let engine = server.engine().fatal().map_or(OK.to_owned(), |error| error.to_string());
     let findings = reading.vitals.as_ref().map(|vitals| vitals.findings.as_slice()).unwrap_or_default();

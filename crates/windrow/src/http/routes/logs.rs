@@ -19,8 +19,14 @@ const PAGE: usize = 200;
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct LogsQuery {
-    /// Lines after this one: `next` of the previous page
+    /// Lines after this one, or with `newest` before it: `next` of the previous page
     after: Option<i64>,
+    /// Newest lines first
+    #[param(default = false)]
+    newest: Option<bool>,
+    /// Include lines about single items
+    #[param(default = true)]
+    items: Option<bool>,
     /// Only lines of this level and above
     #[param(value_type = Option<String>)]
     level: Option<LogLevel>,
@@ -29,7 +35,7 @@ pub struct LogsQuery {
     limit: Option<usize>,
 }
 
-/// The log of a job, oldest first
+/// The log of a job, oldest first unless requested otherwise
 #[utoipa::path(get, operation_id = "list_logs", path = "/jobs/{job}/logs", tag = "jobs",
     params(JobPath, LogsQuery),
     responses((status = 200, description = "A page of the log", body = LogList)))]
@@ -39,6 +45,8 @@ pub async fn list(
     PathParam(job): PathParam,
     Query(query): Query<LogsQuery>,
 ) -> Result<Json<LogList>, ApiError> {
-    let filter = LogFilter { after: query.after.unwrap_or(0), level: query.level, limit: page(query.limit, PAGE)? };
+    let LogsQuery { after, newest, items, level, limit } = query;
+    let (newest, of_runs) = (newest.unwrap_or(false), items == Some(false));
+    let filter = LogFilter { after, level, newest, of_runs, limit: page(limit, PAGE)? };
     Ok(Json(logs::list(&server.app, &actor, &job, filter).await?))
 }

@@ -22,6 +22,7 @@ pub mod items;
 pub mod jobs;
 pub mod keys;
 pub mod labels;
+pub mod limits;
 pub mod lineage;
 pub mod logs;
 pub mod metrics;

@@ -31,7 +31,7 @@ pub struct TargetsQuery {
     #[param(value_type = Option<String>)]
     #[serde(default, alias = "state", deserialize_with = "filter::deserialize_target_status")]
     status: Option<BatchStatus>,
-    /// Leave out `before` and `after`, the states of each target
+    /// Leave out `before`, `after`, `wanted` and `found`, the states of each target
     #[param(default = false)]
     brief: Option<bool>,
     /// Only targets with these labels, e.g. `region=eu,type=cdc`: creator, service, environment, region, az, id, type,

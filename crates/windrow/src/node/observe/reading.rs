@@ -7,7 +7,7 @@ use std::time::Duration;
 use windrow_engine::Load;
 use windrow_model::Time;
 use windrow_model::health::{Check, HealthSnapshot, HealthThresholds};
-use windrow_model::store::Store;
+use windrow_model::store::{Extent, Store};
 
 use crate::node::observe::process::{self, Cpu, Disk, Memory};
 
@@ -28,17 +28,16 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Of one workspace, or of all.
     pub async fn take(
         store: &dyn Store,
         folder: PathBuf,
         now: Time,
-        workspace: Option<String>,
+        extent: Extent,
         load: Load,
         patience: HealthThresholds,
         started_at: Time,
     ) -> Self {
-        let vitals = match tokio::time::timeout(PATIENCE, store.health(workspace, patience, now)).await {
+        let vitals = match tokio::time::timeout(PATIENCE, store.health(extent, patience, now)).await {
             Ok(Ok(vitals)) => Ok(with_regard_to(&load, vitals)),
             Ok(Err(error)) => Err(error.to_string()),
             Err(_) => Err(format!("no answer within {} s", PATIENCE.as_secs())),

@@ -27,8 +27,21 @@ export interface Span {
   href: string
 }
 
-/** Lines of the log that say what a person did; runs have their own entries. */
-const DONE: Record<string, string> = { scheduled: 'Schedule set', unscheduled: 'Schedule removed', pinned: 'Pinned', unpinned: 'Unpinned', paused: 'Paused', resumed: 'Resumed', cancelled: 'Cancelled', terminated: 'Terminated', amended: 'Limits changed' }
+/** Lines of the log that say what was done; runs have their own entries. */
+const DONE: Record<string, [text: string, icon: IconName]> = {
+  scheduled: ['Schedule set', 'calendar'],
+  unscheduled: ['Schedule removed', 'calendar'],
+  pinned: ['Pinned', 'lock'],
+  unpinned: ['Unpinned', 'lock'],
+  pause: ['Paused', 'pause'],
+  resume: ['Resumed', 'play'],
+  cancel: ['Cancelled', 'stop'],
+  terminate: ['Terminated', 'stop'],
+  amended: ['Limits changed', 'dollar'],
+  checkpoint_edited: ['Checkpoint edited', 'back'],
+  checkpoint_restored: ['Checkpoint restored', 'back'],
+  rejected_replayed: ['Rejected records replayed', 'retry'],
+}
 
 const ms = (time: string) => Date.parse(time)
 
@@ -45,14 +58,19 @@ export function runMoments(job: JobDetail, log: readonly Line[]): Moment[] {
   })
 }
 
-export function logMoments(log: readonly Line[]): Moment[] {
-  return log.flatMap((line) => (DONE[line.event] && line.actor !== 'system' ? [{ at: ms(line.at), icon: 'calendar' as const, text: DONE[line.event]!, note: `${line.message ? `${line.message} · ` : ''}by ${line.actor}`, href: router.with({ tab: 'log' }) }] : []))
+/** `slice`: the one whose checkpoints are read; they have its changes. */
+export function logMoments(log: readonly Line[], slice: string | undefined): Moment[] {
+  const isRead = (line: Line) => slice !== undefined && /^checkpoint_/.test(line.event) && line.message.startsWith(`slice ${JSON.stringify(slice)},`)
+  return log.flatMap((line) => {
+    const [text, icon] = DONE[line.event] ?? []
+    return text && icon && !isRead(line) ? [{ at: ms(line.at), icon, text, note: `${line.message ? `${line.message} · ` : ''}by ${line.actor}`, href: router.with({ tab: 'log' }) }] : []
+  })
 }
 
 export function checkpointMoments(slice: string, checkpoints: readonly Checkpoint[]): Moment[] {
-  const edits = checkpoints.filter((entry) => entry.cause !== 'batch')
-  const words: Record<string, string> = { edit: 'edited', restore: 'restored', replay: 'unchanged, records replayed' }
-  return edits.map((edit) => ({ at: ms(edit.at), icon: 'back' as const, text: `Checkpoint of ${slice} ${words[edit.cause] ?? edit.cause}`, note: `version ${edit.version} · by ${edit.actor}`, href: router.with({ version: edit.version }) }))
+  const words: Record<string, string> = { edit: 'edited', restore: 'restored' }
+  const edits = checkpoints.filter((entry) => words[entry.cause])
+  return edits.map((edit) => ({ at: ms(edit.at), icon: 'back' as const, text: `Checkpoint of ${slice} ${words[edit.cause]}`, note: `version ${edit.version} · by ${edit.actor}`, href: router.with({ version: edit.version }) }))
 }
 
 /** Each change of a column once, when it was first met. */

@@ -23,7 +23,7 @@ export function stateOf(target: Target): TargetState {
 
 /** Somebody else changed it after the operation; a rollback does not overwrite that. */
 export function isConflict(target: Target): boolean {
-  return target.status.includes('fail') && /it has changed since/.test(target.error ?? '')
+  return target.conflict === true
 }
 
 export function worry(target: Target): number {
