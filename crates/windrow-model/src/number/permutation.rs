@@ -1,6 +1,6 @@
 //! Paired permutation test: how often would the mean of differences be as far from zero if each could as well have had
 //! the other sign? Exact for few differences, drawn with a fixed seed for more, so that equal data have equal results,
-//! and by its normal limit where there are so many that the limit is closer than the draws.
+//! and by its normal limit where the limit is closer than the draws.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
