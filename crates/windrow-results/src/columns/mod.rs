@@ -5,6 +5,7 @@
 
 mod arrays;
 mod at;
+mod compare;
 mod facets;
 mod numbers;
 mod order;

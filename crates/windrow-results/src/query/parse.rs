@@ -93,7 +93,7 @@ impl Grouping {
             return Err(SyntaxError::new(at, "expected a positive number", "for example: latency_ms by 250"));
         };
         if !matches!(name.kind(), Kind::Number | Kind::Time) {
-            let message = format!("`{name}` is no number and has no ranges");
+            let message = format!("`{name}` is not a number; only numbers have ranges");
             return Err(SyntaxError::new(0..text.len(), message, format!("group by its values: {name}")));
         }
         Ok(Grouping { name, width: Some(width) })
@@ -380,7 +380,7 @@ mod tests {
             ("latency_ms by", "expected a positive number"),
             ("latency_ms by 0", "expected a positive number"),
             ("latency_ms by 2 3", "expected a positive number"),
-            ("outcome by 2", "`outcome` is no number and has no ranges"),
+            ("outcome by 2", "`outcome` is not a number"),
             ("latencyms by 2", "unknown name `latencyms`"),
             ("outcome latency_ms", "expected one name"),
         ];

@@ -41,6 +41,7 @@ pub mod secrets;
 pub mod submit;
 pub mod target_lists;
 pub mod tasks;
+pub mod texts;
 pub mod trends;
 pub mod usage;
 pub mod views;
@@ -106,6 +107,7 @@ pub struct App {
     stats: Arc<Recent<Extent, Stats>>,
     rejected: Arc<Rejected>,
     views: Arc<views::Views>,
+    comparisons: Arc<comparison::Known>,
     /// Where a server writes its backups; `backups` in the data directory unless given.
     backup_dir: Option<PathBuf>,
     /// Of the server's engine; `None` in a command.
@@ -188,6 +190,7 @@ impl App {
             stats: Arc::default(),
             rejected: Arc::default(),
             views: Arc::default(),
+            comparisons: Arc::default(),
             backup_dir: None,
             lease: None,
         };
