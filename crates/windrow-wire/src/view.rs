@@ -26,7 +26,7 @@ pub struct ViewRequest {
     pub group: Option<String>,
     /// Names of the columns to describe. Default: a choice that fits the job.
     pub columns: Option<Vec<String>>,
-    /// Names to count values of. `*` stands for a choice that fits the job.
+    /// Names to count values of. `*` selects names that fit the job.
     pub facets: Option<Vec<String>>,
 }
 
@@ -40,7 +40,8 @@ pub struct ResultView {
     pub vs: Option<BaselineName>,
     /// Number of the newest event when the table was read.
     pub as_of: i64,
-    /// Changes that the table does not have yet.
+    /// Rows that changed and are not in the answer yet: the table is being read. 0: it has everything that was committed
+    /// before.
     pub behind: i64,
     /// Rows that match.
     pub total: i64,
@@ -107,6 +108,28 @@ pub struct TablePage {
     pub rows: Vec<TableRow>,
 }
 
+/// The result table of a job, read from the records again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RebuiltTable {
+    pub job: String,
+    pub rows: i64,
+    /// Whether there was a table to compare with.
+    pub compared: bool,
+    /// Rows that were not what the records say.
+    pub differing: i64,
+    /// The first of them.
+    pub differences: Vec<RowDifference>,
+    /// Where the counters of the job are not those of its rows.
+    pub counters: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RowDifference {
+    pub item: String,
+    /// The names whose values differed; `missing` or `superfluous` for a whole row.
+    pub names: Vec<String>,
+}
+
 /// A row of the table. Texts are previews of 200 characters; the item has them in full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TableRow {
@@ -126,6 +149,9 @@ pub struct TableRow {
     pub tries: u32,
     pub turns: u32,
     pub flaky: bool,
+    /// No longer in the dataset: the last run over the whole dataset did not find it.
+    #[serde(default)]
+    pub removed: bool,
     pub latency_ms: Option<i64>,
     pub tokens_in: i64,
     pub tokens_out: i64,
@@ -144,7 +170,7 @@ pub struct TableRow {
     pub scores: BTreeMap<String, TableScore>,
     /// What people said, by evaluator, `outcome`, `note` or a name of their own.
     pub labels: BTreeMap<String, TableLabel>,
-    /// Somebody gave a verdict or a value on this output.
+    /// A person gave a verdict or a value on this output.
     pub reviewed: bool,
     /// The row of the baseline; null without one.
     pub baseline: Option<BaselineRow>,
@@ -158,12 +184,12 @@ pub struct TableRow {
 pub struct TableLabel {
     /// `pass`, `fail`, a number or a text.
     pub label: String,
-    /// What stands for the computed score in corrected numbers; null for a note, or if the label is outdated.
+    /// The value used instead of the computed score in corrected numbers; null for a note, or if the label is outdated.
     pub corrected: Option<f64>,
     pub reason: String,
     pub author: String,
     pub at: Timestamp,
-    /// Another output was looked at.
+    /// The label was given to another output.
     pub outdated: bool,
 }
 
@@ -254,6 +280,7 @@ impl TableRow {
             tries: row.tries,
             turns: row.turns,
             flaky: row.flaky,
+            removed: row.removed,
             latency_ms: row.latency_ms,
             tokens_in: row.usage.tokens_in,
             tokens_out: row.usage.tokens_out,

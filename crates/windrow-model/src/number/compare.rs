@@ -1,5 +1,6 @@
 //! Two runs compared row by row. Rows are paired by their content, so that the difference is freed
-//! of how hard each row is, and the order of the dataset does not matter.
+//! of how hard each row is, and the order of the dataset does not matter. Of a row with several variants, only those
+//! take part that both runs have, unless they have none in common.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -175,7 +176,9 @@ pub struct Pairing {
     done: BTreeMap<String, Difference>,
     evaluator: String,
     row: Option<ContentKey>,
-    sides: [RowSide; 2],
+    /// Of one row, by variant. Where both runs have the same variants, each is compared with itself.
+    sides: Vec<(Option<usize>, [RowSide; 2])>,
+    merged: [RowSide; 2],
     current: Paired,
     /// Names of variants seen so far.
     variants: Vec<String>,
@@ -228,8 +231,24 @@ impl RowSide {
 
     /// The same item, or the same variant, or the first.
     fn like(&self, (item, variant): (ItemId, Option<usize>)) -> (ItemId, Option<usize>) {
-        let find = |fits: &dyn Fn(&(ItemId, Option<usize>)) -> bool| self.items.iter().copied().find(|own| fits(own));
-        find(&|own| own.0 == item).or_else(|| find(&|own| own.1 == variant)).unwrap_or(self.items[0])
+        let same = self.items.iter().find(|own| own.0 == item);
+        *same.or_else(|| self.items.iter().find(|own| own.1 == variant)).unwrap_or(&self.items[0])
+    }
+
+    fn merge(&mut self, other: &RowSide) {
+        if self.items.is_empty() {
+            self.ordinal = other.ordinal;
+        }
+        if let Some((passes, value, at)) = other.lowest
+            && self.lowest.is_none_or(|lowest| (passes, value) < (lowest.0, lowest.1))
+        {
+            self.lowest = Some((passes, value, self.items.len() + at));
+        }
+        self.items.extend(&other.items);
+        self.sum += other.sum;
+        self.values += other.values;
+        self.passes += other.passes;
+        self.n += other.n;
     }
 
     fn mean(&self) -> Option<f64> {
@@ -311,7 +330,8 @@ impl Pairing {
             done: BTreeMap::new(),
             evaluator: String::new(),
             row: None,
-            sides: Default::default(),
+            sides: Vec::new(),
+            merged: Default::default(),
             current: Paired::default(),
             variants: Vec::new(),
         }
@@ -326,7 +346,11 @@ impl Pairing {
         }
         self.row = Some(finding.row);
         let variant = finding.variant.map(|name| self.variant(name));
-        self.sides[finding.side as usize].add(&finding, variant);
+        let at = self.sides.iter().position(|(known, _)| *known == variant).unwrap_or_else(|| {
+            self.sides.push((variant, Default::default()));
+            self.sides.len() - 1
+        });
+        self.sides[at].1[finding.side as usize].add(&finding, variant);
     }
 
     fn variant(&mut self, name: &str) -> usize {
@@ -369,11 +393,17 @@ impl Pairing {
 
     fn close_row(&mut self) {
         self.pair();
-        self.sides.iter_mut().for_each(RowSide::clear);
+        self.sides.iter_mut().flat_map(|(_, sides)| sides).chain(&mut self.merged).for_each(RowSide::clear);
     }
 
     fn pair(&mut self) {
-        let Self { sides: [before, after], current, limit, variants, .. } = self;
+        let Self { sides, merged, current, limit, variants, .. } = self;
+        let is_common = |sides: &[RowSide; 2]| sides.iter().all(|side| !side.items.is_empty());
+        let common = sides.iter().any(|(_, sides)| is_common(sides));
+        for (_, sides) in sides.iter().filter(|(_, sides)| !common || is_common(sides)) {
+            merged.iter_mut().zip(sides).for_each(|(all, side)| all.merge(side));
+        }
+        let [before, after] = &*merged;
         let difference = &mut current.difference;
         match (before.items.is_empty(), after.items.is_empty()) {
             (true, true) => return,
@@ -535,6 +565,27 @@ mod tests {
     fn mcnemars_test_is_exact() {
         assert!((mcnemar(1, 9).unwrap() - 2.0 * 11.0 / 1024.0).abs() < 1e-12);
         assert_eq!((mcnemar(4, 4), mcnemar(0, 0)), (Some(1.0), None));
+    }
+
+    /// Row 0 has a in both runs and b only later; row 1 has no variant in common.
+    #[test]
+    fn a_row_is_paired_variant_by_variant() {
+        let mut pairing = Pairing::new(2);
+        let findings = [
+            (0, Side::Before, "a", 0.0),
+            (0, Side::After, "a", 0.0),
+            (0, Side::After, "b", 1.0),
+            (1, Side::Before, "a", 1.0),
+            (1, Side::After, "b", 0.0),
+        ];
+        for (no, (row, side, variant, value)) in findings.into_iter().enumerate() {
+            let (row, item) = (ContentKey([row; 16]), ItemId(no as i64));
+            let verdict = if value >= 0.5 { Verdict::Pass } else { Verdict::Fail };
+            let (variant, value) = (Some(variant), Some(value));
+            pairing.add(Finding { evaluator: "e", row, side, item, variant, ordinal: 0, verdict, value });
+        }
+        let found = pairing.finish().evaluators.remove("e").unwrap();
+        assert_eq!((found.rows, found.same, found.regressed, found.fixed, found.broken), (2, 1, 1, 0, 1));
     }
 
     #[test]

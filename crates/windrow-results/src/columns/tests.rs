@@ -79,6 +79,8 @@ fn row(item: i64, bits: u64) -> ResultRow {
         tries: dice(36, 3) as u32,
         turns: dice(37, 3) as u32,
         flaky: false,
+        planned: dice(44, 4) as i64,
+        removed: false,
         latency_ms: (dice(38, 5) > 0).then(|| dice(39, 90_000) as i64),
         usage: Usage { tokens_in: dice(40, 300) as i64, tokens_out: 4, cost_nanos: dice(41, 9) as i64 * 1_000_000 },
         finished_at: (dice(42, 3) > 0).then(|| Time(1_700_000_000_000 + dice(43, 1_000) as i64)),
@@ -183,7 +185,9 @@ fn tables(seeds: &[u64], changes: &[(usize, u64)], batch: usize, shuffled: bool)
             .collect();
         grid = grid.with(changed).unwrap();
     }
-    (Arc::new(grid), Arc::new(Table::new(rows)))
+    const WHOLE: i64 = 3;
+    rows.iter_mut().for_each(|row| row.removed = ResultRow::is_removed(row.planned, WHOLE));
+    (Arc::new(grid.after_whole(WHOLE).unwrap()), Arc::new(Table::new(rows)))
 }
 
 fn items(grid: &Grid, slots: &[u32]) -> Vec<i64> {
@@ -240,6 +244,23 @@ fn plain_comparison(sides: [(&Table, Option<&str>); 2]) -> Compared {
     pairing.finish()
 }
 
+/// A table that was saved and opened again has the same rows, and goes on as if it had not been.
+fn again_from_bytes(grid: &Grid, changes: &[(usize, u64)]) {
+    let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+    let head = grid.save(&mut |bytes| kept.put(bytes)).unwrap();
+    let opened = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
+    let opened = opened.after_whole(grid.whole()).unwrap();
+    let change = |(at, bits): &(usize, u64)| row((at % (grid.len() + 2)) as i64 * 3 + 3, bits.rotate_left(9));
+    let same = |one: &Grid, other: &Grid| {
+        let slots: Vec<u32> = (0..one.len() as u32).collect();
+        assert_eq!((one.len(), one.names()), (other.len(), other.names()));
+        assert_eq!(one.rows(&slots).unwrap(), other.rows(&slots).unwrap());
+    };
+    same(grid, &opened);
+    same(&grid.with(changes.iter().map(change)).unwrap(), &opened.with(changes.iter().map(change)).unwrap());
+    assert!(Grid::open(&head[..head.len() - 1], &kept, Arc::<InMemory>::default()).is_err());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..Default::default() })]
 
@@ -258,6 +279,7 @@ proptest! {
         let mut rows: Vec<ResultRow> = (0..grid.len() as u32).map(|slot| grid.row(slot).unwrap()).collect();
         rows.sort_by_key(|row| row.item);
         prop_assert_eq!(&rows, table.rows());
+        again_from_bytes(&grid, &changes);
         let (before, plain_before) = tables(&others, &[], batch, shuffled);
         let compared = grid.compare(&before, [variant, None], 3);
         same(&compared, &plain_comparison([(&plain_before, variant), (&table, None)]), "comparison");

@@ -1,6 +1,6 @@
 use windrow_model::aggregate::{Aggregates, Tally};
 use windrow_model::compare::{Comparison, Finding, Pairing, Side};
-use windrow_model::record::{BadScore, ItemResult};
+use windrow_model::record::{Attempt, BadScore, ItemResult};
 use windrow_model::state::{AttemptState, ItemState, Outcome};
 use windrow_model::step::{ContentKey, Score, Verdict};
 use windrow_model::store::{Result, RunPart};
@@ -48,6 +48,16 @@ impl World {
                 scores: &of.scores,
             })
         }))
+    }
+
+    pub fn failed_classes(&self, run: RunId) -> Vec<ErrorClass> {
+        let failed = |attempt: &Attempt| attempt.run == run && attempt.outcome == Some(Outcome::Failed);
+        let of_class =
+            |attempt: &Attempt, class: ErrorClass| attempt.error.as_ref().is_some_and(|(of, _)| *of == class);
+        let has = |class: &ErrorClass| {
+            self.attempts.values().any(|row| failed(&row.attempt) && of_class(&row.attempt, *class))
+        };
+        ErrorClass::ALL.iter().copied().filter(has).collect()
     }
 
     /// What the run handed in for good, by item: at most one attempt each.

@@ -51,6 +51,7 @@ cases![
     cancelling_settles_queued_items,
     fail_retry_selects_only_items_that_did_not_succeed,
     an_online_run_takes_items_until_it_drains,
+    an_online_run_pushes_outputs,
     intents_are_idempotent_and_obey_the_table,
     an_expired_session_loses_its_leases_at_once,
     a_session_lists_its_capabilities_and_running_items,
@@ -58,6 +59,7 @@ cases![
     retention_keeps_scheduled_and_pinned_jobs,
     a_run_that_is_submitted_paused_starts_when_it_is_resumed,
     labels_are_added_counted_once_and_deleted_with_their_job,
+    the_newest_changes_of_rows_stay_in_the_log,
     aggregates_keep_error_skipped_and_zero_apart,
     aggregates_are_of_the_runs_own_results,
     rows_are_numbered_as_the_source_has_them_now,
@@ -634,6 +636,49 @@ async fn an_online_run_takes_items_until_it_drains(store: &dyn Store) {
     assert_eq!(store.close_run(ticket, Closing::default(), T0).await.unwrap().state, RunState::Completed);
 }
 
+/// E11: the answer of the last step, also where it is reused from an earlier attempt; other runs do not push it.
+async fn an_online_run_pushes_outputs(store: &dyn Store) {
+    store.open_session(session(1)).await.unwrap();
+    store.submit(Submission { mode: Mode::Online, ..submission(1, "a") }, T0).await.unwrap();
+    let run = RunId(1);
+    store.feed_items(run, vec![new_item(1), new_item(2)], T0).await.unwrap();
+    let ticket = store.admit(admission(1, 1), T0).await.unwrap()[0].ticket;
+    let whole = |no: u32, name: &str| StepWrite::Whole { no, intent: intent(name), result: done(name), took_ms: 1 };
+    let work = claim(store, run, 9, T0).await;
+    let failed = Failure::new(ErrorClass::Server, "it broke");
+    let retry = Ending::Retry { failure: failed, not_before: T0 };
+    report(store, work[0].lease, vec![whole(0, "paris")], retry, T0).await.accepted();
+    let second = vec![whole(0, "rome"), whole(1, "berlin")];
+    report(store, work[1].lease, second, hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    let again = claim(store, run, 9, T0).await;
+    let from = StepId::new(work[0].lease.attempt, 0);
+    let reused = vec![StepWrite::Reuse { no: 0, intent: intent("paris"), from, taken: None }];
+    report(store, again[0].lease, reused, hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    while store.archive(ticket, 9, T0).await.unwrap().more {}
+    let pushed = outputs(store).await;
+    assert_eq!(pushed, ["berlin", "paris"]);
+
+    store.request_transition(run, RunEvent::Drain, "ann", None, T0).await.unwrap();
+    store.close_run(ticket, Closing::default(), T0).await.unwrap();
+    let ticket = planned_as(store, submission(200, "b"), vec![new_item(1)]).await;
+    let work = claim(store, ticket.run, 9, T0).await;
+    report(store, work[0].lease, vec![whole(0, "oslo")], hand_in(Outcome::Succeeded, Vec::new()), T0).await.accepted();
+    store.archive(ticket, 9, T0).await.unwrap();
+    assert_eq!(outputs(store).await, pushed);
+}
+
+/// In all events of the outbox, sorted.
+async fn outputs(store: &dyn Store) -> Vec<String> {
+    let mut found = Vec::new();
+    for event in store.outbox(0, 100).await.unwrap() {
+        let body = event.body.value();
+        let items = body["items"].as_array().into_iter().flatten();
+        found.extend(items.filter_map(|item| item["output"].as_str().map(str::to_owned)));
+    }
+    found.sort();
+    found
+}
+
 async fn intents_are_idempotent_and_obey_the_table(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1)]).await;
     let intend = |event| store.request_transition(ticket.run, event, "ann", None, T0);
@@ -732,6 +777,53 @@ async fn retention_keeps_scheduled_and_pinned_jobs(store: &dyn Store) {
 }
 
 /// E19: what people say is kept as a history, a repetition adds nothing, and labels go with their job.
+async fn the_newest_changes_of_rows_stay_in_the_log(store: &dyn Store) {
+    let ticket = planned(store, "a", vec![new_item(1)]).await;
+    planned(store, "b", vec![new_item(2)]).await;
+    finish_all(store, ticket, Outcome::Succeeded).await;
+    let job = store.find_job("w", "a").await.unwrap().unwrap().id;
+    let item = store.items(ItemFilter { job, run: None, state: None, after: None, limit: 9 }).await.unwrap()[0].id;
+    for n in 0..20 {
+        let (name, note, reason) = ("exact".to_owned(), None, String::new());
+        let label = NewLabel { item, name, verdict: None, value: Some(f64::from(n)), note, reason, output: None };
+        store.label_items(job, vec![label], "ann", T0 + i64::from(n)).await.unwrap();
+    }
+    let pages = async |job, after| {
+        let (mut after, mut pages) = (after, 0);
+        while let Some(found) = store.result_changes(job, after, 1).await.unwrap() {
+            if found.newest == after {
+                return Some(pages);
+            }
+            (after, pages) = (found.newest, pages + 1);
+        }
+        None
+    };
+    let all = pages(job, 0).await.unwrap();
+    assert!(all > 20, "{all}");
+    assert_eq!(store.jobs_with_changes(20).await.unwrap(), [job]);
+    let newest = store.newest_result_change(job).await.unwrap();
+    store.forget_result_changes(job, i64::MAX, all).await.unwrap();
+    assert_eq!(pages(job, 0).await, Some(all), "as many are kept");
+    store.forget_result_changes(job, i64::MAX, 5).await.unwrap();
+    assert_eq!(pages(job, 0).await, None, "a reader that stands at the beginning reads the rows again");
+    assert_eq!(
+        (store.newest_result_change(job).await.unwrap(), store.jobs_with_changes(5).await.unwrap()),
+        (newest, vec![])
+    );
+    assert_eq!(store.jobs_with_changes(4).await.unwrap(), [job]);
+    // Whoever has all but the newest goes on from there.
+    let mut found = None;
+    for after in 0..newest {
+        found = found.or(pages(job, after).await);
+    }
+    assert_eq!(found, Some(5));
+    let other = store.find_job("w", "b").await.unwrap().unwrap().id;
+    assert!(pages(other, 0).await.is_some(), "another job keeps its own");
+    store.forget_result_changes(job, i64::MAX, 0).await.unwrap();
+    assert_eq!(store.newest_result_change(job).await.unwrap(), newest);
+    assert_eq!(pages(job, newest).await, Some(0));
+}
+
 async fn labels_are_added_counted_once_and_deleted_with_their_job(store: &dyn Store) {
     let ticket = planned(store, "a", vec![new_item(1), new_item(2)]).await;
     finish_all(store, ticket, Outcome::Succeeded).await;

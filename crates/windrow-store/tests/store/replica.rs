@@ -6,7 +6,7 @@ use std::sync::Arc;
 use windrow_model::record::{ItemDetail, ItemResult, Run};
 use windrow_model::store::{ItemFilter, JobFilter, Store};
 use windrow_model::{ItemId, JobId};
-use windrow_results::columns::InMemory;
+use windrow_results::columns::{InMemory, Shelf};
 use windrow_results::table::Table;
 use windrow_results::{Condition, Grid, Kind, Name, ResultRow, Seen, Sort, Value};
 
@@ -59,6 +59,15 @@ impl Replica {
         }
     }
 
+    /// As if each table had been kept by a process that ended.
+    pub fn restart(&mut self) {
+        for known in self.jobs.values_mut() {
+            let kept: Arc<dyn Shelf> = Arc::<InMemory>::default();
+            let head = known.table.save(&mut |bytes| kept.put(bytes)).unwrap();
+            known.table = Grid::open(&head, &kept, Arc::<InMemory>::default()).unwrap();
+        }
+    }
+
     pub async fn check(&self, store: &dyn Store, when: &str) {
         for (job, known) in &self.jobs {
             let filter = ItemFilter { job: *job, run: None, state: None, after: None, limit: 1000 };
@@ -82,7 +91,7 @@ impl Replica {
 
     pub async fn forget(&self, store: &dyn Store) {
         for (job, known) in &self.jobs {
-            store.forget_result_changes(*job, known.newest).await.unwrap();
+            store.forget_result_changes(*job, known.newest, 0).await.unwrap();
             assert_eq!(store.newest_result_change(*job).await.unwrap(), known.newest);
             if known.newest > 0 {
                 assert_eq!(store.result_changes(*job, known.newest - 1, 1).await.unwrap(), None);

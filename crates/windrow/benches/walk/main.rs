@@ -9,6 +9,7 @@ mod raw;
 mod report;
 mod restart;
 mod results;
+mod results_store;
 #[path = "../../src/app/views/shelf.rs"]
 mod shelf;
 mod submit;
@@ -34,7 +35,7 @@ fn main() {
     }
 }
 
-const PIECES: [&str; 13] = [
+const PIECES: [&str; 14] = [
     "raw",
     "memory",
     "sqlite_10k",
@@ -48,10 +49,12 @@ const PIECES: [&str; 13] = [
     "experiment_3x_retry",
     "operation_http",
     "results",
+    "results_store",
 ];
 
 /// Only on request, because they need a server.
-const ON_SERVERS: [&str; 4] = ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs"];
+const ON_SERVERS: [&str; 5] =
+    ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs", "results_store_postgres"];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -90,6 +93,8 @@ fn piece(name: &str) -> Figures {
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
         "operation_http" => operation::targets(10_000),
         "results" => results::questions(size("RESULTS", 1_000_000)),
+        "results_store" => results_store::sqlite(size("ITEMS", 100_000)),
+        "results_store_postgres" => results_store::postgres(size("ITEMS", 100_000)),
         other => panic!("no piece {other}; there are {PIECES:?}"),
     }
 }

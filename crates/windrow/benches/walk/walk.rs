@@ -16,7 +16,7 @@ use crate::noop::Noop;
 use crate::{Figures, peak_mb};
 
 /// Items in flight, as in a run with fast targets.
-const CONCURRENCY: i64 = 2048;
+pub const CONCURRENCY: i64 = 2048;
 
 pub fn memory(items: u64) -> Figures {
     let seconds = block_on(walk(Arc::new(MemoryStore::new()), items));
@@ -100,7 +100,7 @@ async fn run(store: Arc<dyn Store>, work: Noop, items: u64, concurrency: i64) ->
 }
 
 /// Seconds from the start of an engine to the closed run.
-async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
+pub async fn finish(store: Arc<dyn Store>, work: Noop, run: RunId, items: u64, concurrency: i64) -> f64 {
     let began = Instant::now();
     let engine = start(store.clone(), work, concurrency as usize).await;
     let run = engine.settled(run).await.expect("the run ends");
@@ -115,7 +115,7 @@ pub async fn submit_noop(store: &dyn Store, items: u64, concurrency: i64) -> Run
     submit_named(store, "noop", items, concurrency).await
 }
 
-async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i64) -> RunId {
+pub async fn submit_named(store: &dyn Store, name: &str, items: u64, concurrency: i64) -> RunId {
     let request = Request {
         workspace: "default".into(),
         name: name.into(),

@@ -91,7 +91,15 @@ fn with_interval<'a>(headings: &[&'a str]) -> Vec<&'a str> {
 /// All evaluator tables of a result. Agreement is shown among judges only: `exact` and `latency` measure
 /// different things.
 pub fn evaluators(scores: &Scores, pairs: &[PairAgreement], judges: &[String]) -> String {
-    let (headings, rows) = evaluator_rows(scores);
+    let (mut headings, mut rows) = evaluator_rows(scores);
+    // Scores of an earlier version of an evaluator, after a rescore.
+    let previous = |name: &String| name.contains('@');
+    if scores.keys().any(previous) {
+        headings.push("");
+        for (name, row) in scores.keys().zip(&mut rows) {
+            row.push(if previous(name) { "previous".to_owned() } else { String::new() });
+        }
+    }
     let mut page = table(&with_interval(&headings), rows);
     let (headings, rows) = trial_rows(scores);
     if !rows.is_empty() {
@@ -162,7 +170,9 @@ pub fn outcome(judged: &Judged) -> String {
         }
         (GateVerdict::Undecided, Some(_)) => format!("{word}: the interval includes {limit}; add rows or trials"),
         _ if judged.note.is_some() => format!("{word}: {}", judged.note.as_deref().unwrap_or_default()),
-        (GateVerdict::Failed, _) if judged.gate.contains("baseline") => format!("{word}: required {limit}"),
+        (GateVerdict::Failed, _) if judged.of_difference || judged.gate.contains("baseline") => {
+            format!("{word}: required {limit}")
+        }
         _ => word.to_owned(),
     }
 }

@@ -2,11 +2,15 @@
 //! Views live for ten minutes in the memory of the node that made them; a client asks again after that. A question that
 //! was answered before from the same tables has the same answer.
 
+mod held;
+mod kept;
 mod load;
 pub mod question;
+pub mod rebuild;
 pub mod scan;
 mod shelf;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -26,7 +30,7 @@ use crate::error::{Code, Error, Result};
 const LIFE_MS: i64 = 10 * 60 * 1000;
 /// The oldest is dropped when one more is made.
 const MAX_VIEWS: usize = 64;
-/// Rows of all views together.
+/// Rows of all views and of their tables together.
 const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
@@ -81,7 +85,11 @@ impl Views {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
-        let rows = |kept: &[View]| kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>();
+        let rows = |kept: &[View]| {
+            let tables: BTreeMap<_, usize> =
+                kept.iter().map(|view| ((view.job, view.request.run), view.snapshot.table.len())).collect();
+            kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>() + tables.values().sum::<usize>()
+        };
         while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
         }
@@ -110,8 +118,8 @@ async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let as_of = app.store.outbox_reach().await?.newest;
-    let table = load::table(app, &job, request.run).await?;
+    let load::Shown { grid: table, as_of, behind } = load::table(app, &job, request.run).await?;
+    let behind = behind as i64;
     let (vs, baseline, variant) = match &request.vs {
         Some(vs) => {
             let (name, baseline, variant) = question::baseline(app, actor, &job, &table, vs).await?;
@@ -121,11 +129,11 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     };
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
-    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of };
+    let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind };
     let made_at = app.now();
     let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
         Some(known) => {
-            let answer = ResultView { view: new_id(), as_of, ..ResultView::clone(&known.answer) };
+            let answer = ResultView { view: new_id(), as_of, behind, ..ResultView::clone(&known.answer) };
             View { id: answer.view.clone(), made_at, answer: Arc::new(answer), ..known }
         }
         None => {
@@ -135,7 +143,7 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
                 let snapshot = Snapshot { table, pairs, order };
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
-            let (answer, snapshot) = computed(answered).await?.map_err(load::unreadable)?;
+            let (answer, snapshot) = computed(answered).await?.map_err(held::unreadable)?;
             let (id, snapshot) = (answer.view.clone(), Arc::new(snapshot));
             View { id, job: job.id, made_at, request, answer: Arc::new(answer), snapshot }
         }
@@ -164,20 +172,25 @@ pub async fn compare(
 
 /// The numbers of what one run made of its items.
 pub async fn metrics_of_run(app: &App, job: &Job, run: i64) -> Result<Vec<Metric>> {
-    let table = load::table(app, job, Some(run)).await?;
+    let table = load::current(app, job, Some(run)).await?;
     computed(move || table.metrics(&(0..table.len() as u32).collect::<Vec<_>>(), None)).await
 }
 
 /// The items of the rows for which a condition holds, in the order of the dataset.
 pub async fn selection(app: &App, job: &Job, run: Option<i64>, condition: Option<&str>) -> Result<Vec<ItemId>> {
-    let table = load::table(app, job, run).await?;
+    let table = load::current(app, job, run).await?;
     let request = ViewRequest { r#where: condition.map(str::to_owned), ..Default::default() };
     let asked = question::parse(&request, table.names())?;
     let items = move || -> io::Result<Vec<ItemId>> {
         let slots = table.select(None, asked.condition.as_ref(), &[])?;
         Ok(slots.iter().map(|slot| table.item(*slot)).collect())
     };
-    computed(items).await?.map_err(load::unreadable)
+    computed(items).await?.map_err(held::unreadable)
+}
+
+/// Of a job that was deleted.
+pub fn forget(app: &App, job: JobId) {
+    kept::forget(&app.tables(), job);
 }
 
 struct ViewHead {
@@ -185,6 +198,7 @@ struct ViewHead {
     run: Option<i64>,
     vs: Option<BaselineName>,
     as_of: i64,
+    behind: i64,
 }
 
 fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: ViewHead) -> io::Result<ResultView> {
@@ -202,7 +216,7 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         run: head.run,
         vs: head.vs,
         as_of: head.as_of,
-        behind: 0,
+        behind: head.behind,
         total: order.len() as i64,
         rows_of_job: table.len() as i64,
         columns: asked.columns.iter().map(ColumnView::of).collect(),
@@ -236,14 +250,14 @@ pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize
     })?;
     let total = snapshot.order.len();
     let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
-    let rows = computed(page).await?.map_err(load::unreadable)?;
+    let rows = computed(page).await?.map_err(held::unreadable)?;
     Ok(TablePage { offset: offset as i64, total: total as i64, rows })
 }
 
 /// The names that can be asked for, for completion.
 pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let table = load::table(app, &job, None).await?;
+    let table = load::table(app, &job, None).await?.grid;
     let listed = move || -> io::Result<FieldList> {
         let slots: Vec<u32> = (0..table.len() as u32).collect();
         let view = |name: &Name| -> io::Result<FieldView> {
@@ -255,7 +269,7 @@ pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
         };
         Ok(FieldList { fields: table.names().all().iter().map(view).collect::<io::Result<_>>()? })
     };
-    computed(listed).await?.map_err(load::unreadable)
+    computed(listed).await?.map_err(held::unreadable)
 }
 
 fn observed(table: &Grid, slots: &[u32], name: &Name) -> io::Result<Vec<String>> {

@@ -78,13 +78,25 @@ fn usual_columns(names: &Names) -> Vec<Name> {
     if names.baseline {
         columns.push(Name::BaselineOutput);
     }
-    columns.push(Name::Output);
+    // The output is that of the last column.
+    match names.outputs.is_empty() {
+        true => columns.push(Name::Output),
+        false => columns.extend(names.outputs.iter().cloned().map(Name::OutputOf)),
+    }
     columns
 }
 
 fn usual_facets(names: &Names) -> Vec<Name> {
-    let mut facets =
-        vec![Name::Outcome, Name::Error, Name::Flaky, Name::Tries, Name::Reviewed, Name::LatencyMs, Name::Cost];
+    let mut facets = vec![
+        Name::Outcome,
+        Name::Error,
+        Name::Flaky,
+        Name::Removed,
+        Name::Tries,
+        Name::Reviewed,
+        Name::LatencyMs,
+        Name::Cost,
+    ];
     if !names.variants.is_empty() {
         facets.push(Name::Variant);
     }
@@ -131,6 +143,6 @@ pub async fn baseline(
         }
         _ => lookup::run(app, actor, vs.trim()).await?,
     };
-    let loaded = load::table(app, &other, Some(run.no)).await?;
+    let loaded = load::current(app, &other, Some(run.no)).await?;
     Ok((named(format!("{}#{}", other.name, run.no), "named in the request"), loaded, None))
 }

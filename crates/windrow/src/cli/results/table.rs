@@ -6,7 +6,7 @@ use windrow_model::record::{dollars, nanos};
 use windrow_model::state::ItemState;
 use windrow_model::view::filter;
 use windrow_results::summary::{Facet, Group, Header, Metric};
-use windrow_wire::{ColumnView, ResultView, TableRow, ViewRequest};
+use windrow_wire::{ColumnView, RebuiltTable, ResultView, RowDifference, TableRow, ViewRequest};
 
 use crate::cli::view::output::{self, Show};
 use crate::client::api::Api;
@@ -16,8 +16,8 @@ use crate::text::{style, tables};
 
 const NAMES: &str = "\
 Names: id, row, key, variant, target, prompt, trial, state, outcome (pass, fail, error, skipped, cancelled, running, \
-queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, latency_ms, tokens_in, \
-tokens_out, tokens, \
+queued), run, error (error class), message, tries (attempts over all runs), turns, flaky, removed (from the dataset), \
+latency_ms, tokens_in, tokens_out, tokens, \
 cost (US dollars), finished_at, trace, input, output, output.COLUMN, expected, field.NAME, score.NAME (lowest of all \
 turns), verdict.NAME, reason.NAME, text (input, output and reasons); with --vs also delta.NAME, change.NAME (improved, \
 same, regressed), delta.latency_ms, delta.tokens, delta.cost, baseline.output, baseline.outcome, \
@@ -32,11 +32,13 @@ const VALUE: usize = 60;
 
 /// Show the results of a job as a table
 #[derive(Debug, clap::Args)]
-#[command(after_help = NAMES)]
+#[command(after_help = NAMES, args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Job name or id; `#N` selects the results of one run
-    #[arg(value_name = "JOB[#RUN]")]
-    job: String,
+    #[arg(value_name = "JOB[#RUN]", required = true)]
+    job: Option<String>,
     /// Filter by status, e.g. `fail` or `failed`
     #[arg(long, alias = "state", value_name = "STATUS", value_parser = filter::item_state)]
     status: Option<ItemState>,
@@ -73,6 +75,24 @@ pub struct Args {
     csv: bool,
 }
 
+#[derive(Debug, clap::Subcommand)]
+pub enum Command {
+    Rebuild(RebuildArgs),
+}
+
+/// Read the table of a job from the records again
+///
+/// The table is kept up by a log of changed rows. This command does not trust the log: it reads all records again and
+/// says which rows differed. Nothing should differ.
+#[derive(Debug, clap::Args)]
+pub struct RebuildArgs {
+    /// Job name or id
+    job: String,
+    /// Print JSON to stdout
+    #[arg(long)]
+    json: bool,
+}
+
 /// The view and a page of its rows.
 #[derive(Serialize)]
 struct Results {
@@ -84,7 +104,11 @@ struct Results {
 }
 
 pub async fn perform(api: &Api, args: Args) -> Result<Exit> {
-    let (job, run) = numbered(&args.job);
+    if let Some(Command::Rebuild(args)) = args.command {
+        output::show(&api.rebuild_results(&args.job).await?, args.json);
+        return Ok(Exit::Passed);
+    }
+    let (job, run) = numbered(&args.job.unwrap_or_default());
     let status = args.status.map(|state| format!("state = {state}"));
     let condition = match (status, args.condition) {
         (Some(status), Some(condition)) => Some(format!("({condition}) and {status}")),
@@ -126,6 +150,11 @@ impl Show for Results {
         let versus = view.vs.as_ref().map_or(String::new(), |vs| format!(", compared with {}", vs.name));
         let (total, all) = (text::count(view.total), text::plural(view.rows_of_job, "row"));
         let mut page = format!("{total} of {all} match{versus}\n");
+        if view.behind > 0 {
+            let rows = text::plural(view.behind, "changed row");
+            page += &style::yellow(format!("{rows} not shown yet: the table is being read. Try again in a moment."));
+            page += "\n";
+        }
         page += &header(&view.header);
         if view.groups.is_none() && view.vs.is_none() {
             page += &cards(&view.metrics);
@@ -224,6 +253,28 @@ fn facet(facet: &Facet) -> String {
     format!("\n{}", output::table(&[&field.to_uppercase(), ">ROWS", ""], counts.into_iter().map(row).collect()))
 }
 
+impl Show for RebuiltTable {
+    fn text(&self) -> String {
+        let mut page = format!("Rebuilt the result table of {}: {}.\n", self.job, text::plural(self.rows, "row"));
+        page += &match (self.compared, self.differing) {
+            (false, _) => "There was no table to compare with.\n".to_owned(),
+            (true, 0) => "No row differed from the records.\n".to_owned(),
+            (true, rows) => style::yellow(format!("{} differed from the records:", text::plural(rows, "row"))) + "\n",
+        };
+        for RowDifference { item, names } in &self.differences {
+            page += &format!("  item {item}: {}\n", names.join(", "));
+        }
+        let more = self.differing - self.differences.len() as i64;
+        if more > 0 {
+            page += &format!("  and {more} more\n");
+        }
+        for counter in &self.counters {
+            page += &format!("{}\n", style::yellow(format!("counter of the job: {counter}")));
+        }
+        page
+    }
+}
+
 /// What people changed about the numbers; all others are computed.
 fn corrections(metrics: &[Metric]) -> String {
     let share = |share: Option<f64>| share.map_or("–".to_owned(), text::percent);
@@ -287,6 +338,7 @@ fn shown(row: &TableRow, name: &str) -> String {
     match name {
         "latency_ms" => row.latency_ms.map_or("–".to_owned(), text::duration),
         "cost" => dollars(nanos(row.cost)),
+        "row" if row.removed => format!("{} (removed)", row.row),
         _ => match cell(row, name) {
             serde_json::Value::Null => "–".to_owned(),
             serde_json::Value::Number(number) if name.contains("score.") || name.starts_with("corrected.") => {
