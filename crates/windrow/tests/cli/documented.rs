@@ -22,7 +22,7 @@ fn the_commands_in_docs_checks_work() {
 fn the_commands_in_docs_results_work() {
     let place = Place::empty();
     let mock = MockModel::start(&place, &[]);
-    ["matrix", "capitals"].map(|name| example(&place, name, &format!("{}/v1", mock.origin)));
+    ["matrix", "capitals"].iter().for_each(|name| example(&place, name, &format!("{}/v1", mock.origin)));
     place.windrow(&["run", "matrix.yaml"]).ended_with(0);
     place.windrow(&["run", "capitals.yaml"]).ended_with(0);
     place.edit("capitals.yaml", "Capital of", "What is the capital of");
