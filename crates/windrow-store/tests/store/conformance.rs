@@ -7,7 +7,7 @@ use windrow_model::limit::{Hold, Wait};
 use windrow_model::priority::{AGING_MS, Priority};
 use windrow_model::record::{Item, ItemDetail, Labels, NodeRole, RemoteWorker, Run, RunLimits, ServingNode, Session};
 use windrow_model::state::{AttemptState, ItemState, JobState, Mode, Outcome, RunEvent, RunState, StepState};
-use windrow_model::step::{ContentKey, Score, Usage, Verdict};
+use windrow_model::step::{ContentKey, Score, StepResult, Usage, Verdict};
 use windrow_model::store::*;
 use windrow_model::time::DAY_MS;
 use windrow_model::view::ItemView;
@@ -302,6 +302,18 @@ async fn steps_left_open_are_unknown_after_a_loss(store: &dyn Store) {
     assert_eq!(newest(lease.attempt, 1).await, [1]);
     assert_eq!(newest(lease.attempt, usize::MAX).await, [1, 0]);
     assert!(newest(next.lease.attempt, 9).await.is_empty(), "of this attempt only");
+    let failure = Failure::new(ErrorClass::Server, "500");
+    let steps = vec![
+        StepWrite::Begin { no: 0, intent: intent("bad") },
+        StepWrite::Finish { no: 0, result: StepResult::Failed { failure }, shared: false },
+        StepWrite::Begin { no: 1, intent: intent("good") },
+        StepWrite::Finish { no: 1, result: done("good"), shared: false },
+    ];
+    report(store, next.lease, steps, Ending::None, T0 + LEASE_MS).await.accepted();
+    let failed = |attempt| async move { store.failed_steps(attempt, 9).await.unwrap() };
+    let found = failed(next.lease.attempt).await;
+    assert_eq!(found.iter().map(|step| (step.id.no(), step.state)).collect::<Vec<_>>(), [(0, StepState::Failed)]);
+    assert!(failed(lease.attempt).await.is_empty(), "of this attempt only");
     let (outline, whole) = (store.outline(lease.attempt.item()).await, store.item(lease.attempt.item()).await);
     assert_eq!(outline.unwrap(), ItemDetail { steps: Vec::new(), ..whole.unwrap() });
 }

@@ -3,6 +3,7 @@
 
 mod endpoint;
 mod experiment;
+mod nodes;
 mod noop;
 mod operation;
 mod raw;
@@ -31,6 +32,7 @@ fn main() {
     match args.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["piece", name] => println!("{}", serde_json::to_string(&piece(name)).expect("figures are numbers")),
         ["endpoint"] => endpoint::serve(),
+        ["node", database] => nodes::node(database),
         filters => report::write(measure(filters), filters.is_empty()),
     }
 }
@@ -48,13 +50,21 @@ const PIECES: [&str; 14] = [
     "experiment_3x",
     "experiment_3x_retry",
     "operation_http",
+    "operation_http_100k",
     "results",
     "results_store",
 ];
 
 /// Only on request, because they need a server.
-const ON_SERVERS: [&str; 5] =
-    ["postgres_100k", "mariadb_100k", "postgres_verbs", "mariadb_verbs", "results_store_postgres"];
+const ON_SERVERS: [&str; 7] = [
+    "postgres_100k",
+    "mariadb_100k",
+    "postgres_nodes",
+    "mariadb_nodes",
+    "postgres_verbs",
+    "mariadb_verbs",
+    "results_store_postgres",
+];
 
 fn measure(filters: &[&str]) -> Figures {
     let mut all = Figures::new();
@@ -83,6 +93,8 @@ fn piece(name: &str) -> Figures {
         "sqlite_1m" => walk::sqlite(1_000_000, "1m"),
         "postgres_100k" => walk::server("postgres", size("ITEMS", 100_000)),
         "mariadb_100k" => walk::server("mariadb", size("ITEMS", 100_000)),
+        "postgres_nodes" => nodes::shared("postgres", size("NODES", 2), size("ITEMS", 100_000)),
+        "mariadb_nodes" => nodes::shared("mariadb", size("NODES", 2), size("ITEMS", 100_000)),
         "postgres_verbs" => verbs::costs("postgres"),
         "mariadb_verbs" => verbs::costs("mariadb"),
         "restart" => restart::first_claim(1_000_000),
@@ -91,7 +103,8 @@ fn piece(name: &str) -> Figures {
         "experiment_10k" => experiment::rows(10_000),
         "experiment_3x" => experiment::sizes(size("FEW", 10_000), size("MANY", 200_000)),
         "experiment_3x_retry" => experiment::retry(size("MANY", 200_000)),
-        "operation_http" => operation::targets(10_000),
+        "operation_http" => operation::targets(10_000, name),
+        "operation_http_100k" => operation::targets(size("TARGETS", 100_000), name),
         "results" => results::questions(size("RESULTS", 1_000_000)),
         "results_store" => results_store::sqlite(size("ITEMS", 100_000)),
         "results_store_postgres" => results_store::postgres(size("ITEMS", 100_000)),
@@ -100,7 +113,7 @@ fn piece(name: &str) -> Figures {
 }
 
 /// Other sizes for trying the bench: `WINDROW_BENCH_FEW`, `WINDROW_BENCH_MANY`, `WINDROW_BENCH_SUBMITTED`,
-/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_RESULTS`.
+/// `WINDROW_BENCH_ITEMS`, `WINDROW_BENCH_NODES`, `WINDROW_BENCH_TARGETS`, `WINDROW_BENCH_RESULTS`.
 fn size(name: &str, standard: u64) -> u64 {
     let given = std::env::var(format!("WINDROW_BENCH_{name}")).ok();
     given.map_or(standard, |text| text.parse().expect("a number of rows"))

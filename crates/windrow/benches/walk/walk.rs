@@ -83,12 +83,17 @@ async fn walk(store: Arc<dyn Store>, items: u64) -> f64 {
 /// The same from the moment when all items are queued: what queues call processing.
 async fn walk_planned(store: Arc<dyn Store>, items: u64) -> f64 {
     let run = submit_named(&*store, "planned", items, CONCURRENCY).await;
+    plan(store.clone(), run).await;
+    finish(store, Noop::default(), run, items, CONCURRENCY).await
+}
+
+/// Queues all items of a run, and works on none.
+pub async fn plan(store: Arc<dyn Store>, run: RunId) {
     let planner = start(store.clone(), Noop::default(), 0).await;
     while !store.run(run).await.expect("the run").planned {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     planner.drain().await;
-    finish(store, Noop::default(), run, items, CONCURRENCY).await
 }
 
 /// Seconds from submission to the closed run.
@@ -154,7 +159,7 @@ pub async fn start(store: Arc<dyn Store>, work: Noop, workers: usize) -> Engine 
 
 fn session(now: Time) -> Session {
     Session {
-        id: SessionId::mint(now, 1),
+        id: SessionId::mint(now, u64::from(std::process::id())),
         host: "bench".into(),
         pid: i64::from(std::process::id()),
         regions: Vec::new(),

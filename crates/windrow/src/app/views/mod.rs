@@ -2,6 +2,7 @@
 //! Views live for ten minutes in the memory of the node that made them; a client asks again after that. A question that
 //! was answered before from the same tables has the same answer.
 
+mod copy;
 mod held;
 mod kept;
 mod load;
@@ -34,6 +35,9 @@ const MAX_VIEWS: usize = 64;
 const MAX_KEPT_ROWS: usize = 8_000_000;
 /// Values offered for completion.
 const COMPLETED: usize = 50;
+/// Who answered.
+const CLICKHOUSE: &str = "clickhouse";
+const DATABASE: &str = "database";
 
 /// What is kept between a view and its pages.
 #[derive(Default)]
@@ -49,7 +53,30 @@ struct View {
     made_at: Time,
     request: ViewRequest,
     answer: Arc<ResultView>,
-    snapshot: Arc<Snapshot>,
+    rows: Rows,
+}
+
+/// The rows of a view, wherever they are.
+#[derive(Clone)]
+enum Rows {
+    Table(Arc<Snapshot>),
+    Copy(Arc<copy::Snapshot>),
+}
+
+impl Rows {
+    fn table(&self) -> Option<&Arc<Grid>> {
+        match self {
+            Rows::Table(snapshot) => Some(&snapshot.table),
+            Rows::Copy(_) => None,
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Rows::Table(snapshot) => snapshot.order.len(),
+            Rows::Copy(snapshot) => snapshot.items.len(),
+        }
+    }
 }
 
 struct Snapshot {
@@ -86,9 +113,9 @@ impl Views {
         kept.retain(|other| other.made_at + LIFE_MS > view.made_at);
         kept.push(view);
         let rows = |kept: &[View]| {
-            let tables: BTreeMap<_, usize> =
-                kept.iter().map(|view| ((view.job, view.request.run), view.snapshot.table.len())).collect();
-            kept.iter().map(|view| view.snapshot.order.len()).sum::<usize>() + tables.values().sum::<usize>()
+            let size = |view: &View| Some(((view.job, view.request.run), view.rows.table()?.len()));
+            let tables: BTreeMap<_, usize> = kept.iter().filter_map(size).collect();
+            kept.iter().map(|view| view.rows.len()).sum::<usize>() + tables.values().sum::<usize>()
         };
         while kept.len() > MAX_VIEWS || (kept.len() > 1 && rows(&kept[..]) > MAX_KEPT_ROWS) {
             kept.remove(0);
@@ -98,14 +125,15 @@ impl Views {
     /// A view of the same tables that answered the same question.
     fn same(&self, job: JobId, request: &ViewRequest, table: &Arc<Grid>, baseline: Option<&Arc<Grid>>) -> Option<View> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |view: &&View| view.job == job && view.request == *request && view.snapshot.is_of(table, baseline);
+        let is_of = |rows: &Rows| matches!(rows, Rows::Table(snapshot) if snapshot.is_of(table, baseline));
+        let fits = |view: &&View| view.job == job && view.request == *request && is_of(&view.rows);
         kept.iter().find(fits).cloned()
     }
 
-    fn find(&self, id: &str, job: JobId, now: Time) -> Option<Arc<Snapshot>> {
+    fn find(&self, id: &str, job: JobId, now: Time) -> Option<Rows> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let fits = |view: &&View| view.id == id && view.job == job && view.made_at + LIFE_MS > now;
-        kept.iter().find(fits).map(|view| view.snapshot.clone())
+        kept.iter().find(fits).map(|view| view.rows.clone())
     }
 }
 
@@ -118,6 +146,15 @@ async fn computed<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) 
 
 pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -> Result<ResultView> {
     let (job, _) = lookup::job(app, actor, job).await?;
+    let made_at = app.now();
+    let notice = match copy::view(app, actor, &job, &request).await? {
+        copy::Answer::Copy((answer, snapshot)) => {
+            let (id, rows) = (answer.view.clone(), Rows::Copy(Arc::new(snapshot)));
+            app.views.keep(View { id, job: job.id, made_at, request, answer: Arc::new(answer.clone()), rows });
+            return Ok(answer);
+        }
+        copy::Answer::Database(notice) => notice,
+    };
     let load::Shown { grid: table, as_of, behind } = load::table(app, &job, request.run).await?;
     let behind = behind as i64;
     let (vs, baseline, variant) = match &request.vs {
@@ -130,7 +167,6 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
     let names = Names { baseline: baseline.is_some(), ..table.names().clone() };
     let asked = question::parse(&request, &names)?;
     let head = ViewHead { job: job.name.clone(), run: request.run, vs, as_of, behind };
-    let made_at = app.now();
     let view = match app.views.same(job.id, &request, &table, baseline.as_ref()) {
         Some(known) => {
             let answer = ResultView { view: new_id(), as_of, behind, ..ResultView::clone(&known.answer) };
@@ -144,11 +180,11 @@ pub async fn create(app: &App, actor: &Actor, job: &str, request: ViewRequest) -
                 Ok((answer(&snapshot, &names, &asked, head)?, snapshot))
             };
             let (answer, snapshot) = computed(answered).await?.map_err(held::unreadable)?;
-            let (id, snapshot) = (answer.view.clone(), Arc::new(snapshot));
-            View { id, job: job.id, made_at, request, answer: Arc::new(answer), snapshot }
+            let (id, rows) = (answer.view.clone(), Rows::Table(Arc::new(snapshot)));
+            View { id, job: job.id, made_at, request, answer: Arc::new(answer), rows }
         }
     };
-    let answer = ResultView::clone(&view.answer);
+    let answer = ResultView { notice, ..ResultView::clone(&view.answer) };
     app.views.keep(view);
     Ok(answer)
 }
@@ -225,38 +261,46 @@ fn answer(snapshot: &Snapshot, names: &Names, asked: &question::Question, head: 
         variants: names.variants.iter().map(|name| variant(snapshot, name)).collect(),
         facets: asked.facets.iter().map(facet).collect::<io::Result<_>>()?,
         groups: asked.group.as_ref().map(|by| table.groups(order, by, pairs)).transpose()?,
+        source: DATABASE.to_owned(),
+        notice: None,
     })
 }
 
 fn variant(snapshot: &Snapshot, name: &str) -> VariantView {
     let own = snapshot.table.of_variant(&snapshot.order, name);
-    let (target, prompt) = name.split_once('.').map_or((name, None), |(target, prompt)| (target, Some(prompt)));
-    VariantView {
-        name: name.to_owned(),
-        target: (!own.is_empty()).then(|| target.to_owned()),
-        prompt: prompt.filter(|_| !own.is_empty()).map(str::to_owned),
-        n: own.len() as i64,
-        cost: snapshot.table.header(&own).cost,
-        metrics: snapshot.table.metrics(&own, snapshot.pairs.as_ref()),
-    }
+    let metrics = snapshot.table.metrics(&own, snapshot.pairs.as_ref());
+    VariantView::of(name, own.len() as i64, snapshot.table.header(&own).cost, metrics)
 }
 
 /// A page of a view; 410 when it has expired.
 pub async fn rows(app: &App, actor: &Actor, job: &str, view: &str, offset: usize, limit: usize) -> Result<TablePage> {
     let (job, _) = lookup::job(app, actor, job).await?;
-    let snapshot = app.views.find(view, job.id, app.now()).ok_or_else(|| {
+    let found = app.views.find(view, job.id, app.now()).ok_or_else(|| {
         let what = format!("view {view:?} has expired, or another node made it");
         Error::new(what, "create the view again, and read its pages from the node that answers").coded(Code::Gone)
     })?;
-    let total = snapshot.order.len();
-    let page = move || snapshot.page(&snapshot.order[offset.min(total)..offset.saturating_add(limit).min(total)]);
-    let rows = computed(page).await?.map_err(held::unreadable)?;
+    let total = found.len();
+    let (from, to) = (offset.min(total), offset.saturating_add(limit).min(total));
+    let rows = match found {
+        Rows::Table(snapshot) => {
+            let page = move || snapshot.page(&snapshot.order[from..to]);
+            computed(page).await?.map_err(held::unreadable)?
+        }
+        Rows::Copy(snapshot) => snapshot.page(app, &snapshot.items[from..to]).await?,
+    };
     Ok(TablePage { offset: offset as i64, total: total as i64, rows })
 }
 
 /// The names that can be asked for, for completion.
 pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     let (job, _) = lookup::job(app, actor, job).await?;
+    if let copy::Answer::Copy(names) = copy::fields(app, &job).await? {
+        let view = |(name, observed): (Name, Vec<String>)| {
+            let values = name.words().map(|words| words.into_iter().map(str::to_owned).collect());
+            FieldView { name: name.to_string(), kind: name.kind(), values: values.unwrap_or(observed) }
+        };
+        return Ok(FieldList { fields: names.into_iter().map(view).collect() });
+    }
     let table = load::table(app, &job, None).await?.grid;
     let listed = move || -> io::Result<FieldList> {
         let slots: Vec<u32> = (0..table.len() as u32).collect();
@@ -272,9 +316,12 @@ pub async fn fields(app: &App, actor: &Actor, job: &str) -> Result<FieldList> {
     computed(listed).await?.map_err(held::unreadable)
 }
 
+fn lists_values(name: &Name) -> bool {
+    matches!(name, Name::Field(..) | Name::Variant | Name::Target | Name::Prompt)
+}
+
 fn observed(table: &Grid, slots: &[u32], name: &Name) -> io::Result<Vec<String>> {
-    let listed = matches!(name, Name::Field(..) | Name::Variant | Name::Target | Name::Prompt);
-    if !listed || table.takes_text(name) {
+    if !lists_values(name) || table.takes_text(name) {
         return Ok(Vec::new());
     }
     Ok(match table.facet(slots, name, None)? {
